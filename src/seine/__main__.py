@@ -1,0 +1,7 @@
+"""`python -m seine`."""
+
+import sys
+
+from seine.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,112 @@
+"""Algebraic aggregates that users define, by name.
+
+An aggregate is algebraic when a fixed number of distributive parts (sums, counts, minima,
+maxima of functions of the arguments) decides it. The parts are kept for each group and
+change with every tuple that comes or goes; `finish` combines them when a result is due.
+
+Cites: ARGUS 5.3 (algebraic aggregates)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from seine.algebra.types import DOUBLE, Type
+from seine.errors import SeineError
+
+PART_KINDS = ("sum", "count", "min", "max")
+Part = tuple[str, Callable[..., np.ndarray] | None]
+
+
+class Aggregate:
+    """Subclass it and `register` the subclass to make an aggregate known by its name.
+
+    `arguments` are the types that arguments are cast to. Each of `parts` is a kind (sum, count,
+    min or max) and a vectorised function of the argument arrays, or None for the first argument
+    itself. Rows with a NULL argument are left out. `finish` gets each part as an array with one
+    value a group and returns the results, NaN meaning NULL.
+
+    >>> class GeometricMean(Aggregate):
+    ...     name = "geometric_mean"
+    ...     arguments = (DOUBLE,)
+    ...     parts = {"logs": ("sum", np.log), "n": ("count", None)}
+    ...     result = DOUBLE
+    ...
+    ...     def finish(self, logs, n):
+    ...         return np.exp(logs / n)
+    >>> register(GeometricMean)
+    >>> lookup("geometric_mean").finish(logs=np.log(np.array([8.0])), n=np.array([3])).round(9).tolist()
+    [2.0]
+    >>> unregister("geometric_mean")
+    """
+
+    name: ClassVar[str]
+    parts: ClassVar[Mapping[str, Part]]
+    arguments: ClassVar[tuple[Type, ...]] = (DOUBLE,)
+    result: ClassVar[Type] = DOUBLE
+
+    def finish(self, **parts: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+_REGISTERED: dict[str, Aggregate] = {}
+
+
+def register(aggregate: type[Aggregate]) -> None:
+    """Makes a user's aggregate known; refuses one that is not well formed.
+
+    The class must be importable where queries run. A later class of the same name replaces an earlier one.
+    """
+    _check(aggregate)
+    _REGISTERED[aggregate.name.lower()] = aggregate()
+
+
+def unregister(name: str) -> None:
+    """Forgets a user's aggregate."""
+    _REGISTERED.pop(name.lower(), None)
+
+
+def lookup(name: str) -> Aggregate | None:
+    """The user's aggregate of this name, in any case, or None."""
+    return _REGISTERED.get(name.lower())
+
+
+def registered_names() -> list[str]:
+    return sorted(_REGISTERED)
+
+
+def _check(aggregate: type[Aggregate]) -> None:
+    if not (isinstance(aggregate, type) and issubclass(aggregate, Aggregate)):
+        raise SeineError(f"{aggregate!r} is not a subclass of Aggregate", hint="class MyMean(Aggregate): ...")
+    label = aggregate.__name__
+    name = getattr(aggregate, "name", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise SeineError(f"aggregate {label} needs a name that is an SQL identifier", hint="name = 'my_mean'")
+    if not isinstance(aggregate.result, Type) or not all(isinstance(t, Type) for t in aggregate.arguments):
+        raise SeineError(f"aggregate {label}: result and arguments must be types", hint="result = DOUBLE")
+    if not aggregate.arguments:
+        raise SeineError(f"aggregate {label} needs at least one argument", hint="arguments = (DOUBLE,)")
+    if aggregate.finish is Aggregate.finish:
+        raise SeineError(
+            f"aggregate {label} does not say how its parts finish", hint="def finish(self, total, n): ..."
+        )
+    _check_parts(label, getattr(aggregate, "parts", None))
+
+
+def _check_parts(label: str, parts: object) -> None:
+    hint = "parts = {'total': ('sum', None), 'n': ('count', None)}"
+    if not isinstance(parts, Mapping) or not parts:
+        raise SeineError(f"aggregate {label} declares no parts", hint=hint)
+    for name, part in parts.items():
+        if not isinstance(name, str) or not isinstance(part, tuple) or len(part) != 2:
+            raise SeineError(f"aggregate {label}: part {name!r} must be (kind, function or None)", hint=hint)
+        if part[0] not in PART_KINDS:
+            raise SeineError(
+                f"aggregate {label}: part {name!r} is none of {', '.join(PART_KINDS)}", hint=hint
+            )
+        if part[1] is not None and not callable(part[1]):
+            raise SeineError(f"aggregate {label}: the function of part {name!r} is not callable", hint=hint)

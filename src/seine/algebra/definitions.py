@@ -1,0 +1,72 @@
+"""What a script declares: streams, relations, join edges. Frozen, with every name resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seine.algebra.types import Field, Kind, Type
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A punctuation scheme: the columns it binds, by position, and how long a promise holds."""
+
+    columns: tuple[int, ...]
+    lifespan: int | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where records come from. `path` is absolute, or a glob, or a folder."""
+
+    path: str
+    format: str = "JSON"  # JSON | CSV | PARQUET | XML
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class StreamDef:
+    """A stream. Times, windows and lateness are in units of the time column (microseconds for TIMESTAMP)."""
+
+    name: str
+    fields: tuple[Field, ...]
+    time: int  # position of the timestamp column
+    source: Source | None
+    window: int | None = None
+    lateness: int = 0
+    schemes: tuple[Scheme, ...] = ()
+    retractable: bool = False
+    importance: int | None = None  # position of the importance column
+
+    @property
+    def domain(self) -> str:
+        """Lives are compared only within one domain: plain units, or microseconds of UTC."""
+        return "timestamp" if self.fields[self.time].type.kind is Kind.TIMESTAMP else "plain"
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(field.type for field in self.fields)
+
+
+@dataclass(frozen=True)
+class RelationDef:
+    """A relation; with `valid` its tuples are active in [begin, end), NULL being open."""
+
+    name: str
+    fields: tuple[Field, ...]
+    source: Source | None
+    valid: tuple[int, int] | None = None  # positions of begin and end
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(field.type for field in self.fields)
+
+
+@dataclass(frozen=True)
+class JoinEdge:
+    """CREATE JOIN left.column = right.column."""
+
+    left: str
+    left_column: int
+    right: str
+    right_column: int

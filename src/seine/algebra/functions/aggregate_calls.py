@@ -1,0 +1,168 @@
+"""Types of aggregate calls, built in and registered."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+
+from seine.algebra import aggregates
+from seine.algebra.expressions import Expression, Literal
+from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.conditions import resolve_case
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.polymorphic import number
+from seine.algebra.functions.signatures import check_arity
+from seine.algebra.functions.widening import MAX_PRECISION, decimal
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, Kind, Type
+
+BUILT_IN = {
+    "count": "count",
+    "count_all": "count_all",
+    "count_if": "count_if",
+    "sum": "sum",
+    "try_sum": "sum",
+    "avg": "avg",
+    "mean": "avg",
+    "try_avg": "avg",
+    "min": "min",
+    "max": "max",
+    "stddev": "stddev",
+    "stddev_samp": "stddev",
+    "std": "stddev",
+    "stddev_pop": "stddev_pop",
+    "variance": "variance",
+    "var_samp": "variance",
+    "var_pop": "var_pop",
+    "bool_and": "bool_and",
+    "every": "bool_and",
+    "bool_or": "bool_or",
+    "any": "bool_or",
+    "some": "bool_or",
+}
+
+_ORDER_DEPENDENT = ("any_value", "first", "first_value", "last", "last_value", "collect_list", "array_agg")
+
+
+def is_aggregate(name: str) -> bool:
+    """Whether the name, in any case, is an aggregate, built in or registered."""
+    return name.lower() in BUILT_IN or name.lower() in _ORDER_DEPENDENT or aggregates.lookup(name) is not None
+
+
+def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """The typed aggregate; COUNT(*) is `count` without arguments, or `count_all`.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import INT
+    >>> str(resolve_aggregate("sum", [Column(0, INT)], False).type)
+    'BIGINT'
+    """
+    wanted = name.lower()
+    if wanted in BUILT_IN:
+        return _BUILDERS[BUILT_IN[wanted]](BUILT_IN[wanted], args, distinct)
+    registered = aggregates.lookup(wanted)
+    if registered is None:
+        raise _unknown(wanted)
+    return _registered(registered, args, distinct)
+
+
+def _unknown(name: str) -> TypeMismatch:
+    if name in _ORDER_DEPENDENT:
+        return TypeMismatch(f"{name} is refused: it depends on the order of tuples", hint="use MIN or MAX")
+    close = difflib.get_close_matches(name, [*BUILT_IN, *aggregates.registered_names()], n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else "register it: seine.algebra.aggregates.register"
+    return TypeMismatch(f"there is no aggregate '{name}'", hint=hint)
+
+
+def _registered(aggregate: aggregates.Aggregate, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    name, wanted = aggregate.name.lower(), aggregate.arguments
+    check_arity(name, args, len(wanted), len(wanted))
+    pairs = enumerate(zip(args, wanted, strict=True), 1)
+    cast = tuple(implied_cast(arg, type_, f"argument {i} of {name}") for i, (arg, type_) in pairs)
+    return AggregateCall(name, cast, aggregate.result, distinct)
+
+
+def _count(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    if name == "count_all" or not args:
+        check_arity("count(*)", args, 0, 0)
+        if distinct:
+            raise TypeMismatch(
+                "COUNT(DISTINCT *) is not there", hint="name the columns: COUNT(DISTINCT a, b)"
+            )
+        return AggregateCall("count_all", (), BIGINT)
+    constant = all(isinstance(arg, Literal) and arg.value is not None for arg in args)
+    if constant and not distinct:
+        return AggregateCall("count_all", (), BIGINT)
+    return AggregateCall("count", tuple(args), BIGINT, distinct)
+
+
+def _count_if(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """COUNT_IF(c) is COUNT(CASE WHEN c THEN 1 END)."""
+    check_arity(name, args, 1, 1)
+    return AggregateCall("count", (resolve_case([args[0], literal(1)]),), BIGINT, distinct)
+
+
+def _sum(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    check_arity(name, args, 1, 1)
+    arg = number(args[0], name)
+    return AggregateCall(name, (arg,), _sum_type(arg.type), distinct)
+
+
+def _sum_type(type_: Type) -> Type:
+    if type_.kind is Kind.DECIMAL:
+        return decimal(min(MAX_PRECISION, type_.precision + 10), type_.scale)
+    return BIGINT if type_.is_integer else DOUBLE
+
+
+def _average(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    check_arity(name, args, 1, 1)
+    arg = number(args[0], name)
+    return AggregateCall(name, (arg,), _average_type(arg.type), distinct)
+
+
+def _average_type(type_: Type) -> Type:
+    if type_.kind is Kind.DECIMAL:
+        return decimal(min(MAX_PRECISION, type_.precision + 4), min(MAX_PRECISION, type_.scale + 4))
+    return DOUBLE
+
+
+def _moment(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Standard deviations and variances are computed on DOUBLE."""
+    check_arity(name, args, 1, 1)
+    arg = implied_cast(number(args[0], name), DOUBLE, f"the argument of {name}")
+    return AggregateCall(name, (arg,), DOUBLE, distinct)
+
+
+def _extreme(name: str, args: Sequence[Expression], _distinct: bool) -> AggregateCall:
+    """MIN and MAX; DISTINCT changes nothing."""
+    check_arity(name, args, 1, 1)
+    arg = implied_cast(args[0], STRING, name) if args[0].type == NULL else args[0]
+    if arg.type.kind is Kind.XML:
+        raise TypeMismatch(f"{name} takes a type with an order, not XML", hint="CAST(... AS STRING)")
+    return AggregateCall(name, (arg,), arg.type)
+
+
+def _boolean(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """BOOL_AND is the MIN of conditions and BOOL_OR their MAX, false being less than true."""
+    check_arity(name, args, 1, 1)
+    if args[0].type not in (BOOLEAN, NULL):
+        raise TypeMismatch(f"{name} takes a condition, not {args[0].type}")
+    condition = implied_cast(args[0], BOOLEAN, name)
+    return _extreme("min" if name == "bool_and" else "max", [condition], distinct)
+
+
+_BUILDERS: dict[str, Callable[[str, Sequence[Expression], bool], AggregateCall]] = {
+    "count": _count,
+    "count_all": _count,
+    "count_if": _count_if,
+    "sum": _sum,
+    "avg": _average,
+    "min": _extreme,
+    "max": _extreme,
+    "stddev": _moment,
+    "stddev_pop": _moment,
+    "variance": _moment,
+    "var_pop": _moment,
+    "bool_and": _boolean,
+    "bool_or": _boolean,
+}

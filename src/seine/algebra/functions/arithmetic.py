@@ -1,0 +1,208 @@
+"""Types of + - * / % DIV and negation, over numbers, dates and intervals.
+
+Numbers follow Spark: INT + INT is INT, INT / INT is DOUBLE, decimals get the precision that
+holds every result, capped at 38 digits. A string beside a number is read as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.widening import as_decimal, capped, common_type
+from seine.algebra.types import (
+    BIGINT,
+    DATE,
+    DAY_TIME,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    YEAR_MONTH,
+    Kind,
+    Type,
+)
+
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pmod": "pmod", "int_div": "DIV"}
+_MICROS_PER_DAY = 86_400_000_000
+_INTERVALS = (DAY_TIME, YEAR_MONTH)
+_LEAST = {INT: -(2**31), YEAR_MONTH: -(2**31), BIGINT: -(2**63), DAY_TIME: -(2**63)}  # have no negative
+
+
+def resolve_arithmetic(name: str, left: Expression, right: Expression) -> Expression:
+    """An arithmetic operator, by its canonical name.
+
+    >>> from seine.algebra.expressions import Column
+    >>> str(resolve_arithmetic("div", Column(0, INT), Column(1, INT)))
+    'div(cast(#0), cast(#1))'
+    """
+    types = (left.type, right.type)
+    if any(t.is_temporal or t in _INTERVALS for t in types):
+        return _temporal(name, left, right)
+    if not all(t.is_numeric or t in (STRING, NULL) for t in types):
+        raise _refusal(name, left.type, right.type)
+    left, right = _as_numbers(left, right)
+    if name == "int_div":
+        return _integral_division(left, right)
+    if name == "div" and not _exact_decimal(left.type, right.type):
+        return Call(name, (_to(left, DOUBLE), _to(right, DOUBLE)), DOUBLE)
+    if _exact_decimal(left.type, right.type):
+        return _decimal(name, left, right)
+    widest = common_type([left.type, right.type])
+    return Call(name, (_to(left, widest), _to(right, widest)), widest)
+
+
+def resolve_negation(operand: Expression) -> Expression:
+    """-x; of a constant, the negative constant."""
+    if operand.type in (STRING, NULL):
+        operand = _to(operand, DOUBLE)
+    if not (operand.type.is_numeric or operand.type in _INTERVALS):
+        raise TypeMismatch(f"cannot negate {operand.type}", hint="- takes a number or an interval")
+    if isinstance(operand, Literal) and operand.value not in (None, _LEAST.get(operand.type)):
+        return _negative_literal(operand)
+    return Call("neg", (operand,), operand.type)
+
+
+def _negative_literal(operand: Literal) -> Literal:
+    if isinstance(operand.value, Decimal):
+        negative = operand.value.copy_negate()
+        # 9223372036854775808 has no BIGINT, its negative has
+        return literal(-(2**63)) if negative == -(2**63) else Literal(negative, operand.type)
+    if operand.type == BIGINT and operand.value == 2**31:
+        return literal(-(2**31))
+    return Literal(-operand.value, operand.type)
+
+
+def _as_numbers(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """Strings and NULLs take a number's type from the other side."""
+    if left.type.is_numeric and right.type.is_numeric:
+        return left, right
+    other = common_type([left.type, right.type])
+    target = other if other.is_numeric else DOUBLE
+    return (
+        left if left.type.is_numeric else _to(left, target),
+        right if right.type.is_numeric else _to(right, target),
+    )
+
+
+def _exact_decimal(a: Type, b: Type) -> bool:
+    return DOUBLE not in (a, b) and Kind.DECIMAL in (a.kind, b.kind)
+
+
+def _integral_division(left: Expression, right: Expression) -> Expression:
+    """DIV is exact on whole numbers and decimals; its result is BIGINT."""
+    if DOUBLE in (left.type, right.type):
+        raise _refusal("int_div", left.type, right.type)
+    if not _exact_decimal(left.type, right.type):
+        return Call("int_div", (_to(left, BIGINT), _to(right, BIGINT)), BIGINT)
+    return Call("int_div", (decimal_operand(left), decimal_operand(right)), BIGINT)
+
+
+def _decimal(name: str, left: Expression, right: Expression) -> Expression:
+    left, right = decimal_operand(left), decimal_operand(right)
+    return Call(name, (left, right), _DECIMAL_RESULTS[name](left.type, right.type))
+
+
+def decimal_operand(operand: Expression) -> Expression:
+    """A whole constant beside a decimal counts its own digits, not those of its type."""
+    if isinstance(operand, Literal) and operand.type.is_integer and operand.value is not None:
+        return _to(operand, literal(Decimal(operand.value)).type)
+    return _to(operand, as_decimal(operand.type))
+
+
+def _sum_type(a: Type, b: Type) -> Type:
+    scale = max(a.scale, b.scale)
+    return capped(max(a.precision - a.scale, b.precision - b.scale) + scale + 1, scale)
+
+
+def _product_type(a: Type, b: Type) -> Type:
+    return capped(a.precision + b.precision + 1, a.scale + b.scale)
+
+
+def _quotient_type(a: Type, b: Type) -> Type:
+    scale = max(6, a.scale + b.precision + 1)
+    return capped(a.precision - a.scale + b.scale + scale, scale)
+
+
+def _remainder_type(a: Type, b: Type) -> Type:
+    scale = max(a.scale, b.scale)
+    return capped(max(1, min(a.precision - a.scale, b.precision - b.scale) + scale), scale)
+
+
+_DECIMAL_RESULTS: dict[str, Callable[[Type, Type], Type]] = {
+    "add": _sum_type,
+    "sub": _sum_type,
+    "mul": _product_type,
+    "div": _quotient_type,
+    "mod": _remainder_type,
+    "pmod": _remainder_type,
+}
+
+
+def _temporal(name: str, left: Expression, right: Expression) -> Expression:
+    if name == "sub":
+        return _difference(left, right)
+    if name == "add":
+        if right.type.is_temporal and not left.type.is_temporal:
+            left, right = right, left
+        return _moved("add", left, right)
+    if name in ("mul", "div"):
+        return _scaled_interval(name, left, right)
+    raise _refusal(name, left.type, right.type)
+
+
+def _difference(left: Expression, right: Expression) -> Expression:
+    """Date minus date is the time between them; DATE - STRING reads the string as a date."""
+    if right.type.is_temporal and (left.type.is_temporal or left.type in (STRING, NULL)):
+        target = common_type([left.type, right.type])
+        return Call("sub", (_to(left, target), _to(right, target)), DAY_TIME)
+    return _moved("sub", left, right)
+
+
+def _moved(name: str, left: Expression, right: Expression) -> Expression:
+    """A date, a timestamp or an interval moved by an interval; a date by whole days."""
+    if left.type == DATE and (right.type.is_integer or right.type == NULL):
+        return Call("date_add" if name == "add" else "date_sub", (left, _to(right, INT)), DATE)
+    if left.type.is_temporal and right.type in _INTERVALS:
+        return Call(name, _moved_operands(left, right), _moved_type(left, right))
+    if left.type in _INTERVALS and right.type in (left.type, NULL):
+        return Call(name, (left, _to(right, left.type)), left.type)
+    if right.type in _INTERVALS and left.type == NULL:
+        return Call(name, (_to(left, right.type), right), right.type)
+    raise _refusal(name, left.type, right.type)
+
+
+def _moved_operands(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    return (_to(left, _moved_type(left, right)), right)
+
+
+def _moved_type(left: Expression, right: Expression) -> Type:
+    """A date stays a date under months and whole days; hours make it a timestamp."""
+    if left.type == DATE and right.type == DAY_TIME:
+        whole = isinstance(right, Literal) and right.value is not None and right.value % _MICROS_PER_DAY == 0
+        return DATE if whole else TIMESTAMP
+    return left.type
+
+
+def _scaled_interval(name: str, left: Expression, right: Expression) -> Expression:
+    if name == "mul" and right.type in _INTERVALS:
+        left, right = right, left
+    factor = right.type.is_numeric or right.type in (NULL, STRING)
+    if left.type not in _INTERVALS or not factor:
+        raise _refusal(name, left.type, right.type)
+    target = right.type if right.type.is_integer else DOUBLE
+    return Call(name, (left, _to(right, target)), left.type)
+
+
+def _to(operand: Expression, type_: Type) -> Expression:
+    return implied_cast(operand, type_, "an operand")
+
+
+def _refusal(name: str, left: Type, right: Type) -> TypeMismatch:
+    return TypeMismatch(
+        f"cannot compute {left} {_SYMBOLS[name]} {right}", hint="CAST one side to the other's type"
+    )

@@ -1,0 +1,121 @@
+"""Types of comparisons, logic, CASE, COALESCE and IN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.functions.arithmetic import decimal_operand
+from seine.algebra.functions.casting import implied_cast
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.widening import common_type
+from seine.algebra.types import BOOLEAN, NULL, STRING, Kind, Type
+
+COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>"}
+
+
+def unify(args: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...], Type]:
+    """Casts all to their common type."""
+    try:
+        target = common_type([arg.type for arg in args])
+    except TypeMismatch as refusal:
+        raise TypeMismatch(f"{what}: {refusal.message}", hint=refusal.hint) from None
+    return tuple(implied_cast(arg, target, what) for arg in args), target
+
+
+def resolve_comparison(name: str, left: Expression, right: Expression) -> Expression:
+    """A comparison of two values of a common type.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import DATE
+    >>> str(resolve_comparison("ge", Column(0, DATE), Literal("2024-05-01", STRING)))
+    'ge(#0, 2024-05-01)'
+    """
+    args, _ = unify(_least_digits((left, right)), f"cannot compare with {COMPARISONS[name]}")
+    return Call(name, args, BOOLEAN)
+
+
+def _least_digits(args: Sequence[Expression]) -> Sequence[Expression]:
+    """Beside a decimal a whole constant counts its own digits, so that the column needs no cast."""
+    if not any(arg.type.kind is Kind.DECIMAL for arg in args):
+        return args
+    return [decimal_operand(arg) if isinstance(arg, Literal) and arg.type.is_integer else arg for arg in args]
+
+
+def resolve_logic(name: str, args: Sequence[Expression]) -> Expression:
+    """AND, OR, NOT: conditions only; nothing else is read as a truth value."""
+    return Call(name, tuple(_condition(arg, name.upper()) for arg in args), BOOLEAN)
+
+
+def _condition(arg: Expression, what: str) -> Expression:
+    if arg.type not in (BOOLEAN, NULL):
+        raise TypeMismatch(
+            f"{what} takes conditions, not {arg.type}", hint="compare it: x = ... or CAST(x AS BOOLEAN)"
+        )
+    return implied_cast(arg, BOOLEAN, what)
+
+
+def resolve_in(args: Sequence[Expression]) -> Expression:
+    """x IN (v1, v2, ...), all of one type."""
+    cast, _ = unify(_least_digits(args), "IN")
+    return Call("in", cast, BOOLEAN)
+
+
+def resolve_coalesce(args: Sequence[Expression]) -> Expression:
+    """The first that is not NULL."""
+    cast, target = unify(args, "COALESCE")
+    return cast[0] if len(cast) == 1 else Call("coalesce", cast, target)
+
+
+def resolve_case(args: Sequence[Expression]) -> Expression:
+    """CASE WHEN c1 THEN v1 ... [ELSE v] END, the arguments in this order."""
+    otherwise = [args[-1]] if len(args) % 2 else []
+    paired = args[: len(args) - len(otherwise)]
+    conditions = [_condition(arg, "WHEN") for arg in paired[::2]]
+    values, target = unify([*paired[1::2], *otherwise], "CASE")
+    woven = [part for pair in zip(conditions, values, strict=False) for part in pair]
+    return Call("case", (*woven, *values[len(conditions) :]), target)
+
+
+def resolve_nullif(left: Expression, right: Expression) -> Expression:
+    """NULLIF(a, b) is CASE WHEN a = b THEN NULL ELSE a END."""
+    return resolve_case([resolve_comparison("eq", left, right), Literal(None, left.type), left])
+
+
+def resolve_between(value: Expression, low: Expression, high: Expression) -> Expression:
+    """x BETWEEN a AND b is x >= a AND x <= b."""
+    return resolve_logic("and", [resolve_comparison("ge", value, low), resolve_comparison("le", value, high)])
+
+
+def resolve_like(name: str, args: Sequence[Expression]) -> Expression:
+    """LIKE and RLIKE; a constant escape must be one character and a constant RLIKE pattern valid."""
+    escape = args[2] if len(args) == 3 else None
+    if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
+        raise TypeMismatch("ESCAPE must be one character", hint="e.g. LIKE '10!%' ESCAPE '!'")
+    call = Call(name, tuple(implied_cast(arg, STRING, name.upper()) for arg in args), BOOLEAN)
+    if name == "rlike":
+        check_regex(call.args[1])
+    return call
+
+
+def check_regex(pattern: Expression) -> None:
+    """Refuses a constant that is no regular expression of RE2, the linear-time dialect that runs here."""
+    if not isinstance(pattern, Literal) or pattern.value is None:
+        return
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern.value)
+    except pa.ArrowInvalid as refusal:
+        reason = str(refusal).removeprefix("Invalid regular expression: ")
+        raise TypeMismatch(
+            f"'{pattern.value}' is not a regular expression: {reason}",
+            hint="RE2 syntax: no look-around, no back-references",
+        ) from None
+
+
+def resolve_null_test(name: str, arg: Expression) -> Expression:
+    if arg.type.kind is Kind.NULL:
+        return Literal(name == "is_null", BOOLEAN)
+    return Call(name, (arg,), BOOLEAN)

@@ -1,0 +1,257 @@
+"""Functions whose result type depends on their arguments, or whose argument must be a known constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.functions.arithmetic import resolve_arithmetic
+from seine.algebra.functions.casting import implied_cast
+from seine.algebra.functions.conditions import unify
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.signatures import SIGNATURES, check_arity
+from seine.algebra.functions.widening import MAX_PRECISION, decimal
+from seine.algebra.types import (
+    BIGINT,
+    DATE,
+    DAY_TIME,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    YEAR_MONTH,
+    Kind,
+    Type,
+)
+
+# The units of DATE_TRUNC and TRUNC, by the names Spark accepts.
+UNITS = {
+    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
+    "quarter": "quarter",
+    **dict.fromkeys(("month", "mon", "mm"), "month"),
+    "week": "week",
+    **dict.fromkeys(("day", "dd"), "day"),
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+    "millisecond": "millisecond",
+    "microsecond": "microsecond",
+}
+_DATE_UNITS = ("year", "quarter", "month", "week")
+_EXTRACTS = {
+    **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
+    **dict.fromkeys(("quarter", "qtr"), "quarter"),
+    **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
+    **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
+    **dict.fromkeys(("day", "d", "days"), "day"),
+    **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("doy", "dayofyear"), "dayofyear"),
+    **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
+    **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "extract_second"),
+}
+PATTERN_FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS", "SSSSSS")
+_PRINTED_FIELDS = (
+    *PATTERN_FIELDS,
+    "yy",
+    "M",
+    "d",
+    "H",
+    "m",
+    "s",
+    "D",
+    "E",
+    "EEEE",
+    "MMM",
+    "MMMM",
+    "a",
+    "h",
+    "hh",
+)
+
+
+def number(arg: Expression, name: str) -> Expression:
+    """A number as it is; a string or NULL as a DOUBLE."""
+    if arg.type in (STRING, NULL):
+        return implied_cast(arg, DOUBLE, f"the argument of {name}")
+    if not arg.type.is_numeric:
+        raise TypeMismatch(f"the argument of {name} must be a number, not {arg.type}")
+    return arg
+
+
+def resolve_abs(args: Sequence[Expression]) -> Expression:
+    check_arity("abs", args, 1, 1)
+    if args[0].type in (DAY_TIME, YEAR_MONTH):
+        return Call("abs", (args[0],), args[0].type)
+    arg = number(args[0], "abs")
+    return Call("abs", (arg,), arg.type)
+
+
+def resolve_whole(name: str, args: Sequence[Expression]) -> Expression:
+    """CEIL and FLOOR: BIGINT, or a decimal without a fraction."""
+    check_arity(name, args, 1, 1)
+    arg = number(args[0], name)
+    if arg.type.kind is not Kind.DECIMAL:
+        return Call(name, (arg,), BIGINT)
+    digits = arg.type.precision - arg.type.scale
+    whole = (
+        decimal(arg.type.precision, 0) if arg.type.scale == 0 else decimal(min(MAX_PRECISION, digits + 1), 0)
+    )
+    return Call(name, (arg,), whole)
+
+
+def resolve_round(name: str, args: Sequence[Expression]) -> Expression:
+    """ROUND and BROUND to a constant number of digits."""
+    check_arity(name, args, 1, 2)
+    digits = implied_cast(args[1], INT, f"the digits of {name}") if len(args) == 2 else Literal(0, INT)
+    constant = constant_int(digits)
+    if constant is None:
+        raise TypeMismatch(f"the digits of {name} must be a whole constant", hint=f"e.g. {name}(x, 2)")
+    arg = number(args[0], name)
+    return Call(name, (arg, Literal(constant, INT)), _rounded(arg.type, constant))
+
+
+def _rounded(type_: Type, digits: int) -> Type:
+    """One integral digit more, since 9.9 rounds to 10."""
+    if type_.kind is not Kind.DECIMAL:
+        return type_
+    integral = type_.precision - type_.scale + 1
+    if digits < 0:
+        return decimal(min(MAX_PRECISION, max(integral, 1 - digits)), 0)
+    scale = min(type_.scale, digits)
+    return decimal(min(MAX_PRECISION, integral + scale), scale)
+
+
+def constant_int(expression: Expression) -> int | None:
+    """The value of a whole constant, or None."""
+    if isinstance(expression, Literal) and isinstance(expression.value, int):
+        return int(expression.value)
+    return None
+
+
+def resolve_extreme(name: str, args: Sequence[Expression]) -> Expression:
+    """GREATEST and LEAST skip NULLs."""
+    check_arity(name, args, 2, None)
+    cast, target = unify(args, name.upper())
+    return Call(name, cast, target)
+
+
+def resolve_logarithm(args: Sequence[Expression]) -> Expression:
+    """LOG(x) is the natural one; LOG(base, x)."""
+    check_arity("log", args, 1, 2)
+    if len(args) == 1:
+        return SIGNATURES["ln"].bind("ln", args)
+    return Call("log", tuple(implied_cast(arg, DOUBLE, "an argument of log") for arg in args), DOUBLE)
+
+
+def resolve_positive_remainder(args: Sequence[Expression]) -> Expression:
+    check_arity("pmod", args, 2, 2)
+    return resolve_arithmetic("pmod", args[0], args[1])
+
+
+def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
+    """DATE_TRUNC('unit', timestamp)."""
+    check_arity("date_trunc", args, 2, 2)
+    unit = constant_word(args[0], UNITS, "the unit of date_trunc")
+    return Call(
+        "date_trunc",
+        (Literal(unit, STRING), implied_cast(args[1], TIMESTAMP, "argument 2 of date_trunc")),
+        TIMESTAMP,
+    )
+
+
+def resolve_trunc(args: Sequence[Expression]) -> Expression:
+    """TRUNC(date, 'unit')."""
+    check_arity("trunc", args, 2, 2)
+    allowed = {word: unit for word, unit in UNITS.items() if unit in _DATE_UNITS}
+    unit = constant_word(args[1], allowed, "the unit of trunc")
+    return Call("trunc", (implied_cast(args[0], DATE, "argument 1 of trunc"), Literal(unit, STRING)), DATE)
+
+
+def resolve_extract(args: Sequence[Expression]) -> Expression:
+    """EXTRACT(field FROM x), called with the field's name first."""
+    check_arity("extract", args, 2, 2)
+    function = constant_word(args[0], _EXTRACTS, "the field of extract")
+    if function == "extract_second":
+        return Call(function, (implied_cast(args[1], TIMESTAMP, "argument 2 of extract"),), decimal(8, 6))
+    return SIGNATURES[function].bind(function, args[1:])
+
+
+def constant_word(arg: Expression, meanings: dict[str, str], what: str) -> str:
+    """The meaning of a constant string out of a fixed set."""
+    known = ", ".join(dict.fromkeys(meanings.values()))
+    if not isinstance(arg, Literal) or not isinstance(arg.value, str):
+        raise TypeMismatch(f"{what} must be a constant string", hint=f"one of {known}")
+    if arg.value.lower() not in meanings:
+        raise TypeMismatch(f"{what} cannot be '{arg.value}'", hint=f"one of {known}")
+    return meanings[arg.value.lower()]
+
+
+def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
+    """TO_DATE and TO_TIMESTAMP: without a pattern, a cast; with one, a constant pattern."""
+    check_arity(name, args, 1, 2)
+    target = DATE if name == "to_date" else TIMESTAMP
+    if len(args) == 1 or args[0].type.is_temporal:
+        return implied_cast(args[0], target, f"the argument of {name}")
+    pattern = checked_pattern(args[1], name, PATTERN_FIELDS)
+    return Call(name, (implied_cast(args[0], STRING, f"argument 1 of {name}"), pattern), target)
+
+
+def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
+    """Seconds since 1970 of a timestamp, or of a string by a pattern."""
+    check_arity("unix_timestamp", args, 1, 2)
+    if args[0].type == STRING and len(args) == 2:
+        return Call("unix_seconds", (resolve_parsed("to_timestamp", args),), BIGINT)
+    return SIGNATURES["unix_seconds"].bind("unix_seconds", args[:1])
+
+
+def resolve_date_format(args: Sequence[Expression]) -> Expression:
+    check_arity("date_format", args, 2, 2)
+    pattern = checked_pattern(args[1], "date_format", _PRINTED_FIELDS)
+    return Call(
+        "date_format", (implied_cast(args[0], TIMESTAMP, "argument 1 of date_format"), pattern), STRING
+    )
+
+
+def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:
+    check_arity("from_unixtime", args, 1, 2)
+    seconds = implied_cast(args[0], BIGINT, "argument 1 of from_unixtime")
+    pattern = args[1] if len(args) == 2 else Literal("yyyy-MM-dd HH:mm:ss", STRING)
+    return resolve_date_format([Call("timestamp_seconds", (seconds,), TIMESTAMP), pattern])
+
+
+def pattern_tokens(pattern: str) -> list[tuple[bool, str]] | None:
+    """Cuts a date pattern into (is a field, text) pieces; None for an open quote.
+
+    >>> pattern_tokens("yyyy-MM'T'")
+    [(True, 'yyyy'), (False, '-'), (True, 'MM'), (False, 'T')]
+    """
+    tokens: list[tuple[bool, str]] = []
+    at = 0
+    while at < len(pattern):
+        start, letter = at, pattern[at]
+        if letter == "'":
+            at = pattern.find("'", at + 1) + 1
+            if at == 0:
+                return None
+            tokens.append((False, pattern[start + 1 : at - 1] or "'"))
+            continue
+        while at < len(pattern) and pattern[at] == letter:
+            at += 1
+        tokens.append((letter.isalpha(), pattern[start:at]))
+    return tokens
+
+
+def checked_pattern(arg: Expression, name: str, fields: tuple[str, ...]) -> Literal:
+    """A constant date pattern made of known fields."""
+    hint = f"fields: {' '.join(fields)}"
+    if not isinstance(arg, Literal) or not isinstance(arg.value, str):
+        raise TypeMismatch(f"the pattern of {name} must be a constant string", hint=hint)
+    tokens = pattern_tokens(arg.value)
+    if tokens is None:
+        raise TypeMismatch(f"the pattern '{arg.value}' of {name} has an open quote", hint=hint)
+    unknown = [text for is_field, text in tokens if is_field and text not in fields]
+    if unknown:
+        raise TypeMismatch(f"the pattern of {name} cannot have '{unknown[0]}'", hint=hint)
+    return Literal(arg.value, STRING)

@@ -1,0 +1,140 @@
+"""The functions whose arguments and result have fixed types, one line each.
+
+A parameter is a type, `?` marks one that may be left out and `*` one that repeats. Arguments
+of other types are cast as Spark's ANSI mode does for functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seine.algebra.expressions import Call, Expression
+from seine.algebra.functions.casting import implied_cast
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.types import Type
+
+_TABLE = """
+upper            string                        -> string
+lower            string                        -> string
+initcap          string                        -> string
+trim             string string?                -> string
+ltrim            string string?                -> string
+rtrim            string string?                -> string
+length           string                        -> int
+octet_length     string                        -> int
+bit_length       string                        -> int
+ascii            string                        -> int
+chr              bigint                        -> string
+space            int                           -> string
+substring        string int int?               -> string
+substring_index  string string int             -> string
+left             string int                    -> string
+right            string int                    -> string
+concat           string*                       -> string
+concat_ws        string string*                -> string
+replace          string string string?         -> string
+translate        string string string          -> string
+instr            string string                 -> int
+locate           string string int?            -> int
+reverse          string                        -> string
+repeat           string int                    -> string
+lpad             string int string?            -> string
+rpad             string int string?            -> string
+startswith       string string                 -> boolean
+endswith         string string                 -> boolean
+contains         string string                 -> boolean
+split_part       string string int             -> string
+md5              string                        -> string
+sha1             string                        -> string
+regexp_replace   string string string          -> string
+regexp_count     string string                 -> int
+isnan            double                        -> boolean
+sign             double                        -> double
+sqrt             double                        -> double
+cbrt             double                        -> double
+exp              double                        -> double
+expm1            double                        -> double
+ln               double                        -> double
+log10            double                        -> double
+log2             double                        -> double
+log1p            double                        -> double
+power            double double                 -> double
+hypot            double double                 -> double
+rint             double                        -> double
+sin              double                        -> double
+cos              double                        -> double
+tan              double                        -> double
+asin             double                        -> double
+acos             double                        -> double
+atan             double                        -> double
+atan2            double double                 -> double
+sinh             double                        -> double
+cosh             double                        -> double
+tanh             double                        -> double
+degrees          double                        -> double
+radians          double                        -> double
+year             date                          -> int
+quarter          date                          -> int
+month            date                          -> int
+day              date                          -> int
+dayofweek        date                          -> int
+weekday          date                          -> int
+dayofyear        date                          -> int
+weekofyear       date                          -> int
+hour             timestamp                     -> int
+minute           timestamp                     -> int
+second           timestamp                     -> int
+date_add         date int                      -> date
+date_sub         date int                      -> date
+datediff         date date                     -> int
+add_months       date int                      -> date
+months_between   timestamp timestamp boolean?  -> double
+last_day         date                          -> date
+make_date        int int int                   -> date
+unix_date        date                          -> int
+date_from_unix_date int                        -> date
+unix_seconds     timestamp                     -> bigint
+unix_millis      timestamp                     -> bigint
+unix_micros      timestamp                     -> bigint
+timestamp_seconds bigint                       -> timestamp
+timestamp_millis bigint                        -> timestamp
+timestamp_micros bigint                        -> timestamp
+"""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a function and its result."""
+
+    parameters: tuple[Type, ...]
+    required: int
+    variadic: bool
+    result: Type
+
+    def bind(self, name: str, args: Sequence[Expression]) -> Call:
+        """The call with every argument cast to its parameter; refuses a wrong number or type."""
+        check_arity(name, args, self.required, None if self.variadic else len(self.parameters))
+        parameters = [self.parameters[min(i, len(self.parameters) - 1)] for i in range(len(args))]
+        pairs = enumerate(zip(args, parameters, strict=True), 1)
+        cast = tuple(implied_cast(arg, type_, f"argument {i} of {name}") for i, (arg, type_) in pairs)
+        return Call(name, cast, self.result)
+
+
+def check_arity(name: str, args: Sequence[Expression], least: int, most: int | None) -> None:
+    if len(args) >= least and (most is None or len(args) <= most):
+        return
+    wanted = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
+    raise TypeMismatch(f"{name} takes {wanted} arguments, not {len(args)}")
+
+
+def _parse(line: str) -> tuple[str, Signature]:
+    left, result = line.split("->")
+    name, *parameters = left.split()
+    types = tuple(Type.parse(p.rstrip("?*").upper()) for p in parameters)
+    optional = sum(p[-1] in "?*" for p in parameters)
+    variadic = parameters[-1].endswith("*")
+    return name, Signature(types, len(types) - optional, variadic, Type.parse(result.strip().upper()))
+
+
+SIGNATURES: dict[str, Signature] = dict(_parse(line) for line in _TABLE.strip().splitlines())

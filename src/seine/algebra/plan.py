@@ -1,0 +1,238 @@
+"""Logical plans: what a query means, before anything decides how.
+
+Every node derives its schema and refuses nonsense when it is built. Expressions
+address their input by position; a Join's input is the left row followed by the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.types import BOOLEAN, Field, Type
+
+
+class Plan:
+    """Base of the plan nodes."""
+
+    schema: tuple[Field, ...]
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return ()
+
+
+def _check_columns(expression: Expression, width: int) -> None:
+    beyond = {index for index in columns_of(expression) if not 0 <= index < width}
+    if beyond:
+        raise ValueError(f"{expression} reads columns {sorted(beyond)} of a row of {width}")
+
+
+@dataclass(frozen=True)
+class Scan(Plan):
+    """The tuples of a stream. `alias` is what a verdict calls it; it is no part of its meaning."""
+
+    stream: StreamDef
+    alias: str
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.stream.fields
+
+
+@dataclass(frozen=True)
+class Lookup(Plan):
+    """The tuples of a relation."""
+
+    relation: RelationDef
+    alias: str
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.relation.fields
+
+
+@dataclass(frozen=True)
+class Select(Plan):
+    """The rows that satisfy a predicate (NULL does not)."""
+
+    input: Plan
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        _check_columns(self.predicate, len(self.input.schema))
+        if self.predicate.type != BOOLEAN:
+            raise ValueError(f"a condition must be BOOLEAN, not {self.predicate.type}")
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Project(Plan):
+    """Computed columns; its schema's types are the expressions' types."""
+
+    input: Plan
+    expressions: tuple[Expression, ...]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.expressions) != len(self.names):
+            raise ValueError("one name for each expression")
+        for expression in self.expressions:
+            _check_columns(expression, len(self.input.schema))
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return tuple(Field(n, e.type) for n, e in zip(self.names, self.expressions, strict=True))
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Join(Plan):
+    """Every pair of rows whose lives overlap and that satisfies the predicate (None: every pair)."""
+
+    left: Plan
+    right: Plan
+    predicate: Expression | None = None
+
+    def __post_init__(self) -> None:
+        if self.predicate is not None:
+            _check_columns(self.predicate, len(self.schema))
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.left.schema + self.right.schema
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate: count_all | count | sum | avg | min | max | stddev ... | a registered name.
+
+    `args` is empty for count_all; `type` is the result's.
+    """
+
+    function: str
+    args: tuple[Expression, ...]
+    type: Type
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate(Plan):
+    """Groups by key expressions; the schema is the keys followed by the aggregates.
+
+    Without keys there is exactly one row, also over no tuples.
+    """
+
+    input: Plan
+    keys: tuple[Expression, ...]
+    calls: tuple[AggregateCall, ...]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.keys) + len(self.calls):
+            raise ValueError("one name for each key and aggregate")
+        for expression in (*self.keys, *(arg for call in self.calls for arg in call.args)):
+            _check_columns(expression, len(self.input.schema))
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        types = [key.type for key in self.keys] + [call.type for call in self.calls]
+        return tuple(Field(n, t) for n, t in zip(self.names, types, strict=True))
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Distinct(Plan):
+    """Each row once."""
+
+    input: Plan
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+
+def _check_same_types(branches: tuple[Plan, ...]) -> None:
+    types = {tuple(field.type for field in branch.schema) for branch in branches}
+    if len(types) != 1:
+        raise ValueError("the branches of a set operator must have the same types")
+
+
+@dataclass(frozen=True)
+class UnionAll(Plan):
+    """All rows of all branches; UNION is Distinct over it. Names come from the first branch."""
+
+    branches: tuple[Plan, ...]
+
+    def __post_init__(self) -> None:
+        _check_same_types(self.branches)
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.branches[0].schema
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return self.branches
+
+
+@dataclass(frozen=True)
+class Except(Plan):
+    """The distinct rows of the left that are not in the right; NULL equals NULL."""
+
+    left: Plan
+    right: Plan
+
+    def __post_init__(self) -> None:
+        _check_same_types((self.left, self.right))
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.left.schema
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A named plan with its options as typed values (unbounded, memory, shed, emit, limit, ...)."""
+
+    name: str
+    plan: Plan
+    options: tuple[tuple[str, object], ...] = ()
+    text: str = ""
+
+    def option(self, name: str, default: object = None) -> object:
+        return dict(self.options).get(name, default)
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    """The plan and everything beneath it, parents first."""
+    yield plan
+    for child in plan.inputs:
+        yield from walk(child)

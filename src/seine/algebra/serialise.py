@@ -1,0 +1,162 @@
+"""Plans and definitions as JSON values, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
+from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Except,
+    Join,
+    Lookup,
+    Plan,
+    Project,
+    Scan,
+    Select,
+    UnionAll,
+)
+from seine.algebra.types import Field, Type
+
+Form = dict[str, Any]
+
+
+def plan_to_json(plan: Plan) -> Form:
+    """A JSON form of a plan. Law: plan_from_json(plan_to_json(plan)) == plan."""
+    form: Form = {"op": type(plan).__name__.lower(), **_own_to_json(plan)}
+    if plan.inputs:
+        form["inputs"] = [plan_to_json(child) for child in plan.inputs]
+    return form
+
+
+def plan_from_json(form: Form) -> Plan:
+    inputs = [plan_from_json(child) for child in form.get("inputs", ())]
+    match form["op"]:
+        case "scan":
+            return Scan(stream_from_json(form["stream"]), form["alias"])
+        case "lookup":
+            return Lookup(relation_from_json(form["relation"]), form["alias"])
+        case "select":
+            return Select(inputs[0], from_json(form["predicate"]))
+        case "project":
+            return Project(inputs[0], _expressions(form["expressions"]), tuple(form["names"]))
+        case "join":
+            return Join(inputs[0], inputs[1], _optional(form["predicate"]))
+        case "aggregate":
+            calls = tuple(map(_call_from_json, form["calls"]))
+            return Aggregate(inputs[0], _expressions(form["keys"]), calls, tuple(form["names"]))
+        case "distinct":
+            return Distinct(inputs[0])
+        case "unionall":
+            return UnionAll(tuple(inputs))
+        case "except":
+            return Except(inputs[0], inputs[1])
+    raise ValueError(f"no plan operator {form['op']!r}")
+
+
+def _own_to_json(plan: Plan) -> Form:
+    match plan:
+        case Scan(stream, alias):
+            return {"stream": stream_to_json(stream), "alias": alias}
+        case Lookup(relation, alias):
+            return {"relation": relation_to_json(relation), "alias": alias}
+        case Select(_, predicate):
+            return {"predicate": to_json(predicate)}
+        case Join(_, _, predicate):
+            return {"predicate": None if predicate is None else to_json(predicate)}
+        case Project(_, expressions, names):
+            return {"expressions": [to_json(e) for e in expressions], "names": list(names)}
+        case Aggregate(_, keys, calls, names):
+            forms = [_call_to_json(call) for call in calls]
+            return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
+    return {}
+
+
+def stream_to_json(stream: StreamDef) -> Form:
+    return {
+        "name": stream.name,
+        "fields": _fields_to_json(stream.fields),
+        "time": stream.time,
+        "source": _source_to_json(stream.source),
+        "window": stream.window,
+        "lateness": stream.lateness,
+        "schemes": [{"columns": list(s.columns), "lifespan": s.lifespan} for s in stream.schemes],
+        "retractable": stream.retractable,
+        "importance": stream.importance,
+    }
+
+
+def stream_from_json(form: Form) -> StreamDef:
+    return StreamDef(
+        name=form["name"],
+        fields=_fields_from_json(form["fields"]),
+        time=form["time"],
+        source=_source_from_json(form["source"]),
+        window=form["window"],
+        lateness=form["lateness"],
+        schemes=tuple(Scheme(tuple(s["columns"]), s["lifespan"]) for s in form["schemes"]),
+        retractable=form["retractable"],
+        importance=form["importance"],
+    )
+
+
+def relation_to_json(relation: RelationDef) -> Form:
+    return {
+        "name": relation.name,
+        "fields": _fields_to_json(relation.fields),
+        "source": _source_to_json(relation.source),
+        "valid": None if relation.valid is None else list(relation.valid),
+    }
+
+
+def relation_from_json(form: Form) -> RelationDef:
+    valid = None if form["valid"] is None else (form["valid"][0], form["valid"][1])
+    return RelationDef(
+        form["name"], _fields_from_json(form["fields"]), _source_from_json(form["source"]), valid
+    )
+
+
+def _fields_to_json(fields: tuple[Field, ...]) -> list[list[str]]:
+    return [[field.name, str(field.type)] for field in fields]
+
+
+def _fields_from_json(form: list[list[str]]) -> tuple[Field, ...]:
+    return tuple(Field(name, Type.parse(type_)) for name, type_ in form)
+
+
+def _source_to_json(source: Source | None) -> Form | None:
+    if source is None:
+        return None
+    return {
+        "path": source.path,
+        "format": source.format,
+        "options": [list(option) for option in source.options],
+    }
+
+
+def _source_from_json(form: Form | None) -> Source | None:
+    if form is None:
+        return None
+    return Source(form["path"], form["format"], tuple((key, value) for key, value in form["options"]))
+
+
+def _call_to_json(call: AggregateCall) -> Form:
+    args = [to_json(arg) for arg in call.args]
+    return {"function": call.function, "args": args, "type": str(call.type), "distinct": call.distinct}
+
+
+def _call_from_json(form: Form) -> AggregateCall:
+    return AggregateCall(
+        form["function"], _expressions(form["args"]), Type.parse(form["type"]), form["distinct"]
+    )
+
+
+def _expressions(forms: list[Any]) -> tuple[Expression, ...]:
+    return tuple(map(from_json, forms))
+
+
+def _optional(form: list[Any] | None) -> Expression | None:
+    return None if form is None else from_json(form)

@@ -1,0 +1,207 @@
+"""Expressions and plans as a person reads them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Except,
+    Join,
+    Lookup,
+    Plan,
+    Project,
+    Scan,
+    Select,
+    UnionAll,
+)
+
+# operator -> (symbol, how tightly it binds)
+INFIX = {
+    "or": ("OR", 1),
+    "and": ("AND", 2),
+    "eq": ("=", 4),
+    "ne": ("<>", 4),
+    "lt": ("<", 4),
+    "le": ("<=", 4),
+    "gt": (">", 4),
+    "ge": (">=", 4),
+    "like": ("LIKE", 4),
+    "rlike": ("RLIKE", 4),
+    "add": ("+", 6),
+    "sub": ("-", 6),
+    "mul": ("*", 7),
+    "div": ("/", 7),
+    "mod": ("%", 7),
+}
+NOT, TEST, NEGATION, ATOM = 3, 4, 8, 9
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+
+
+def describe(expression: Expression, names: Sequence[str] = ()) -> str:
+    """An expression with the names of its columns, parenthesised only where it must be.
+
+    >>> from seine.algebra.types import BIGINT, BOOLEAN, STRING
+    >>> large = Call("gt", (Column(0, BIGINT), Literal(1000000, BIGINT)), BOOLEAN)
+    >>> wire = Call("eq", (Column(1, STRING), Literal("TRANSFER", STRING)), BOOLEAN)
+    >>> describe(Call("and", (large, wire), BOOLEAN), ["amount", "type"])
+    "amount > 1000000 AND type = 'TRANSFER'"
+    """
+    return _print(expression, names)[0]
+
+
+def _print(expression: Expression, names: Sequence[str]) -> tuple[str, int]:
+    match expression:
+        case Column(index, _):
+            return column_name(names[index]) if index < len(names) else f"#{index}", ATOM
+        case Literal():
+            return describe_constant(expression), ATOM
+        case Parameter(index, _):
+            return f"?{index}", ATOM
+        case Call():
+            return _print_call(expression, names)
+    raise TypeError(f"not an expression: {expression!r}")
+
+
+def column_name(name: str) -> str:
+    """A name as SQL writes it: in double quotes unless it is a plain word.
+
+    >>> column_name("amount"), column_name("due date")
+    ('amount', '"due date"')
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def describe_constant(literal: Literal) -> str:
+    """A constant as SQL writes it."""
+    value = literal.value
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, dt.datetime | dt.date):
+        return f"{literal.type} '{value}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
+    args = call.args
+    match call.name:
+        case name if name in INFIX and len(args) >= 2:
+            return _print_infix(call, names)
+        case "not":
+            return f"NOT {_within(args[0], names, NOT + 1)}", NOT
+        case "neg":
+            return f"-{_within(args[0], names, ATOM)}", NEGATION
+        case "is_null":
+            return f"{_within(args[0], names, TEST + 1)} IS NULL", TEST
+        case "is_not_null":
+            return f"{_within(args[0], names, TEST + 1)} IS NOT NULL", TEST
+        case "in":
+            options = ", ".join(describe(arg, names) for arg in args[1:])
+            return f"{_within(args[0], names, TEST + 1)} IN ({options})", TEST
+        case "case":
+            return _print_case(args, names), ATOM
+        case "cast":
+            return f"CAST({describe(args[0], names)} AS {call.type})", ATOM
+    return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", ATOM
+
+
+def _print_infix(call: Call, names: Sequence[str]) -> tuple[str, int]:
+    symbol, level = INFIX[call.name]
+    # a - b - c means (a - b) - c: to the right the same level needs parentheses; comparisons do not chain.
+    first = level + 1 if level == TEST else level
+    rest = level if call.name in ("and", "or") else level + 1
+    parts = [_within(call.args[0], names, first), *(_within(arg, names, rest) for arg in call.args[1:])]
+    if call.name == "like" and len(parts) == 3:
+        return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", level
+    return f" {symbol} ".join(parts), level
+
+
+def _within(expression: Expression, names: Sequence[str], level: int) -> str:
+    text, own = _print(expression, names)
+    return text if own >= level else f"({text})"
+
+
+def _print_case(args: Sequence[Expression], names: Sequence[str]) -> str:
+    texts = [describe(arg, names) for arg in args]
+    pairs = zip(texts[::2], texts[1::2], strict=False)
+    branches = [f"WHEN {condition} THEN {value}" for condition, value in pairs]
+    otherwise = [f"ELSE {texts[-1]}"] if len(texts) % 2 else []
+    return " ".join(["CASE", *branches, *otherwise, "END"])
+
+
+def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
+    """An aggregate call: COUNT(*), SUM(amount), COUNT(DISTINCT cust)."""
+    if call.function == "count_all":
+        return "COUNT(*)"
+    args = ", ".join(describe(arg, names) for arg in call.args)
+    return f"{call.function.upper()}({'DISTINCT ' if call.distinct else ''}{args})"
+
+
+def print_plan(plan: Plan) -> str:
+    """A plan as an indented tree, an operator a line, inputs beneath.
+
+    >>> from seine.algebra.definitions import StreamDef
+    >>> from seine.algebra.types import BIGINT, BOOLEAN, Field
+    >>> bid = StreamDef("bid", (Field("item", BIGINT), Field("ts", BIGINT)), 1, None)
+    >>> large = Call("gt", (Column(0, BIGINT), Literal(7, BIGINT)), BOOLEAN)
+    >>> print(print_plan(Select(Scan(bid, "b"), large)))
+    Select item > 7
+      Scan bid AS b
+    """
+    return "\n".join(_lines(plan, 0))
+
+
+def _lines(plan: Plan, depth: int) -> list[str]:
+    below = [line for child in plan.inputs for line in _lines(child, depth + 1)]
+    return ["  " * depth + _headline(plan), *below]
+
+
+def _headline(plan: Plan) -> str:
+    names = distinct_names([field.name for child in plan.inputs for field in child.schema])
+    match plan:
+        case Scan(stream, alias):
+            return f"Scan {column_name(stream.name)} AS {column_name(alias)}"
+        case Lookup(relation, alias):
+            return f"Lookup {column_name(relation.name)} AS {column_name(alias)}"
+        case Select(_, predicate):
+            return f"Select {describe(predicate, names)}"
+        case Project(_, expressions, own):
+            return "Project " + _list([describe(e, names) for e in expressions], own)
+        case Join(_, _, predicate):
+            return "Join" if predicate is None else f"Join {describe(predicate, names)}"
+        case Aggregate(_, keys, calls, own):
+            texts = [describe(key, names) for key in keys]
+            return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], own)
+        case Distinct() | UnionAll() | Except():
+            return type(plan).__name__
+    raise TypeError(f"not a plan: {plan!r}")
+
+
+def _list(texts: Sequence[str], names: Sequence[str]) -> str:
+    columns = zip(texts, map(column_name, names), strict=True)
+    return ", ".join(text if text == name else f"{text} AS {name}" for text, name in columns)
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names, made different by a number where they clash.
+
+    >>> distinct_names(["k", "ts", "k", "k"])
+    ['k', 'ts', 'k_2', 'k_3']
+    """
+    taken = set(names)
+    result: list[str] = []
+    used: set[str] = set()
+    for name in names:
+        unique, number = name, 2
+        while unique in used or (unique != name and unique in taken):
+            unique, number = f"{name}_{number}", number + 1
+        used.add(unique)
+        result.append(unique)
+    return result

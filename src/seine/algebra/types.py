@@ -1,0 +1,114 @@
+"""The types of columns and expressions, and their Arrow form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import pyarrow as pa
+
+
+class Kind(Enum):
+    NULL = "NULL"
+    BOOLEAN = "BOOLEAN"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    DOUBLE = "DOUBLE"
+    DECIMAL = "DECIMAL"
+    STRING = "STRING"
+    DATE = "DATE"
+    TIMESTAMP = "TIMESTAMP"
+    XML = "XML"
+    DAY_TIME = "DAY_TIME"  # INTERVAL DAY TO SECOND, microseconds
+    YEAR_MONTH = "YEAR_MONTH"  # INTERVAL YEAR TO MONTH, months
+
+
+@dataclass(frozen=True)
+class Type:
+    """A scalar type; precision and scale belong to DECIMAL alone.
+
+    >>> Type.parse("DECIMAL(10,2)")
+    Type(kind=<Kind.DECIMAL: 'DECIMAL'>, precision=10, scale=2)
+    >>> str(Type.parse("DECIMAL(10,2)")), str(BIGINT)
+    ('DECIMAL(10,2)', 'BIGINT')
+    """
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        decimal = self.kind is Kind.DECIMAL
+        if decimal and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
+            raise ValueError(f"DECIMAL({self.precision},{self.scale}) is outside DECIMAL(38,38)")
+        if not decimal and (self.precision or self.scale):
+            raise ValueError(f"{self.kind.value} takes no precision")
+
+    def __str__(self) -> str:
+        if self.kind is Kind.DECIMAL:
+            return f"DECIMAL({self.precision},{self.scale})"
+        return self.kind.value
+
+    @staticmethod
+    def parse(text: str) -> Type:
+        """Read back what str() prints."""
+        if text.startswith("DECIMAL("):
+            precision, scale = text[8:-1].split(",")
+            return Type(Kind.DECIMAL, int(precision), int(scale))
+        return Type(Kind(text))
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in (Kind.INT, Kind.BIGINT)
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in (Kind.STRING, Kind.XML)
+
+    @property
+    def is_temporal(self) -> bool:
+        return self.kind in (Kind.DATE, Kind.TIMESTAMP)
+
+    def arrow(self) -> pa.DataType:
+        if self.kind is Kind.DECIMAL:
+            return pa.decimal128(self.precision, self.scale)
+        return _ARROW[self.kind]
+
+
+_ARROW = {
+    Kind.NULL: pa.null(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INT: pa.int32(),
+    Kind.BIGINT: pa.int64(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.STRING: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    Kind.XML: pa.string(),
+    Kind.DAY_TIME: pa.duration("us"),
+    Kind.YEAR_MONTH: pa.int32(),
+}
+
+NULL = Type(Kind.NULL)
+BOOLEAN = Type(Kind.BOOLEAN)
+INT = Type(Kind.INT)
+BIGINT = Type(Kind.BIGINT)
+DOUBLE = Type(Kind.DOUBLE)
+STRING = Type(Kind.STRING)
+DATE = Type(Kind.DATE)
+TIMESTAMP = Type(Kind.TIMESTAMP)
+XML = Type(Kind.XML)
+DAY_TIME = Type(Kind.DAY_TIME)
+YEAR_MONTH = Type(Kind.YEAR_MONTH)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named, typed column of a schema."""
+
+    name: str
+    type: Type

@@ -1,0 +1,14 @@
+"""`seine bench`: the benchmarks, each beside an alternative in the same run."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("bench", help="measure it", description=__doc__)
+    parser.set_defaults(command=command)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    return 0

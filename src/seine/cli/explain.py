@@ -1,0 +1,51 @@
+"""`seine explain`: the shared network of a script, as text, JSON, DOT or a picture."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from seine.cli.run import check_writable
+from seine.engine import read_script
+from seine.errors import SeineError
+from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
+from seine.network.network import build_network
+
+_ABOUT = "Show the shared network: each node once, with who shares it and why."
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("explain", help="what the queries of a script share", description=_ABOUT)
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="only what this query uses")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
+    form.add_argument("--html", metavar="FILE", help="as a picture: one HTML file that needs nothing else")
+    parser.set_defaults(command=command)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    declarations = read_script(arguments.script).declarations
+    network = build_network(declarations.queries.values())
+    query = _known(arguments.query, network.queries)
+    streams, relations = declarations.streams, declarations.relations
+    if arguments.html:
+        check_writable(arguments.html)
+        with open(arguments.html, "w", encoding="utf-8") as file:
+            file.write(explain_html(network, streams, query, relations=relations))
+    elif arguments.json:
+        print(json.dumps(explain_json(network, streams, query, relations=relations), indent=1))
+    else:
+        show = explain_dot if arguments.dot else explain_text
+        print(show(network, streams, query, relations=relations), end="")
+    return 0
+
+
+def _known(name: str | None, queries: dict[str, int]) -> str | None:
+    if name is None:
+        return None
+    found = [query for query in queries if query.lower() == name.lower()]
+    if not found:
+        raise SeineError(f"there is no query '{name}'", hint=f"queries: {', '.join(sorted(queries)) or 'none'}")
+    return found[0]

@@ -1,0 +1,61 @@
+"""The `seine` command: parses words, calls a subcommand, turns errors into exit statuses."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from seine.cli import bench, check, demo, explain, run
+from seine.errors import SeineError
+
+_ABOUT = """\
+Seine hangs a net across data streams: standing SQL queries, thousands of them, evaluated
+together in one shared network in one Spark pipeline.
+
+    seine demo                        watch it work
+    seine check  alerts.sql           is every query right, and bounded?
+    seine run    alerts.sql           run it to the end of its sources
+    seine explain alerts.sql          what the queries share
+"""
+
+_LATER = ("optimum", "serve", "register", "drop", "list", "tail", "status")
+
+
+def main(words: list[str] | None = None) -> int:
+    """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
+    arguments = _parser().parse_args(words)
+    try:
+        status: int = arguments.command(arguments)
+        sys.stdout.flush()
+        return status
+    except SeineError as error:
+        print(error.render(), file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 3
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 3
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="seine", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in (demo, run, check, explain, bench):
+        module.add_parser(commands)
+    for name in _LATER:
+        later = commands.add_parser(name, help="not available yet", add_help=False)
+        later.add_argument("words", nargs=argparse.REMAINDER)
+        later.set_defaults(command=_refuse_later, name=name)
+    return parser
+
+
+def _refuse_later(arguments: argparse.Namespace) -> int:
+    raise SeineError(f"'seine {arguments.name}' is not available yet", hint="seine --help lists what is")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""The facade: everything a command or a program does with Seine goes through here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from seine.algebra.serialise import relation_to_json, stream_to_json
+from seine.errors import SeineError
+from seine.frontends.script.parser import parse_script
+from seine.frontends.script.script import Declarations, Script
+from seine.intake.intake import Intake
+from seine.intake.relations import load_relation
+from seine.network.network import Network, build_network
+from seine.network.nodes import OutputNode
+from seine.runtime.buckets import labels
+from seine.runtime.deployment import Deployment
+from seine.runtime.driver import Driver
+from seine.runtime.sink import Sink
+from seine.safety.verdict import refuse_unsafe
+
+_FORMAT = 1  # of the deployment folder
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: where results go, where state lives, how input is cut."""
+
+    out: str | None = None
+    dead_letter: str | None = None
+    checkpoint: str | None = None
+    batch_rows: int | None = None
+    follow: bool = False
+    buckets: int = 2
+    depth: int = 0  # 0: as deep as the script needs
+    deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
+    progress: Callable[[Sink], None] = field(default=lambda sink: None)
+
+
+def read_script(path: str, known: Declarations | None = None) -> Script:
+    """Parse a script file; relative paths in it are resolved against its folder."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SeineError(f"cannot read script '{path}': {reason}") from error
+    return parse_script(text, file=path, folder=os.path.dirname(os.path.abspath(path)), known=known)
+
+
+class Run:
+    """A script on its way through a pipeline, whoever hosts the tasks.
+
+    Opening it refuses what cannot run: an unsafe query, a missing file, an unwritable output, a
+    checkpoint of another script. `driver.drive` then feeds it to its end.
+    """
+
+    def __init__(self, script: Script, options: Options) -> None:
+        refuse_unsafe(script)
+        declarations = script.declarations
+        self.network = build_network(declarations.queries.values())
+        self._temporary = None if options.checkpoint else tempfile.TemporaryDirectory(prefix="seine-")
+        folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
+        self.deployment = Deployment(os.path.abspath(folder))
+        self._prepare(declarations, options)
+        streams = list(declarations.streams.values())
+
+        def open_intake(follow: bool) -> Intake:
+            return Intake(
+                streams,
+                self.deployment.journal,
+                batch_rows=options.batch_rows,
+                follow=follow,
+                network=lambda: self.network.version,
+            )
+
+        limits = {n.query: n.limit for n in self.network.nodes.values() if isinstance(n, OutputNode)}
+        self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
+        self._users = _users(self.network)
+        self.driver = Driver(
+            self.deployment, open_intake, options.follow, self.sink, lambda version: self._users, options.progress
+        )
+
+    def _prepare(self, declarations: Declarations, options: Options) -> None:
+        """Create the folder of the pipeline, or check that it belongs to this script."""
+        mark = fingerprint(declarations)
+        if self.deployment.exists():
+            if self.deployment.settings["script"] != mark:
+                raise SeineError(
+                    f"checkpoint '{self.deployment.folder}' belongs to another script",
+                    hint="use the script that made it, or name a new folder",
+                )
+            return
+        read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
+        relations = {name: batch for name, (batch, _) in read.items()}
+        dead = [letter for _, letters in read.values() for letter in letters]
+        self.deployment.save(
+            self.network.commit(), self.network, declarations.streams.values(), relations, dead
+        )
+        self.deployment.create(
+            {
+                "format": _FORMAT,
+                "script": mark,
+                "labels": labels(options.buckets),
+                "parallelism": options.buckets,
+                "depth": max(options.depth, self.network.depth),
+                "cache": tempfile.mkdtemp(prefix="seine-cache-"),
+            }
+        )
+
+    def close(self) -> None:
+        self.sink.close()
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def statistics(self, elapsed: float) -> dict[str, Any]:
+        """The contract's `--stats` document."""
+        totals = self.sink.totals
+        joins = sum(node.kind == "join" for node in self.network.nodes.values())
+        return {
+            "input_rows": totals.input_rows,
+            "output_rows": totals.output_rows,
+            "dead_letters": totals.dead_letters,
+            "batches": totals.batches,
+            "elapsed_s": round(elapsed, 3),
+            "network": {"nodes": len(self.network.nodes), "joins": joins, "queries": len(self.network.queries)},
+            "state_rows": {"peak": totals.state_peak, "final": sum(totals.state_rows.values())},
+            "queries": {
+                query: {
+                    "outputs": totals.outputs.get(query, 0),
+                    "importance": None,
+                    "shed": 0,
+                    "state_rows_peak": totals.query_peak.get(query, 0),
+                    "state_rows_final": totals.query_state.get(query, 0),
+                }
+                for query in self.network.queries
+            },
+        }
+
+
+def fingerprint(declarations: Declarations) -> str:
+    """What must be equal for a checkpoint to fit: every declaration that gives it its meaning."""
+    form = {
+        "streams": [stream_to_json(stream) for stream in declarations.streams.values()],
+        "relations": [relation_to_json(relation) for relation in declarations.relations.values()],
+        "queries": [[q.name, q.text, repr(q.options)] for q in declarations.queries.values()],
+    }
+    return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
+
+
+def _users(network: Network) -> Mapping[str, list[str]]:
+    return {
+        str(node.id): sorted(network.users(node.id)) for node in network.nodes.values() if node.kind == "join"
+    }

@@ -1,0 +1,49 @@
+"""Errors that a user reads: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a script; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class SeineError(Exception):
+    """A refusal: one primary line, an optional position and an optional hint.
+
+    >>> print(SeineError("no stream 'bid'", where=Position("a.sql", 3, 9), hint="CREATE STREAM first").render())
+    a.sql:3:9: no stream 'bid'
+      hint: CREATE STREAM first
+    """
+
+    exit_status = 1
+
+    def __init__(self, message: str, *, hint: str | None = None, where: Position | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where
+
+    def render(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
+
+class ScriptError(SeineError):
+    """A script that is refused whole, before anything runs."""
+
+
+class RunError(SeineError):
+    """Something failed while the pipeline was running."""
+
+    exit_status = 3

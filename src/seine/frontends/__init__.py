@@ -1,0 +1,1 @@
+"""Text to algebra, and nothing else."""

@@ -1,0 +1,1 @@
+"""SEARCH: keyword queries."""

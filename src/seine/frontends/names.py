@@ -1,0 +1,47 @@
+"""How names are compared, and what to suggest for one that is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_SHOWN = 12
+
+
+def fold(name: str, quoted: bool) -> str:
+    """The form in which names are compared: lower case unless quoted.
+
+    >>> fold("Bid", quoted=False), fold("Bid", quoted=True)
+    ('bid', 'Bid')
+    """
+    return name if quoted else name.lower()
+
+
+def suggest(name: str, known: Iterable[str], what: str) -> str | None:
+    """A hint: the closest known names, or all of them if none is close; mixed case in double quotes.
+
+    >>> suggest("colour", ["color", "cust"], "columns")
+    "did you mean 'color'?"
+    >>> suggest("xyz", ["b", "a"], "streams")
+    'streams: a, b'
+    """
+    names = sorted(set(known))
+    folded = {candidate.lower(): candidate for candidate in names}
+    close = get_close_matches(name.lower(), folded, n=2, cutoff=0.6)
+    if close:
+        shown = [f"'{folded[c]}'" if folded[c] == c else f'"{folded[c]}"' for c in close]
+        return "did you mean " + " or ".join(shown) + "?"
+    if not names:
+        return None
+    return f"{what}: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}"
+
+
+def suggest_keyword(word: str, keywords: Iterable[str]) -> str:
+    """A hint for a word that stands where a keyword is expected.
+
+    >>> suggest_keyword("SELEC", ["SELECT", "SEARCH"])
+    'did you mean SELECT?'
+    """
+    known = list(keywords)
+    close = get_close_matches(word.upper(), known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else f"possible here: {', '.join(known)}"

@@ -1,0 +1,71 @@
+"""(name TYPE, ...): the columns of a stream or relation, and references to them."""
+
+from __future__ import annotations
+
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
+from seine.frontends.names import suggest
+from seine.frontends.script.cursor import Cursor, Name
+from seine.frontends.script.lexer import TokenKind
+
+TYPES = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "INTEGER": INT,
+    "BIGINT": BIGINT,
+    "LONG": BIGINT,
+    "DOUBLE": DOUBLE,
+    "STRING": STRING,
+    "VARCHAR": STRING,
+    "TEXT": STRING,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "XML": XML,
+}
+_DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
+
+
+def read_columns(cursor: Cursor) -> tuple[Field, ...]:
+    seen: set[str] = set()
+
+    def read_column() -> Field:
+        name = cursor.expect_name("a column name")
+        if name.key.lower() in seen:
+            raise cursor.error(f"column {name.written} is declared twice", at=name)
+        seen.add(name.key.lower())
+        return Field(name.key, read_type(cursor))
+
+    return tuple(cursor.comma_separated(read_column))
+
+
+def read_type(cursor: Cursor) -> Type:
+    token = cursor.token
+    word = token.text.upper() if token.kind is TokenKind.WORD else ""
+    if word not in TYPES and word not in _DECIMALS:
+        raise cursor.unexpected("a type", [*TYPES, "DECIMAL"])
+    cursor.advance()
+    if word in _DECIMALS:
+        return _read_decimal(cursor)
+    if word == "VARCHAR" and cursor.token.is_symbol("("):
+        cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a length"))
+    return TYPES[word]
+
+
+def _read_decimal(cursor: Cursor) -> Type:
+    """DECIMAL is DECIMAL(10,0) and DECIMAL(p) is DECIMAL(p,0), as in Spark."""
+    token = cursor.token
+    digits = []
+    if token.is_symbol("("):
+        digits = cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a whole number"))
+    try:
+        precision, scale = [*(int(d.text) for d in digits), *(10, 0)[len(digits) :]]
+        return Type(Kind.DECIMAL, precision, scale)
+    except ValueError:
+        raise cursor.error("a DECIMAL has 1 to 38 digits, of which 0 to all are fraction", at=token) from None
+
+
+def column_index(cursor: Cursor, fields: tuple[Field, ...], name: Name, table: str) -> int:
+    for index, field in enumerate(fields):
+        if field.name == name.key:
+            return index
+    hint = suggest(name.written, [field.name for field in fields], f"columns of {table}")
+    raise cursor.error(f"{table} has no column {name.written}", hint, at=name)

@@ -1,0 +1,55 @@
+"""Lengths of time: plain numbers for BIGINT times, intervals for TIMESTAMP ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from seine.frontends.script.cursor import Cursor
+from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.units import MICROSECONDS
+
+_AMOUNT = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
+_UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A length in plain units or, of an interval, in microseconds."""
+
+    length: int
+    is_interval: bool
+    token: Token
+
+
+def read_duration(cursor: Cursor) -> Duration:
+    """A whole number, INTERVAL 'n' UNIT or INTERVAL n UNIT."""
+    token = cursor.token
+    if cursor.accept("INTERVAL"):
+        return Duration(_read_interval(cursor), True, token)
+    number = cursor.expect_kind(TokenKind.NUMBER, "a number or INTERVAL 'n' UNIT")
+    if not number.text.isdigit():
+        raise cursor.error(f"expected a whole number, found {number}", at=number)
+    return Duration(_in_range(cursor, int(number.text), number), False, token)
+
+
+def _read_interval(cursor: Cursor) -> int:
+    amount = cursor.advance()
+    if amount.kind not in (TokenKind.NUMBER, TokenKind.STRING) or not _AMOUNT.fullmatch(amount.value.strip()):
+        raise cursor.error(f"expected a number, found {amount}", "write INTERVAL '20' MINUTE", at=amount)
+    unit = cursor.token
+    scale = MICROSECONDS.get(unit.text.upper().removesuffix("S")) if unit.kind is TokenKind.WORD else None
+    if scale is None:
+        raise cursor.error(f"expected a unit of time, found {unit}", f"use {_UNITS}")
+    cursor.advance()
+    length = Decimal(amount.value.strip()) * scale
+    if length != int(length):
+        raise cursor.error("an interval is a whole number of microseconds", at=amount)
+    return _in_range(cursor, int(length), amount)
+
+
+def _in_range(cursor: Cursor, length: int, token: Token) -> int:
+    if length >= 2**62:
+        raise cursor.error(f"{token} is too long a time", at=token)
+    return length

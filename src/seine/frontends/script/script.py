@@ -1,0 +1,52 @@
+"""What a script comes to: the declarations that stand at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.plan import Lookup, Query, Scan, walk
+from seine.errors import Position
+
+
+@dataclass
+class Declarations:
+    """Everything declared, by folded name; edges in order of declaration."""
+
+    streams: dict[str, StreamDef] = field(default_factory=dict)
+    relations: dict[str, RelationDef] = field(default_factory=dict)
+    edges: list[JoinEdge] = field(default_factory=list)
+    queries: dict[str, Query] = field(default_factory=dict)
+
+    def copy(self) -> Declarations:
+        return Declarations(dict(self.streams), dict(self.relations), list(self.edges), dict(self.queries))
+
+    @property
+    def tables(self) -> Mapping[str, StreamDef | RelationDef]:
+        return {**self.streams, **self.relations}
+
+
+@dataclass(frozen=True)
+class Script:
+    """A parsed script: its declarations, and where each of its own queries is declared."""
+
+    declarations: Declarations
+    positions: dict[str, Position]
+
+    @property
+    def queries(self) -> Iterator[tuple[Query, Position]]:
+        """The queries that this script declared and did not drop, in order."""
+        for key, position in self.positions.items():
+            yield self.declarations.queries[key], position
+
+
+def tables_of(query: Query) -> frozenset[str]:
+    """The names of the streams and relations that a query reads."""
+    names = set()
+    for node in walk(query.plan):
+        if isinstance(node, Scan):
+            names.add(node.stream.name)
+        elif isinstance(node, Lookup):
+            names.add(node.relation.name)
+    return frozenset(names)

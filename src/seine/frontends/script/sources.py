@@ -1,0 +1,82 @@
+"""FROM 'path' [FORMAT f] [WITH (key = 'value', ...)]: where records come from."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from seine.algebra.definitions import Source
+from seine.frontends.script.cursor import Cursor
+from seine.frontends.script.lexer import Token, TokenKind
+
+FORMATS = ("JSON", "CSV", "PARQUET", "XML")
+
+
+@dataclass
+class SourceClauses:
+    """The three clauses as they are met, in any order, each at most once."""
+
+    folder: str
+    path: str | None = None
+    format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+
+    def read(self, cursor: Cursor) -> bool:
+        """Read one clause if one comes next."""
+        token = cursor.token
+        if cursor.accept("FROM"):
+            _only_once(cursor, self.path, "FROM", token)
+            self.path = self._read_path(cursor)
+        elif cursor.accept("FORMAT"):
+            _only_once(cursor, self.format, "FORMAT", token)
+            self.format = _read_format(cursor)
+        elif cursor.accept("WITH"):
+            _only_once(cursor, self.options or None, "WITH", token)
+            cursor.comma_separated(lambda: self._read_option(cursor))
+        else:
+            return False
+        return True
+
+    def finish(self, cursor: Cursor) -> Source:
+        if self.path is None:
+            raise cursor.error(
+                f"expected FROM 'path', found {cursor.token}", "say where the records come from"
+            )
+        return Source(self.path, self.format or "JSON", tuple(self.options.items()))
+
+    def _read_path(self, cursor: Cursor) -> str:
+        token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")
+        if not token.value.strip():
+            raise cursor.error("the path is empty", at=token)
+        return (
+            token.value if "://" in token.value else os.path.normpath(os.path.join(self.folder, token.value))
+        )
+
+    def _read_option(self, cursor: Cursor) -> None:
+        token = cursor.token
+        key = _read_key(cursor)
+        if key in self.options:
+            raise cursor.error(f"option {key} is given twice", at=token)
+        cursor.expect_symbol("=")
+        self.options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value
+
+
+def _read_key(cursor: Cursor) -> str:
+    """An option's key: a 'string', or names joined by dots."""
+    if cursor.token.kind is TokenKind.STRING:
+        return cursor.advance().value
+    key = cursor.expect_name("the name of an option").key
+    while cursor.accept_symbol("."):
+        key += "." + cursor.expect_name("the name of an option").key
+    return key
+
+
+def _read_format(cursor: Cursor) -> str:
+    if not cursor.token.is_word(*FORMATS):
+        raise cursor.unexpected("a format", list(FORMATS))
+    return cursor.advance().text.upper()
+
+
+def _only_once(cursor: Cursor, already: object, clause: str, token: Token) -> None:
+    if already is not None:
+        raise cursor.error(f"{clause} is given twice", at=token)

@@ -1,0 +1,25 @@
+"""Spark's SQL as this product reads it: double quotes hold names, and calls keep the name they were given."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot.dialects.spark import Spark
+
+_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR")
+
+
+class SeineSql(Spark):
+    """Every function but those with a syntax of their own parses to an anonymous call."""
+
+    class Tokenizer(Spark.Tokenizer):
+        QUOTES: ClassVar = ["'"]
+        IDENTIFIERS: ClassVar = ["`", '"']
+        STRING_ESCAPES: ClassVar = ["'", "\\"]
+
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }

@@ -1,0 +1,146 @@
+"""FROM and JOIN to a block: tables, sub-queries, ON and USING."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.functions import resolve_call
+from seine.algebra.plan import Lookup, Plan, Scan
+from seine.frontends.names import suggest
+from seine.frontends.sql.blocks import Projection
+from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.expressions import Translator
+from seine.frontends.sql.scope import Block, Named, Visible, key_of
+
+Analyse = Callable[[exp.Expr, Context], Projection | Plan]
+
+_TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
+
+
+def read_from(select: exp.Select, context: Context, analyse: Analyse) -> Block:
+    """The block of a SELECT's FROM clause; `analyse` translates sub-queries."""
+    source = select.args.get("from_")
+    if source is None:
+        raise context.error(select, "a SELECT needs FROM", "name a stream")
+    block = Block()
+    _add(source.this, block, context, analyse)
+    for join in (*(source.this.args.get("joins") or ()), *(select.args.get("joins") or ())):
+        _add_join(join, block, context, analyse)
+    return block
+
+
+def _add_join(join: exp.Join, block: Block, context: Context, analyse: Analyse) -> None:
+    side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+    if join.args.get("method") or side or kind not in ("", "INNER", "CROSS"):
+        words = " ".join(filter(None, (join.args.get("method"), side, kind)))
+        raise context.error(join, f"{words} JOIN is not supported", "write JOIN ... ON")
+    _add(join.this, block, context, analyse)
+    for nested in join.this.args.get("joins") or ():
+        _add_join(nested, block, context, analyse)
+    if join.args.get("using"):
+        _use(join.args["using"], block, context)
+    if join.args.get("on") is not None:
+        block.conjuncts.append(Translator(context, block, "ON").condition(join.args["on"], "ON"))
+
+
+def _use(names: list[exp.Expr], block: Block, context: Context) -> None:
+    """USING (c): equal on both sides, and shown once."""
+    *earlier, last = block.visible
+    for node in names:
+        name = key_of(node)
+        left = [c.value for item in earlier for c in item.plain_columns() if c.name == name]
+        right = [c.value for c in last.columns if c.name == name]
+        if len(left) != 1 or len(right) != 1:
+            known = [c.name for item in block.visible for c in item.columns]
+            message = f"USING needs {node.name} once on each side"
+            raise context.error(node, message, suggest(node.name, known, "columns"))
+        block.conjuncts.append(resolve_call("eq", [left[0], right[0]]))
+        last.merged.add(name)
+
+
+def _add(node: exp.Expr, block: Block, context: Context, analyse: Analyse) -> None:
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        alias, columns = _add_table(node, block, context, analyse)
+    elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        alias, columns = _add_query(node, block, context, analyse)
+    else:
+        raise context.error(
+            node, "FROM takes streams, relations and sub-queries", "write a comma or JOIN ... ON"
+        )
+    if block.item(alias) is not None:
+        raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
+    block.visible.append(Visible(alias, _renamed(node, columns, context)))
+
+
+def _add_table(node: exp.Table, block: Block, context: Context, analyse: Analyse) -> tuple[str, list[Named]]:
+    _refuse_extras(node, _TABLE_ARGS, context)
+    name = key_of(node.this)
+    alias_node = node.args.get("alias")
+    alias = key_of(alias_node.this) if alias_node is not None and alias_node.this is not None else name
+    common = context.common.get(name)
+    if node.args.get("db") is None and common is not None:
+        return alias, _columns_of_common(common, block, context, analyse, node)
+    return alias, block.add_item(_table_plan(node, name, alias, context))
+
+
+def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Plan:
+    if node.args.get("db") is not None:
+        raise context.error(node, "names of streams have no qualifier", f"write {node.name}")
+    table = context.tables.get(name)
+    if table is None:
+        hint = suggest(node.name, context.tables, "streams and relations")
+        raise context.error(node, f"no stream or relation {node.name}", hint)
+    if not isinstance(table, StreamDef):
+        return Lookup(table, alias)
+    if table.source is not None and table.source.format == "XML":
+        raise context.error(node, f"{node.name} is read as XML, which a SELECT cannot read yet")
+    return Scan(table, alias)
+
+
+def _columns_of_common(
+    common: CommonTable, block: Block, context: Context, analyse: Analyse, node: exp.Expr
+) -> list[Named]:
+    columns = _take_over(analyse(common.query, common.context), block)
+    return _rename(columns, common.columns, context, node)
+
+
+def _add_query(
+    node: exp.Subquery, block: Block, context: Context, analyse: Analyse
+) -> tuple[str, list[Named]]:
+    _refuse_extras(node, {"this", "alias", "joins"}, context)
+    alias = node.args.get("alias")
+    if alias is None or alias.this is None:
+        raise context.error(node, "a sub-query in FROM needs an alias", "write (SELECT ...) t")
+    return key_of(alias.this), _take_over(analyse(node.this, context), block)
+
+
+def _take_over(source: Projection | Plan, block: Block) -> list[Named]:
+    """Merge a plain SELECT into the block; join anything else as one item."""
+    if isinstance(source, Projection):
+        return block.merge(source.block, source.outputs)
+    return block.add_item(source)
+
+
+def _renamed(node: exp.Expr, columns: list[Named], context: Context) -> list[Named]:
+    alias = node.args.get("alias")
+    return _rename(columns, tuple(alias.args.get("columns") or ()) if alias else (), context, node)
+
+
+def _rename(
+    columns: list[Named], names: tuple[exp.Identifier, ...], context: Context, node: exp.Expr
+) -> list[Named]:
+    """Columns under the names of an alias list: alias (a, b)."""
+    if not names:
+        return columns
+    if len(names) != len(columns):
+        raise context.error(node, f"{len(names)} names for {len(columns)} columns")
+    return [Named(key_of(name), column.value) for name, column in zip(names, columns, strict=True)]
+
+
+def _refuse_extras(node: exp.Expr, known: set[str], context: Context) -> None:
+    extras = [key for key, value in node.args.items() if value and key not in known]
+    if extras:
+        raise context.error(node, f"{extras[0].strip('_').upper()} is not supported in FROM")

@@ -1,0 +1,123 @@
+"""The names that an expression may use, and the block of joined items that they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Column, Expression, shift_columns
+from seine.algebra.plan import Plan
+from seine.algebra.types import XML
+from seine.frontends.names import fold, suggest
+from seine.frontends.sql.context import Context
+
+
+def key_of(identifier: exp.Identifier | exp.Expr) -> str:
+    """The folded name of an identifier."""
+    return fold(identifier.name, bool(identifier.args.get("quoted")))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column that a FROM item shows: its name, and its value over the block's row."""
+
+    name: str
+    value: Expression
+
+
+@dataclass
+class Visible:
+    """A FROM item by its alias; `merged` are columns that USING leaves to an earlier item."""
+
+    alias: str
+    columns: list[Named]
+    merged: set[str] = field(default_factory=set)
+
+    def plain_columns(self) -> list[Named]:
+        return [column for column in self.columns if column.name not in self.merged]
+
+
+@dataclass
+class Block:
+    """A join under construction: its row is the concatenation of the items' rows."""
+
+    items: list[Plan] = field(default_factory=list)
+    conjuncts: list[Expression] = field(default_factory=list)
+    visible: list[Visible] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        return sum(len(item.schema) for item in self.items)
+
+    def add_item(self, item: Plan) -> list[Named]:
+        """Join one more item; returns its columns."""
+        start = self.width
+        self.items.append(item)
+        return [Named(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
+
+    def merge(self, other: Block, outputs: list[Named]) -> list[Named]:
+        """Join all items of another block, keeping its conjuncts; returns its outputs over this row."""
+        start = self.width
+
+        def shifted(expression: Expression) -> Expression:
+            return shift_columns(expression, lambda index: index + start)
+
+        self.items.extend(other.items)
+        self.conjuncts.extend(map(shifted, other.conjuncts))
+        return [Named(output.name, shifted(output.value)) for output in outputs]
+
+    def find(self, name: str) -> list[Named]:
+        """The columns that an unqualified name may mean."""
+        return [c for item in self.visible for c in item.plain_columns() if c.name == name]
+
+    def item(self, alias: str) -> Visible | None:
+        return next((item for item in self.visible if item.alias == alias), None)
+
+
+def resolve_column(node: exp.Column, block: Block, context: Context) -> Expression:
+    """The value of a column reference; refuses unknown and ambiguous names."""
+    if node.args.get("db") is not None:
+        raise context.error(node, "a column has at most one qualifier", "write alias.column")
+    name = key_of(node.this)
+    table = node.args.get("table")
+    if table is None:
+        found, where = block.find(name), "in FROM"
+    else:
+        found, where = _qualified(table, name, block, context), f"of {table.name}"
+    if not found:
+        raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))
+    if len(found) > 1:
+        raise context.error(node, f"column {node.name} is ambiguous", _ambiguity_hint(name, block))
+    if found[0].value.type == XML:
+        raise context.error(node, f"{node.name} is XML, which a SELECT cannot read yet", "leave it out")
+    return found[0].value
+
+
+def _ambiguity_hint(name: str, block: Block) -> str:
+    aliases = [item.alias for item in block.visible if any(c.name == name for c in item.plain_columns())]
+    if len(aliases) == 1:
+        return f"give the columns of {aliases[0]} names of their own"
+    return "say " + " or ".join(f"{alias}.{name}" for alias in aliases)
+
+
+def _qualified(table: exp.Identifier, name: str, block: Block, context: Context) -> list[Named]:
+    item = visible_item(table, block, context)
+    return [column for column in item.columns if column.name == name]
+
+
+def visible_item(table: exp.Identifier, block: Block, context: Context) -> Visible:
+    item = block.item(key_of(table))
+    if item is None:
+        hint = suggest(table.name, [item.alias for item in block.visible], "in FROM")
+        raise context.error(table, f"no {table.name} in FROM", hint)
+    return item
+
+
+def _column_hint(node: exp.Column, block: Block) -> str | None:
+    table = node.args.get("table")
+    items = [i for i in block.visible if table is None or i.alias == key_of(table)]
+    known = {column.name.lower() for item in items for column in item.columns}
+    if node.this.args.get("quoted") and table is None and node.name.lower() not in known:
+        return f"a string has single quotes: '{node.name}'"
+    return suggest(node.name, [column.name for item in items for column in item.columns], "columns")

@@ -1,0 +1,96 @@
+"""One SELECT: its block, its outputs, and what it does not support."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Column
+from seine.algebra.plan import Distinct, Plan
+from seine.algebra.types import XML
+from seine.frontends.sql.blocks import Projection
+from seine.frontends.sql.context import Context
+from seine.frontends.sql.dialect import SeineSql
+from seine.frontends.sql.expressions import Translator
+from seine.frontends.sql.from_clause import Analyse, read_from
+from seine.frontends.sql.grouping import Grouping, is_grouped
+from seine.frontends.sql.scope import Named, Visible, key_of, visible_item
+
+_SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
+_HINTS = {
+    "order": "results are a changelog without order",
+    "sort": "results are a changelog without order",
+    "limit": "write WITH (limit = n) to bound what a query delivers",
+    "qualify": "window functions are not supported",
+    "windows": "window functions are not supported",
+}
+_CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "windows": "WINDOW", "laterals": "LATERAL VIEW"}
+
+
+def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Projection | Plan:
+    """A plain SELECT stays a Projection, so that an outer block can merge it."""
+    refuse_clauses(select, context, _SUPPORTED)
+    block = read_from(select, context, analyse)
+    where = select.args.get("where")
+    if where is not None:
+        block.conjuncts.append(Translator(context, block, "WHERE").condition(where.this, "WHERE"))
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
+    if is_grouped(select):
+        grouping = Grouping(select, block, context)
+        plan = grouping.plan(_outputs(select, grouping.translator))
+        return plan if distinct is None else Distinct(plan)
+    outputs = _outputs(select, Translator(context, block, "SELECT"))
+    projection = Projection(block, outputs, select, context)
+    return projection if distinct is None else Distinct(projection.plan())
+
+
+def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:
+    for key, value in node.args.items():
+        if value and key not in supported:
+            clause = _CLAUSES.get(key, key.strip("_").upper())
+            at = value if isinstance(value, exp.Expr) else node
+            raise context.error(at, f"{clause} is not supported", _HINTS.get(key))
+
+
+def _outputs(select: exp.Select, translator: Translator) -> list[Named]:
+    if not select.expressions:
+        raise translator.context.error(select, "SELECT needs something to select", "write SELECT *")
+    outputs = []
+    for node in select.expressions:
+        for output in _output(node, translator):
+            outputs.append(output)
+            translator.earlier.setdefault(output.name, output.value)
+    return outputs
+
+
+def _output(node: exp.Expr, translator: Translator) -> list[Named]:
+    if isinstance(node, exp.Star):
+        return _all_columns(node, translator.block.visible, translator)
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        item = visible_item(node.args["table"], translator.block, translator.context)
+        return _all_columns(node, [Visible(item.alias, item.columns)], translator)
+    if isinstance(node, exp.Alias):
+        return [Named(key_of(node.args["alias"]), translator.translate(node.this))]
+    return [Named(_implied_name(node), translator.translate(node))]
+
+
+def _all_columns(node: exp.Expr, items: list[Visible], translator: Translator) -> list[Named]:
+    star = node if isinstance(node, exp.Star) else node.this
+    if any(star.args.values()):
+        raise translator.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")
+    columns = [column for item in items for column in item.plain_columns()]
+    for column in columns:
+        if column.value.type == XML:
+            message = f"{column.name} is XML, which a SELECT cannot read yet"
+            raise translator.context.error(node, message, "name the other columns")
+        if isinstance(column.value, Column):
+            translator.places.setdefault(column.value.index, node)
+    return columns
+
+
+def _implied_name(node: exp.Expr) -> str:
+    """The name of an output without alias: the column's, or the expression's text."""
+    if isinstance(node, exp.Column):
+        return key_of(node.this)
+    return node.sql(dialect=SeineSql, normalize_functions="lower")

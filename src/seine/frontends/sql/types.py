@@ -1,0 +1,41 @@
+"""Types named in CAST."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
+from seine.frontends.sql.context import Context
+
+_TYPES = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "VARCHAR": STRING,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+}
+
+
+def cast_type(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
+    """The type that a CAST asks for."""
+    name = node.this.name if isinstance(node.this, exp.DataType.Type) else str(node.this)
+    if name == "DECIMAL":
+        return _decimal(node, context, at)
+    if name not in _TYPES:
+        known = "BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL(p,s), STRING, DATE, TIMESTAMP"
+        raise context.error(at, f"cannot cast to {name}", f"types: {known}")
+    return _TYPES[name]
+
+
+def _decimal(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
+    try:
+        digits = [int(parameter.name) for parameter in node.expressions]
+        precision, scale = [*digits, *(10, 0)[len(digits) :]]
+        return Type(Kind.DECIMAL, precision, scale)
+    except ValueError:
+        raise context.error(at, "a DECIMAL has 1 to 38 digits, of which 0 to all are fraction") from None

@@ -1,0 +1,1 @@
+"""XSCL: joins of XML documents."""

@@ -1,0 +1,150 @@
+"""CSV into Arrow: one record a line, empty field NULL, values in the natural form of their types."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+
+from seine.errors import SeineError
+from seine.intake.block import LINE_LIMIT, Block
+from seine.intake.layout import Layout
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, shorten, tuples_only
+from seine.intake.text_values import read_text
+
+_FANOUT = 16
+_OP = "@op"
+
+
+class CsvLines:
+    """Parses blocks of CSV against a layout; a column `@op` with `-` marks negative tuples.
+
+    A quoted empty field is the empty string, a bare one NULL; a field may not span lines.
+    """
+
+    def __init__(self, layout: Layout, delimiter: str = ",") -> None:
+        self.layout = layout
+        self.delimiter = delimiter
+
+    def parse(self, block: Block) -> Parsed:
+        positions = self._positions(block)
+        dead: list[DeadLine] = []
+        tables: list[tuple[np.ndarray, pa.Table]] = []
+        too_long = (block.ends - block.starts > LINE_LIMIT) | (block.skipped is not None)
+        _bury(block, np.flatnonzero(too_long), f"the line is longer than {LINE_LIMIT} bytes", dead)
+        self._split(block, np.flatnonzero(_present_lines(block) & ~too_long), len(positions), tables, dead)
+        lines = np.concatenate([np.array([], np.int64), *[found for found, _ in tables]]) + block.first
+        table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
+        return self._typed(block, positions, lines, table, dead)
+
+    def _positions(self, block: Block) -> list[int | None]:
+        """For each field its column; None for `@op`."""
+        if block.header is None:
+            return list(range(len(self.layout.fields)))
+        found: list[int | None] = []
+        for name in block.header:
+            index = self.layout.column(name.strip())
+            if index is None and name.strip() != _OP:
+                raise SeineError(
+                    f"{block.path}: the header names an unknown column '{shorten(name.encode())}'",
+                    hint="declare it, or set the option header = 'false' if the file has no header line",
+                )
+            found.append(index)
+        if len(set(found)) < len(found):
+            raise SeineError(f"{block.path}: the header names a column twice")
+        return found
+
+    def _split(
+        self,
+        block: Block,
+        chosen: np.ndarray,
+        width: int,
+        tables: list[tuple[np.ndarray, pa.Table]],
+        dead: list[DeadLine],
+    ) -> None:
+        """Whole pieces where the records are well formed, smaller ones around those that are not."""
+        if not len(chosen):
+            return
+        table = _read(b"\n".join([block.raw(i) for i in chosen.tolist()]), width, self.delimiter)
+        if table is not None and table.num_rows == len(chosen):
+            tables.append((chosen, table))
+        elif len(chosen) == 1:
+            _bury(block, chosen, f"the line is not a record of {width} fields", dead)
+        else:
+            for part in np.array_split(chosen, min(_FANOUT, len(chosen))):
+                self._split(block, part, width, tables, dead)
+
+    def _typed(
+        self,
+        block: Block,
+        positions: list[int | None],
+        lines: np.ndarray,
+        table: pa.Table,
+        dead: list[DeadLine],
+    ) -> Parsed:
+        columns = [pa.nulls(len(lines), field.type.arrow()) for field in self.layout.fields]
+        op, alive = np.full(len(lines), TUPLE, np.int8), np.ones(len(lines), bool)
+        for field, index in enumerate(positions):
+            texts = pa.concat_arrays(table.column(field).chunks)
+            if index is None:
+                bad = _read_ops(texts, op)
+                reason = '@op is not "-"'
+            else:
+                declared = self.layout.fields[index]
+                columns[index], bad = read_text(texts, declared.type)
+                reason = f"column {declared.name}: the field is no {declared.type}"
+            _bury(block, lines[bad & alive] - block.first, reason, dead)
+            alive &= ~bad
+        rows = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
+        parsed = tuples_only(self.layout, block.path, rows, lines[alive], op[alive], block.record)
+        return replace(parsed, dead=sorted(parsed.dead + dead))
+
+
+def _read_ops(texts: pa.Array, op: np.ndarray) -> np.ndarray:
+    minus = pc.fill_null(pc.equal(texts, "-"), False).to_numpy(zero_copy_only=False)
+    op[minus] = NEGATIVE
+    return texts.is_valid().to_numpy(zero_copy_only=False) & ~minus
+
+
+def _bury(block: Block, chosen: np.ndarray, reason: str, dead: list[DeadLine]) -> None:
+    for index in chosen.tolist():
+        dead.append(DeadLine(block.first + index, reason, block.record(block.first + index)))
+
+
+def _fields_schema(width: int) -> pa.Schema:
+    return pa.schema([(f"f{i}", pa.string()) for i in range(width)])
+
+
+def _read(data: bytes, width: int, delimiter: str) -> pa.Table | None:
+    """All fields as text; None unless every record has `width` of them."""
+    if data.count(b"\r") != data.count(b"\r\n") + data.endswith(b"\r") or b"\0" in data:
+        return None
+    schema = _fields_schema(width)
+    try:
+        return pcsv.read_csv(
+            io.BytesIO(data),
+            read_options=pcsv.ReadOptions(column_names=schema.names, block_size=len(data) + 1),
+            parse_options=pcsv.ParseOptions(delimiter=delimiter),
+            convert_options=pcsv.ConvertOptions(
+                column_types=schema,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+
+
+def _present_lines(block: Block) -> np.ndarray:
+    """A mask of the lines that are not blank."""
+    lengths = block.ends - block.starts
+    first = np.frombuffer(block.data, np.uint8)[np.minimum(block.starts, max(len(block.data) - 1, 0))]
+    present = lengths > 0
+    for index in np.flatnonzero(present & np.isin(first, [9, 13, 32])).tolist():
+        present[index] = bool(block.raw(index).strip())
+    return present

@@ -1,0 +1,125 @@
+"""One stream's lines on their way in: read ahead, held back, admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.intake.admission import Admission, Admitted
+from seine.intake.documents import refuse_documents
+from seine.intake.parsed import Parsed
+from seine.intake.sources import Piece, open_source
+from seine.operators.delta import FOREVER
+
+
+@dataclass
+class _Chunk:
+    """A parsed piece of which the first `taken` lines have left."""
+
+    piece: Piece
+    parsed: Parsed
+    taken: int = 0
+
+    @property
+    def lines(self) -> int:
+        return self.piece.count - self.taken
+
+    @property
+    def size(self) -> int:
+        return self.piece.size(self.piece.count) - self.piece.size(self.taken)
+
+
+class Feed:
+    """Reads ahead into a buffer, gives up its front, and remembers the position after what it gave.
+
+    Law: what the buffer holds after `fill` depends on the position alone, so a feed that is resumed
+    hands out the same as one that never stopped.
+    """
+
+    def __init__(
+        self,
+        stream: StreamDef,
+        state: Mapping[str, Any] | None,
+        runs: Mapping[str, pa.RecordBatch],
+        *,
+        follow: bool,
+        notice: Callable[[str], None],
+    ) -> None:
+        self.stream = stream
+        self.admission = Admission(stream, state["admission"] if state else None, runs)
+        self._position: dict[str, Any] = dict(state["position"]) if state else {}
+        self._reader, self._parser = open_source(
+            f"stream {stream.name}",
+            stream.source,
+            self.admission.layout,
+            self._position,
+            follow=follow,
+            notice=notice,
+        )
+        self._buffer: list[_Chunk] = []
+
+    def fill(self, lines: int, size: int) -> None:
+        """Read ahead until the buffer has that many lines or bytes, or there is no more."""
+        while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
+            space = size - sum(chunk.size for chunk in self._buffer)
+            piece = self._reader.read(room, max(space, 0), force=not self._buffer)
+            if piece is None:
+                return
+            parsed = refuse_documents(self.admission.layout, self._parser.parse(piece))
+            self._buffer.append(_Chunk(piece, parsed))
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._buffer)
+
+    @property
+    def ended(self) -> bool:
+        return not self._buffer and self._reader.exhausted()
+
+    @property
+    def watermark(self) -> int:
+        return FOREVER if self.ended else self.admission.watermark
+
+    def reach(self) -> int | None:
+        """Where the clock would be after the whole buffer; None if that holds no row or all the rest."""
+        if self._reader.exhausted():
+            return None
+        latest = [int(chunk.parsed.time.max()) for chunk in self._buffer if len(chunk.parsed.time)]
+        return max(self.admission.clock, *latest) if latest else None
+
+    def take(self, horizon: int) -> list[Admitted]:
+        """Admit the buffered lines up to the first row beyond the horizon."""
+        admitted = []
+        while self._buffer:
+            chunk = self._buffer[0]
+            beyond = np.flatnonzero(chunk.parsed.time > horizon)
+            if len(beyond):
+                admitted.extend(self._take_front(chunk, int(chunk.parsed.lines[beyond[0]])))
+                break
+            admitted.append(self.admission.admit(chunk.parsed))
+            self._position[chunk.piece.key] = chunk.piece.cursor(chunk.piece.count)
+            self._buffer.pop(0)
+        return admitted
+
+    def _take_front(self, chunk: _Chunk, line: int) -> list[Admitted]:
+        lines = line - chunk.piece.first
+        if lines == chunk.taken:
+            return []
+        front, chunk.parsed = chunk.parsed.split(line)
+        chunk.taken = lines
+        self._position[chunk.piece.key] = chunk.piece.cursor(lines)
+        return [self.admission.admit(front)]
+
+    def state(self) -> dict[str, Any]:
+        """Enough to go on from here; files that are gone for good are forgotten."""
+        gone = self._reader.gone
+        position = {key: cursor for key, cursor in self._position.items() if key not in gone}
+        return {"position": position, "admission": self.admission.state()}
+
+    def close(self) -> None:
+        self._reader.close()

@@ -1,0 +1,47 @@
+"""Which files a source is: one path, a folder or a glob, in name order."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+
+from seine.errors import SeineError
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files behind a path; a folder's hidden files and those that start with `_` are not data."""
+
+    path: str
+
+    @property
+    def is_glob(self) -> bool:
+        return not os.path.exists(self.path) and glob.has_magic(self.path)
+
+    def listing(self) -> list[str]:
+        """The files that exist now, in name order."""
+        if os.path.isdir(self.path):
+            names = [name for name in os.listdir(self.path) if not name.startswith((".", "_"))]
+            found = [os.path.join(self.path, name) for name in names]
+        elif self.is_glob:
+            found = glob.glob(self.path, recursive=True)
+        else:
+            found = [self.path]
+        return sorted(path for path in found if os.path.isfile(path))
+
+    def check(self, what: str, *, follow: bool) -> None:
+        """Refuse a source that cannot be read; one that may still appear is waited for in follow mode."""
+        found = self.listing()
+        if not found and not (follow and self._may_appear()):
+            reason = "no file matches" if self.is_glob else "no such file"
+            reason = "the folder has no files" if os.path.isdir(self.path) else reason
+            raise SeineError(
+                f"cannot read '{self.path}' of {what}: {reason}", hint="check the path in its FROM clause"
+            )
+        for path in found:
+            if not os.access(path, os.R_OK):
+                raise SeineError(f"cannot read '{path}' of {what}: permission denied")
+
+    def _may_appear(self) -> bool:
+        return self.is_glob or os.path.isdir(self.path) or os.path.isdir(os.path.dirname(self.path) or ".")

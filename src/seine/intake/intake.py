@@ -1,0 +1,153 @@
+"""Intake: the streams of a script, read side by side in event time, entry by entry of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.errors import SeineError
+from seine.intake.admission import Admitted, Letter
+from seine.intake.feed import Feed
+from seine.intake.journal import Draft, Entry, Journal, file_name
+from seine.operators.clock import Clock
+from seine.operators.delta import FOREVER, NEVER
+
+DEFAULT_ROWS = 200_000
+DEFAULT_BYTES = 32 * 1024 * 1024
+_THREADS = 4
+
+
+class Intake:
+    """Turns sources into journal entries, and goes on after the last entry of a journal.
+
+    Streams advance together: in each entry every stream stops where the slowest one that has more
+    data gets to (within its domain), so that short files do not run ahead. An entry has at least one row,
+    punctuation or dead letter, but for the last one, which ends the input.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[StreamDef],
+        journal: Journal,
+        *,
+        batch_rows: int | None = None,
+        follow: bool = False,
+        network: Callable[[], int] = lambda: 0,
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.journal = journal
+        self._rows = batch_rows or DEFAULT_ROWS
+        self._network = network
+        journal.recover()
+        last = journal.last()
+        state: Mapping[str, Any] = last.intake if last is not None else {"streams": {}, "now": {}}
+        self._now: dict[str, int] = dict(state["now"])
+        self._done = last is not None and last.end
+        if self._done and follow:
+            raise SeineError(
+                "the input of this checkpoint has ended: it cannot be followed any more",
+                hint="start a new checkpoint",
+            )
+        kept = state["streams"]
+        self._feeds = [self._feed(stream, kept.get(stream.name), follow, notice) for stream in streams]
+        self._pool = ThreadPoolExecutor(min(_THREADS, max(len(streams), 1)), "intake")
+
+    def _feed(
+        self, stream: StreamDef, state: Mapping[str, Any] | None, follow: bool, notice: Callable[[str], None]
+    ) -> Feed:
+        names = [name for runs in state["admission"]["promises"] for name in runs] if state else []
+        runs = {name: self.journal.run(_run_name(stream, name)) for name in names}
+        return Feed(stream, state, runs, follow=follow, notice=notice)
+
+    def next_entry(self) -> Entry | None:
+        """Append and return the next entry; None if there is nothing now, or nothing any more."""
+        while not self._done:
+            list(self._pool.map(lambda feed: feed.fill(self._rows, DEFAULT_BYTES), self._feeds))
+            if not any(feed.waiting for feed in self._feeds):
+                return self._finish()
+            admitted = self._advance()
+            if any(_is_something(part) for parts in admitted.values() for part in parts):
+                return self._append(admitted, end=False)
+        return None
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for feed in self._feeds:
+            feed.close()
+
+    def _finish(self) -> Entry | None:
+        if not all(feed.ended for feed in self._feeds):
+            return None
+        self._done = True
+        return self._append({}, end=True)
+
+    def _advance(self) -> dict[str, list[Admitted]]:
+        """Let every stream in as far as the slowest of its domain gets."""
+        horizons: dict[str, int] = {}
+        for feed in self._feeds:
+            reach = feed.reach()
+            if reach is not None:
+                domain = feed.stream.domain
+                horizons[domain] = min(horizons.get(domain, FOREVER), reach)
+        return {
+            feed.stream.name: feed.take(horizons.get(feed.stream.domain, FOREVER)) for feed in self._feeds
+        }
+
+    def _append(self, admitted: Mapping[str, list[Admitted]], *, end: bool) -> Entry:
+        for feed in self._feeds:
+            latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
+            if latest != NEVER:
+                domain = feed.stream.domain
+                self._now[domain] = max(self._now.get(domain, NEVER), latest)
+        dead: list[Letter] = [letter for parts in admitted.values() for part in parts for letter in part.dead]
+        return self.journal.append(
+            Draft(
+                network=self._network(),
+                clock=self._clock(end),
+                rows=_stacked({name: [part.rows for part in parts] for name, parts in admitted.items()}),
+                punctuations=_stacked(
+                    {name: [part.punctuations for part in parts] for name, parts in admitted.items()}
+                ),
+                dead=dead,
+                intake={
+                    "streams": {feed.stream.name: feed.state() for feed in self._feeds},
+                    "now": self._now,
+                },
+                runs={
+                    _run_name(feed.stream, name): run
+                    for feed in self._feeds
+                    for name, run in feed.admission.runs().items()
+                },
+                end=end,
+            )
+        )
+
+    def _clock(self, end: bool) -> Clock:
+        return Clock(
+            {feed.stream.name: feed.watermark for feed in self._feeds},
+            dict(self._now),
+            {feed.stream.name: feed.stream.domain for feed in self._feeds},
+            end,
+        )
+
+
+def _run_name(stream: StreamDef, name: str) -> str:
+    return f"{file_name(stream.name)}-{name}"
+
+
+def _is_something(part: Admitted) -> bool:
+    return bool(part.rows.num_rows or part.punctuations.num_rows or part.dead)
+
+
+def _stacked(parts: Mapping[str, list[pa.RecordBatch]]) -> dict[str, pa.RecordBatch]:
+    """One batch for each stream that has rows."""
+    result = {}
+    for name, batches in parts.items():
+        full = [batch for batch in batches if batch.num_rows]
+        if full:
+            result[name] = pa.concat_batches(full) if len(full) > 1 else full[0]
+    return result

@@ -1,0 +1,227 @@
+"""The journal: every micro-batch as it was admitted, durable before anything computes with it.
+
+Law: a crash at any moment leaves an entry whole or not at all. An entry is written under a
+temporary name, its files are synced, and then it is renamed. Promises are kept beside the
+entries as immutable runs that entries name; a run nobody names is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from seine.errors import RunError
+from seine.operators.clock import Clock
+
+_TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What becomes an entry. `runs` are the promises that the intake state names, by file name."""
+
+    network: int
+    clock: Clock
+    rows: Mapping[str, pa.RecordBatch]
+    punctuations: Mapping[str, pa.RecordBatch]
+    dead: list[dict[str, Any]]
+    intake: Mapping[str, Any]
+    runs: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+    end: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One micro-batch of the journal; its batches are mapped, not read."""
+
+    number: int
+    folder: str
+    network: int
+    clock: Clock
+    rows: Mapping[str, int]  # streams that have rows, and how many
+    dead: int
+    end: bool
+    intake: Mapping[str, Any]
+    runs: tuple[str, ...]
+
+    def path(self, stream: str) -> str:
+        """The Arrow file of a stream's rows; it exists only if the entry has some."""
+        return os.path.join(self.folder, f"s-{file_name(stream)}.arrow")
+
+    def batch(self, stream: str) -> pa.RecordBatch | None:
+        return _map(self.path(stream)) if self.rows.get(stream) else None
+
+    def punctuations(self, stream: str) -> pa.RecordBatch | None:
+        path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
+        return _map(path) if os.path.exists(path) else None
+
+    def dead_letters(self) -> list[dict[str, Any]]:
+        with open(os.path.join(self.folder, "dead.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+
+class Journal:
+    """A folder of entries, numbered from 0 without gaps.
+
+    One process writes it, through one object whose threads take turns; any number may read it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._entries = os.path.join(folder, "entries")
+        self._runs = os.path.join(folder, "promises")
+        self._last: Entry | None = None
+        os.makedirs(self._entries, exist_ok=True)
+        os.makedirs(self._runs, exist_ok=True)
+        self._turn = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Journal], tuple[str]]:
+        return Journal, (self.folder,)
+
+    def numbers(self) -> list[int]:
+        return sorted(int(name) for name in os.listdir(self._entries) if name.isdigit())
+
+    def last(self) -> Entry | None:
+        if self._last is not None:
+            return self._last
+        numbers = self.numbers()
+        return self.load(numbers[-1]) if numbers else None
+
+    def load(self, number: int) -> Entry:
+        folder = self._folder(number)
+        try:
+            with open(os.path.join(folder, "entry.json"), encoding="utf-8") as file:
+                form = json.load(file)
+        except FileNotFoundError:
+            raise RunError(f"the journal {self.folder} has no entry {number}") from None
+        return Entry(
+            form["entry"],
+            folder,
+            form["network"],
+            Clock.from_json(form["clock"]),
+            form["rows"],
+            form["dead"],
+            form["end"],
+            form["intake"],
+            tuple(form["runs"]),
+        )
+
+    def append(self, draft: Draft) -> Entry:
+        """Make a draft the next entry; when this returns it is durable."""
+        with self._turn:
+            self._last = self._append(draft)
+            return self._last
+
+    def _append(self, draft: Draft) -> Entry:
+        last = self.last()
+        number = last.number + 1 if last is not None else 0
+        self._write_runs(draft, set(last.runs) if last is not None else set())
+        temporary = os.path.join(self._entries, f"{_TEMPORARY}new-{number}")
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.mkdir(temporary)
+        _write_entry(temporary, number, draft)
+        _sync(temporary)
+        os.rename(temporary, self._folder(number))
+        _sync(self._entries)
+        return self.load(number)
+
+    def run(self, name: str) -> pa.RecordBatch:
+        """A run of promises that some entry names."""
+        return _map(self._run_path(name))
+
+    def discard_before(self, number: int) -> None:
+        """Remove the entries before one; the newest always stays, for its resume state."""
+        with self._turn:
+            for old in self.numbers()[:-1]:
+                if old < number:
+                    # A crash half way must not leave half an entry under its name.
+                    os.rename(self._folder(old), os.path.join(self._entries, f"{_TEMPORARY}old-{old}"))
+            self._sweep()
+
+    def recover(self) -> None:
+        """Remove what a crash left behind; the writer calls this before it appends."""
+        with self._turn:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove unfinished and discarded entries, and runs that no entry names."""
+        for name in os.listdir(self._entries):
+            if name.startswith(_TEMPORARY):
+                shutil.rmtree(os.path.join(self._entries, name))
+        named = {run for number in self.numbers() for run in self.load(number).runs}
+        for name in os.listdir(self._runs):
+            if name.removesuffix(".arrow") not in named:
+                os.unlink(os.path.join(self._runs, name))
+
+    def _write_runs(self, draft: Draft, known: set[str]) -> None:
+        for name, batch in draft.runs.items():
+            if name not in known:
+                _write_batch(self._run_path(name), batch)
+        if draft.runs:
+            _sync(self._runs)
+
+    def _run_path(self, name: str) -> str:
+        return os.path.join(self._runs, f"{name}.arrow")
+
+    def _folder(self, number: int) -> str:
+        return os.path.join(self._entries, f"{number:012d}")
+
+
+def file_name(stream: str) -> str:
+    """A name for a stream's files that is safe whatever the stream is called."""
+    return hashlib.blake2b(stream.encode(), digest_size=12).hexdigest()
+
+
+def _write_entry(folder: str, number: int, draft: Draft) -> None:
+    for stream, batch in draft.rows.items():
+        _write_batch(os.path.join(folder, f"s-{file_name(stream)}.arrow"), batch)
+    for stream, batch in draft.punctuations.items():
+        _write_batch(os.path.join(folder, f"p-{file_name(stream)}.arrow"), batch)
+    lines = "".join(json.dumps(letter, ensure_ascii=False) + "\n" for letter in draft.dead)
+    _write_text(os.path.join(folder, "dead.jsonl"), lines)
+    form = {
+        "entry": number,
+        "network": draft.network,
+        "clock": draft.clock.to_json(),
+        "rows": {stream: batch.num_rows for stream, batch in draft.rows.items()},
+        "dead": len(draft.dead),
+        "end": draft.end,
+        "intake": draft.intake,
+        "runs": sorted(draft.runs),
+    }
+    _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
+
+
+def _write_batch(path: str, batch: pa.RecordBatch) -> None:
+    with open(path, "wb") as file:
+        with pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_text(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _map(path: str) -> pa.RecordBatch:
+    return pa.ipc.open_file(pa.memory_map(path)).get_batch(0)
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

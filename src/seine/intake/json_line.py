@@ -1,0 +1,229 @@
+"""The exact way to read JSON Lines: one line at a time, every rule of the contract spelt out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.types import Field, Kind
+from seine.intake.block import LINE_LIMIT, Block
+from seine.intake.layout import Layout
+from seine.intake.parsed import NEGATIVE, PUNCTUATION, TUPLE, DeadLine, Parsed, event_times, refuse_times
+from seine.intake.text_values import read_text
+
+
+class Refused(Exception):
+    """Why a line is a dead letter."""
+
+
+class Number(str):
+    """A JSON number as it was written."""
+
+
+class Integer(Number):
+    """A JSON number without fraction and exponent."""
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object, duplicate keys and all."""
+
+
+def _refuse_constant(text: str) -> None:
+    raise Refused(f"{text} is no JSON")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=Pairs, parse_float=Number, parse_int=Integer, parse_constant=_refuse_constant
+)
+
+
+@dataclass
+class _Row:
+    line: int
+    op: int
+    values: list[str | None]  # texts of the columns
+    time: str | None
+    scheme: int = -1
+
+
+@dataclass
+class _Rows:
+    kept: list[_Row] = field(default_factory=list)
+    dead: list[DeadLine] = field(default_factory=list)
+
+
+def is_blank(raw: bytes) -> bool:
+    return not raw.strip(b" \t\r\n")
+
+
+class JsonLine:
+    """Reads lines of a block against a layout, exactly."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def parse(self, block: Block, chosen: np.ndarray) -> Parsed:
+        rows = _Rows()
+        for index in chosen.tolist():
+            raw = block.raw(index)
+            if is_blank(raw):
+                continue
+            try:
+                rows.kept.append(self._row(block.first + index, raw))
+            except Refused as refused:
+                rows.dead.append(
+                    DeadLine(block.first + index, str(refused), block.record(block.first + index))
+                )
+        return self._columns(block, rows)
+
+    def _row(self, line: int, raw: bytes) -> _Row:
+        pairs = _decode(raw)
+        keys = [key for key, _ in pairs]
+        if "@punctuate" in keys and self.layout.time is not None:
+            return self._punctuation(line, pairs)
+        op = TUPLE
+        if self.layout.time is not None and "@op" in keys:
+            op = _operation([value for key, value in pairs if key == "@op"])
+            pairs = Pairs(pair for pair in pairs if pair[0] != "@op")
+        texts = self._texts(pairs)
+        values = [texts.get(index) for index in range(len(self.layout.fields))]
+        return _Row(line, op, values, values[self.layout.time] if self.layout.time is not None else None)
+
+    def _punctuation(self, line: int, pairs: Pairs) -> _Row:
+        bound = [value for key, value in pairs if key == "@punctuate"]
+        if len(bound) != 1 or not isinstance(bound[0], Pairs):
+            raise Refused("@punctuate is not one object")
+        rest = self._texts(Pairs(pair for pair in pairs if pair[0] != "@punctuate"))
+        if set(rest) - {self.layout.time}:
+            raise Refused("a punctuation has only @punctuate and the timestamp")
+        texts = self._texts(bound[0])
+        scheme = self.layout.scheme(frozenset(texts))
+        if scheme is None:
+            raise Refused("the attributes of the punctuation are not those of a declared scheme")
+        values = [texts.get(index) for index in range(len(self.layout.fields))]
+        return _Row(line, PUNCTUATION, values, rest.get(self.layout.time or 0), scheme)
+
+    def _texts(self, pairs: Pairs) -> dict[int, str | None]:
+        texts: dict[int, str | None] = {}
+        for key, value in pairs:
+            index = self.layout.column(key)
+            if index is None:
+                raise Refused(f"unknown column {_show(key)}")
+            if index in texts:
+                raise Refused(f"column {_show(key)} is given twice")
+            texts[index] = _text(value, self.layout.fields[index])
+        return texts
+
+    def _columns(self, block: Block, rows: _Rows) -> Parsed:
+        """Texts to typed columns; a row with a value that does not fit its type dies."""
+        typed = []
+        alive = np.ones(len(rows.kept), bool)
+        for index, declared in enumerate(self.layout.fields):
+            texts = [row.values[index] for row in rows.kept]
+            values, bad = read_text(pa.array(texts, pa.string()), declared.type)
+            typed.append(values)
+            self._bury(block, rows, declared, texts, bad & alive)
+            alive &= ~bad
+        time, missing = self._times(block, rows, typed, alive)
+        parsed = Parsed(
+            block.path,
+            pa.RecordBatch.from_arrays(typed, schema=self.layout.schema),
+            np.array([row.op for row in rows.kept], np.int8),
+            time,
+            np.array([row.scheme for row in rows.kept], np.int16),
+            np.array([row.line for row in rows.kept], np.int64),
+            sorted(rows.dead),
+            block.record,
+        )
+        return refuse_times(parsed.take(alive), missing[alive])
+
+    def _times(
+        self, block: Block, rows: _Rows, typed: list[pa.Array], alive: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Event times, and which rows have none; punctuations keep theirs apart from their attributes."""
+        count = len(rows.kept)
+        if self.layout.time is None:
+            return np.zeros(count, np.int64), np.zeros(count, bool)
+        declared = self.layout.fields[self.layout.time]
+        texts = [row.time for row in rows.kept]
+        values, bad = read_text(pa.array(texts, pa.string()), declared.type)
+        self._bury(block, rows, declared, texts, bad & alive)
+        alive &= ~bad
+        return event_times(values), values.is_null().to_numpy(zero_copy_only=False)
+
+    def _bury(
+        self, block: Block, rows: _Rows, declared: Field, texts: list[str | None], bad: np.ndarray
+    ) -> None:
+        for index in np.flatnonzero(bad):
+            line = rows.kept[index].line
+            rows.dead.append(DeadLine(line, _misfit(declared, texts[index]), block.record(line)))
+
+
+def _decode(raw: bytes) -> Pairs:
+    if len(raw) > LINE_LIMIT:
+        raise Refused(f"the line is longer than {LINE_LIMIT} bytes")
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refused("the line is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise Refused(f"broken JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise Refused("the line is nested too deeply") from None
+    if not isinstance(value, Pairs):
+        raise Refused("the line is not a JSON object")
+    return value
+
+
+def _operation(given: list[Any]) -> int:
+    if given != ["-"] or isinstance(given[0], Number):
+        raise Refused('@op is not "-"')
+    return NEGATIVE
+
+
+_WANTED: dict[Kind, tuple[type, ...]] = {
+    Kind.BOOLEAN: (bool,),
+    Kind.INT: (Integer,),
+    Kind.BIGINT: (Integer,),
+    Kind.DOUBLE: (Number,),
+    Kind.DECIMAL: (Number,),
+}
+
+
+def _text(value: Any, declared: Field) -> str | None:
+    """The text of a value if it is of the JSON type that the column wants."""
+    if value is None:
+        return None
+    wanted = _WANTED.get(declared.type.kind, (str,))
+    if not isinstance(value, wanted) or (wanted == (str,) and isinstance(value, Number)):
+        raise Refused(_misfit(declared, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and not isinstance(value, Number):
+        _refuse_lone_surrogates(value, declared)
+    return str(value)
+
+
+def _refuse_lone_surrogates(value: str, declared: Field) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Refused(f"column {_show(declared.name)}: a lone surrogate is no character") from None
+
+
+def _misfit(declared: Field, value: Any) -> str:
+    return f"column {_show(declared.name)}: {_show(value)} is no {declared.type}"
+
+
+def _show(value: Any) -> str:
+    """A value in a reason, short and printable."""
+    if isinstance(value, Pairs):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    text = str(value) if isinstance(value, Number) else json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,201 @@
+"""Strict JSON Lines into Arrow: whole blocks at once, and line by line where a block is not clean.
+
+Law: the fast way accepts a block only if the exact way (`json_line.py`) would accept its every line
+with the same values; whatever it is unsure of it leaves to the exact way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from seine.algebra.types import Kind, Type
+from seine.intake.block import LINE_LIMIT, Block
+from seine.intake.json_line import JsonLine
+from seine.intake.layout import Layout
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, tuples_only
+from seine.intake.text_values import read_text
+
+_PIECE = 256  # lines; a smaller piece that is not clean is read line by line
+_FANOUT = 32
+_ARROW_BLOCK = 4 * 1024 * 1024  # bytes that one thread of Arrow's reader takes at a time
+_JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
+_AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+
+
+class JsonLines:
+    """Parses blocks of JSON Lines against a layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._exact = JsonLine(layout)
+
+    def parse(self, block: Block) -> Parsed:
+        if block.skipped is not None:
+            return self._too_long(block)
+        regular = _regular_lines(block)
+        parts = self._pieces(block, np.flatnonzero(regular))
+        parts.append(self._exact.parse(block, np.flatnonzero(~regular)))
+        return join_parsed(parts)
+
+    def _too_long(self, block: Block) -> Parsed:
+        dead = DeadLine(block.first, f"the line is longer than {LINE_LIMIT} bytes", block.record(block.first))
+        parsed = self._exact.parse(block, np.array([], np.int64))
+        parsed.dead.append(dead)
+        return parsed
+
+    def _pieces(self, block: Block, chosen: np.ndarray) -> list[Parsed]:
+        """Clean runs fast, the lines of the last unclean pieces exactly."""
+        if not len(chosen):
+            return []
+        parsed = self._fast(block, chosen)
+        if parsed is not None:
+            return [parsed]
+        if len(chosen) <= _PIECE:
+            return [self._exact.parse(block, chosen)]
+        return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part)]
+
+    def _fast(self, block: Block, chosen: np.ndarray) -> Parsed | None:
+        data = _lines_of(block, chosen)
+        names = self._spelling(block.raw(int(chosen[0])))
+        if names is None or not _harmless(data):
+            return None
+        quoted = self._quote_decimals(data, names)
+        longest = int((block.ends[chosen] - block.starts[chosen]).max())
+        table = _read(quoted, self._schema(names), longest) if quoted is not None else None
+        if table is None or table.num_rows != len(chosen):
+            return None
+        op = _ops(table.column("@op"), data)
+        rows = self._typed(table, names)
+        if op is None or rows is None or (self.layout.time is None and (op == NEGATIVE).any()):
+            return None
+        return tuples_only(self.layout, block.path, rows, chosen + block.first, op, block.record)
+
+    def _spelling(self, line: bytes) -> list[str] | None:
+        """The declared names as the first line of a piece spells them."""
+        names = [field.name for field in self.layout.fields]
+        try:
+            for key in json.loads(line):
+                index = self.layout.column(key)
+                if index is not None:
+                    names[index] = key
+        except (ValueError, RecursionError, TypeError):
+            return None
+        return names if len(set(names)) == len(names) else None
+
+    def _schema(self, names: list[str]) -> pa.Schema:
+        fields = [
+            (name, pa.string() if field.type.kind in _AS_TEXT else field.type.arrow())
+            for name, field in zip(names, self.layout.fields, strict=True)
+        ]
+        return pa.schema([*fields, ("@op", pa.string())])
+
+    def _quote_decimals(self, data: bytes, names: list[str]) -> bytes | None:
+        """Numbers of DECIMAL columns as strings, so that no digit passes through a double."""
+        for name, field in zip(names, self.layout.fields, strict=True):
+            if field.type.kind is not Kind.DECIMAL:
+                continue
+            written = re.escape(json.dumps(name, ensure_ascii=False).encode())
+            key = rb"(?<!\\)(" + written + rb"[ \t]*:[ \t]*)"
+            if re.search(key + rb'"', data):
+                return None
+            data = re.sub(key + rb"(" + _JSON_NUMBER + rb")(?=[ \t\r]*[,}])", rb'\1"\2"', data)
+        return data
+
+    def _typed(self, table: pa.Table, names: list[str]) -> pa.RecordBatch | None:
+        columns = []
+        for name, field in zip(names, self.layout.fields, strict=True):
+            column = _typed_column(_flat(table.column(name)), field.type)
+            if column is None:
+                return None
+            columns.append(column)
+        return pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+
+
+def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
+    if kind.kind in _AS_TEXT:
+        values, bad = read_text(column, kind)
+        return None if bad.any() else values
+    if kind.kind is Kind.DOUBLE and not pc.all(pc.is_finite(column), min_count=0).as_py():
+        return None
+    return column
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+
+
+def _ops(column: pa.ChunkedArray, data: bytes) -> np.ndarray | None:
+    """+1 or -1 for each row; None if some "@op" is not a plain "-"."""
+    given = len(column) - column.null_count
+    if data.count(b'"@op"') != given:
+        return None
+    op = np.full(len(column), TUPLE, np.int8)
+    if given:
+        if not pc.all(pc.equal(column, "-")).as_py():
+            return None
+        op[column.is_valid().to_numpy()] = NEGATIVE
+    return op
+
+
+def _read(data: bytes, schema: pa.Schema, longest: int) -> pa.Table | None:
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    size = min(len(data) + 1, max(_ARROW_BLOCK, 2 * longest))
+    read = pj.ReadOptions(use_threads=len(data) > size, block_size=size)
+    try:
+        return pj.read_json(pa.BufferReader(data), read_options=read, parse_options=options)
+    except pa.ArrowException:
+        return None
+
+
+def _harmless(data: bytes) -> bool:
+    """No NUL, no stray null between objects (either upsets Arrow's reader), and valid UTF-8."""
+    if b"\0" in data or _NULL_OUTSIDE.search(data):
+        return False
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _regular_lines(block: Block) -> np.ndarray:
+    """Lines that look like `{...}` and are no punctuation.
+
+    If every line does, and there are as many objects as lines, then every line is one object: an
+    object that spanned lines would hold a `}` and a `{` with nothing but white space between.
+    """
+    view = np.frombuffer(block.data, np.uint8)
+    last = block.ends - 1
+    full = last > block.starts
+    regular = full & (block.ends - block.starts <= LINE_LIMIT)
+    last = np.where(regular & (view[np.maximum(last, 0)] == 13), last - 1, last)
+    regular &= (view[np.minimum(block.starts, len(view) - 1)] == 123) & (view[np.maximum(last, 0)] == 125)
+    regular[_lines_with(block, b'"@punctuate"')] = False
+    return regular
+
+
+def _lines_with(block: Block, mark: bytes) -> np.ndarray:
+    at, found = block.data.find(mark), []
+    while at >= 0:
+        found.append(at)
+        at = block.data.find(mark, at + 1)
+    return np.unique(np.searchsorted(block.ends, found))
+
+
+def _lines_of(block: Block, chosen: np.ndarray) -> bytes:
+    """The bytes of chosen lines; the runs of neighbours are copied whole."""
+    breaks = np.flatnonzero(np.diff(chosen) != 1) + 1
+    firsts = chosen[np.concatenate([[0], breaks])]
+    lasts = chosen[np.concatenate([breaks - 1, [len(chosen) - 1]])]
+    runs = zip(block.starts[firsts], block.ends[lasts], strict=True)
+    return b"\n".join([block.data[start:end] for start, end in runs])

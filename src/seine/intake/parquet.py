@@ -1,0 +1,230 @@
+"""Parquet files: row groups into Arrow, columns by name, values converted only where nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seine.algebra.types import Kind, Type
+from seine.errors import SeineError
+from seine.intake.files import Files
+from seine.intake.layout import Layout
+from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, tuples_only
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows [first, first + count) of a Parquet file; the counterpart of a block of lines."""
+
+    key: str
+    path: str
+    table: pa.Table  # columns under the names of the file
+    first: int
+
+    @property
+    def count(self) -> int:
+        return self.table.num_rows
+
+    def size(self, lines: int) -> int:
+        return self.table.nbytes * lines // max(self.count, 1)
+
+    def cursor(self, lines: int) -> dict[str, Any]:
+        return {"path": self.path, "row": self.first - 1 + lines}
+
+    def record(self, line: int) -> str:
+        row = self.table.slice(line - self.first, 1).to_pylist()[0]
+        return json.dumps(row, default=str, ensure_ascii=False)[:RECORD_LIMIT]
+
+
+class ParquetReader:
+    """Runs of rows of a source's Parquet files in name order; a file that has no footer yet is not there."""
+
+    def __init__(
+        self,
+        files: Files,
+        position: Mapping[str, Any],
+        layout: Layout,
+        *,
+        follow: bool,
+    ) -> None:
+        self.files = files
+        self.layout = layout
+        self.follow = follow
+        self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
+        self.gone: set[str] = set()
+        self._opened: tuple[str, pq.ParquetFile] | None = None
+        self._listed = files.listing()
+        if not follow:
+            for path in self._listed:
+                self._open(path)
+
+    def read(self, lines: int, size: int, force: bool) -> Rows | None:
+        """At most `lines` rows of one row group; `size` only says that there is no more room at all."""
+        if size <= 0 and not force:
+            return None
+        for path in self._paths():
+            key, file = self._open(path)
+            if file is None:
+                continue
+            row = self.cursors.setdefault(key, {"path": path, "row": 0})["row"]
+            if row < file.metadata.num_rows:
+                rows = Rows(key, path, _slice(file, row, lines), row + 1)
+                self.cursors[key] = rows.cursor(rows.count)
+                return rows
+        return None
+
+    def exhausted(self) -> bool:
+        if self.follow:
+            return False
+        return all(self._rest(path) == 0 for path in self._paths())
+
+    def close(self) -> None:
+        self._opened = None
+
+    def _paths(self) -> list[str]:
+        if self.follow:
+            self._listed = self.files.listing()
+        while not self.follow and self._listed and self._rest(self._listed[0]) == 0:
+            self._listed = self._listed[1:]
+        return self._listed
+
+    def _rest(self, path: str) -> int:
+        key, file = self._open(path)
+        return file.metadata.num_rows - self.cursors.get(key, {"row": 0})["row"] if file is not None else 0
+
+    def _open(self, path: str) -> tuple[str, pq.ParquetFile | None]:
+        status = os.stat(path)
+        key = f"{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+        key = next((k for k, c in self.cursors.items() if c["path"] == path and _same(k, key)), key)
+        if self._opened is not None and self._opened[0] == key:
+            return self._opened
+        try:
+            file = pq.ParquetFile(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            if self.follow:
+                return key, None
+            raise SeineError(f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
+        check_schema(path, file.schema_arrow, self.layout)
+        self._opened = (key, file)
+        return self._opened
+
+
+def _same(kept: str, found: str) -> bool:
+    """The same content by time of change and size, on whatever device."""
+    return kept.split(":")[2:] == found.split(":")[2:]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0][:200]
+
+
+def _slice(file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
+    """Rows from `row` on, to the end of their row group at most."""
+    group = 0
+    while row >= file.metadata.row_group(group).num_rows:
+        row -= file.metadata.row_group(group).num_rows
+        group += 1
+    return file.read_row_group(group).slice(row, lines)
+
+
+class ParquetRows:
+    """Converts runs of rows to the declared columns; a value that would lose something kills its row."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def parse(self, rows: Rows) -> Parsed:
+        lines = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
+        columns = [pa.nulls(rows.count, field.type.arrow()) for field in self.layout.fields]
+        alive, dead = np.ones(rows.count, bool), []
+        for name in rows.table.column_names:
+            index = self.layout.column(name)
+            assert index is not None, "the schema was checked when the file was opened"
+            declared = self.layout.fields[index]
+            columns[index], bad = _convert(_flat(rows.table.column(name)), declared.type)
+            for at in np.flatnonzero(bad & alive).tolist():
+                reason = f"column {declared.name}: the value is no {declared.type}"
+                dead.append(DeadLine(rows.first + at, reason, rows.record(rows.first + at)))
+            alive &= ~bad
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
+        op = np.full(int(alive.sum()), TUPLE, np.int8)
+        parsed = tuples_only(self.layout, rows.path, batch, lines[alive], op, rows.record)
+        return replace(parsed, dead=sorted(parsed.dead + dead))
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray]:
+    try:
+        converted = _cast(values, kind)
+    except pa.ArrowInvalid:
+        converted = pa.array([_cast_one(value, kind) for value in values], kind.arrow())
+    if kind.kind is Kind.DOUBLE:
+        converted = pc.if_else(pc.is_finite(converted), converted, pa.scalar(None, pa.float64()))
+    bad = pc.and_(pc.is_valid(values), pc.is_null(converted))
+    return converted, bad.to_numpy(zero_copy_only=False)
+
+
+def _cast(values: pa.Array, kind: Type) -> pa.Array:
+    if pa.types.is_timestamp(values.type) and values.type.tz is None:
+        values = values.cast(pa.timestamp(values.type.unit, tz="UTC"))
+    return values.cast(kind.arrow())
+
+
+def _cast_one(value: pa.Scalar, kind: Type) -> Any:
+    try:
+        return _cast(pa.array([value.as_py()], value.type), kind)[0].as_py()
+    except (pa.ArrowInvalid, OverflowError, ValueError):
+        return None
+
+
+def check_schema(path: str, found: pa.Schema, layout: Layout) -> None:
+    """Refuse a file with unknown or doubled columns, without the timestamp, or of other types."""
+    seen: set[int] = set()
+    for field in found:
+        index = layout.column(field.name)
+        if index is None:
+            raise SeineError(
+                f"{path}: unknown column '{field.name}'", hint="declare it or leave it out of the file"
+            )
+        if index in seen:
+            raise SeineError(f"{path}: column '{layout.fields[index].name}' is there twice")
+        seen.add(index)
+        declared = layout.fields[index]
+        if not _fits(field.type, declared.type):
+            raise SeineError(f"{path}: column '{field.name}' has type {field.type}, not {declared.type}")
+    if layout.time is not None and layout.time not in seen:
+        raise SeineError(f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing")
+
+
+def _fits(found: pa.DataType, wanted: Type) -> bool:
+    """May values of this Arrow type be values of the declared one?"""
+    types = pa.types
+    if types.is_dictionary(found):
+        return _fits(found.value_type, wanted)
+    if types.is_null(found):
+        return True
+    accepted: dict[Kind, bool] = {
+        Kind.BOOLEAN: types.is_boolean(found),
+        Kind.INT: types.is_integer(found),
+        Kind.BIGINT: types.is_integer(found),
+        Kind.DOUBLE: types.is_floating(found) or types.is_integer(found),
+        Kind.DECIMAL: types.is_decimal(found) or types.is_integer(found),
+        Kind.STRING: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
+        Kind.XML: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
+        Kind.DATE: types.is_date(found),
+        Kind.TIMESTAMP: types.is_timestamp(found),
+    }
+    return accepted.get(wanted.kind, False)

@@ -1,0 +1,52 @@
+"""Relations: read once, whole, as strictly as streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.definitions import RelationDef
+from seine.intake.admission import Letter, letter
+from seine.intake.documents import refuse_documents
+from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
+from seine.intake.layout import Layout
+from seine.intake.parsed import DeadLine, Parsed
+from seine.intake.sources import open_source
+
+
+def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
+    """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
+    begins is dead."""
+    layout = Layout.of(relation)
+    reader, parser = open_source(
+        f"relation {relation.name}", relation.source, layout, {}, follow=False, notice=lambda text: None
+    )
+    batches, dead = [_empty(layout)], []
+    try:
+        while (piece := reader.read(DEFAULT_ROWS, DEFAULT_BYTES, force=True)) is not None:
+            parsed = refuse_documents(layout, parser.parse(piece))
+            valid = _forward(parsed, relation.valid)
+            batches.append(parsed.rows.filter(pa.array(valid)))
+            dead.extend(_letters(relation.name, parsed, ~valid))
+    finally:
+        reader.close()
+    return pa.concat_batches(batches), dead
+
+
+def _empty(layout: Layout) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in layout.schema], schema=layout.schema)
+
+
+def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> np.ndarray:
+    if valid is None:
+        return np.ones(parsed.rows.num_rows, bool)
+    backward = pc.less(parsed.rows.column(valid[1]), parsed.rows.column(valid[0]))
+    return ~pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
+
+
+def _letters(name: str, parsed: Parsed, backward: np.ndarray) -> list[Letter]:
+    reason = "the VALID interval ends before it begins"
+    lines = parsed.lines[backward].tolist()
+    dead = sorted([*parsed.dead, *[DeadLine(line, reason, parsed.record(line)) for line in lines]])
+    return [letter(name, parsed.file, *found) for found in dead]

@@ -1,0 +1,1 @@
+"""The shared network: its nodes, adding and removing queries, and showing it."""

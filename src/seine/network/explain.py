@@ -1,0 +1,102 @@
+"""Showing the network: each node once, with who shares it and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seine.network.lines import Line, Relations, Streams, enumerate_names, explain_lines, printable
+from seine.network.network import Network
+from seine.network.nodes import OutputNode, node_to_json
+from seine.network.picture import draw
+
+
+def explain_text(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> str:
+    """One line a node: id, kind, inputs, what it does, stage, and who shares it and why."""
+    lines = explain_lines(network, streams, query, relations=relations)
+    return "\n".join([_headline(network), *map(_text, lines)]) + "\n"
+
+
+def _headline(network: Network) -> str:
+    counts = explain_counts(network)
+    parts = [_count(counts["nodes"], "node"), _count(counts["joins"], "join")]
+    parts += [_count(counts["queries"], "query", "queries"), _count(network.depth, "stage")]
+    return f"network version {network.version}: {', '.join(parts)}"
+
+
+def explain_counts(network: Network) -> dict[str, int]:
+    """How many nodes, joins and queries there are."""
+    joins = sum(node.kind == "join" for node in network.nodes.values())
+    return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _text(line: Line) -> str:
+    node = line.node
+    inputs = "".join(f" #{i}" for i in node.inputs)
+    return printable(f"#{node.id} {node.kind}{inputs}: {line.text} [stage {node.stage}]{_sharing(line)}")
+
+
+def _sharing(line: Line) -> str:
+    if isinstance(line.node, OutputNode):
+        return ""
+    names = enumerate_names(line.users)
+    return f" shared by {names}: {line.reason}" if line.reason else f" for {names}"
+
+
+def explain_json(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> dict[str, Any]:
+    """The same as JSON values: counts, and the nodes with inputs, users and full definition."""
+    lines = explain_lines(network, streams, query, relations=relations)
+    return {
+        "version": network.version,
+        **explain_counts(network),
+        "depth": network.depth,
+        "network": [_form(line) for line in lines],
+    }
+
+
+def _form(line: Line) -> dict[str, Any]:
+    return {
+        "id": line.node.id,
+        "kind": line.node.kind,
+        "inputs": list(line.node.inputs),
+        "stage": line.node.stage,
+        "description": line.text,
+        "users": list(line.users),
+        "shared": line.reason,
+        "node": node_to_json(line.node),
+    }
+
+
+def explain_dot(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> str:
+    """The same as a Graphviz digraph, streams on the left; shared nodes are filled."""
+    lines = explain_lines(network, streams, query, relations=relations)
+    nodes = [
+        f"  n{line.node.id} [label={_quoted(f'#{line.node.id} {line.node.kind}', line.text)}"
+        + (", style=filled, fillcolor=lightgrey" if line.reason else "")
+        + "];"
+        for line in lines
+    ]
+    edges = [f"  n{i} -> n{line.node.id};" for line in lines for i in line.node.inputs]
+    head = ["digraph seine {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica];"]
+    return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
+
+
+def _quoted(*lines: str) -> str:
+    escaped = (printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def explain_html(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> str:
+    """The same as one self-contained page with a picture of the network."""
+    return draw(explain_lines(network, streams, query, relations=relations), _headline(network))

@@ -1,0 +1,79 @@
+"""The network as lines, one a node: what it does, who uses it, and why they share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from seine.algebra.definitions import RelationDef, StreamDef
+from seine.errors import SeineError
+from seine.network.labels import REASONS, Labels
+from seine.network.network import Network
+from seine.network.nodes import Node, OutputNode
+
+MOST_NAMES = 8  # of the queries that share a node, in text
+
+Streams = Mapping[str, StreamDef]
+Relations = Mapping[str, RelationDef]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One node as it is shown."""
+
+    node: Node
+    text: str
+    users: tuple[str, ...]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the users share the node; None if there is only one."""
+        return REASONS[self.node.kind] if len(self.users) > 1 else None
+
+
+def explain_lines(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> list[Line]:
+    """The nodes of the network, or of one query of it, inputs first."""
+    labels = Labels(network, streams, relations or {})
+    users = all_users(network)
+    return [Line(node, labels.describe(node), users[node.id]) for node in _shown(network, query)]
+
+
+def _shown(network: Network, query: str | None) -> list[Node]:
+    if query is None:
+        return list(network)
+    if query not in network.queries:
+        raise SeineError(f"there is no query {query!r}", hint=f"queries: {enumerate_names(network.queries)}")
+    return network.beneath(query)
+
+
+def all_users(network: Network) -> dict[int, tuple[str, ...]]:
+    """The queries that each node serves, in the order of registration."""
+    rank = {
+        name: number for number, name in enumerate(sorted(network.queries, key=network.queries.__getitem__))
+    }
+    users: dict[int, tuple[str, ...]] = {}
+    for node in reversed(list(network)):
+        if isinstance(node, OutputNode):
+            users[node.id] = (node.query,)
+            continue
+        served = {name for consumer in network.consumers(node.id) for name in users[consumer]}
+        users[node.id] = tuple(sorted(served, key=rank.__getitem__))
+    return users
+
+
+def enumerate_names(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
+    return ", ".join(listed[:MOST_NAMES]) + more
+
+
+def printable(text: str) -> str:
+    r"""The text with every control character escaped, so that a line stays a line.
+
+    >>> printable("a\nb\x1b[2J")
+    'a\\x0ab\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -1,0 +1,70 @@
+"""GROUP BY: the results of aggregates over the rows that are alive, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from seine.algebra import aggregates
+from seine.algebra.plan import AggregateCall
+from seine.operators.aggregates.calls import Compiled, compile_call
+from seine.operators.aggregates.registered import compile_registered
+from seine.operators.clock import Clock
+from seine.operators.delta import Delta, data_names
+from seine.operators.evaluate import evaluate
+from seine.operators.events import Columns, events_of
+from seine.operators.grouped import Grouped
+from seine.operators.grouping import normalise
+from seine.operators.keyed import HASH
+from seine.operators.store import Store
+
+if TYPE_CHECKING:
+    from seine.network.nodes import AggregateNode
+
+Registry = Callable[[str], aggregates.Aggregate | None]
+
+
+class AggregateOperator:
+    """One result row for each group that has live rows; without keys, one always.
+
+    Law: at every instant the rows it has told and not ended are the aggregates of the rows alive then.
+    `notices` tells, once each, what went wrong inside users' own aggregates.
+    """
+
+    def __init__(self, node: AggregateNode, registry: Registry | None = None) -> None:
+        self.notices: list[str] = []
+        self._registry = registry or aggregates.lookup
+        self._streams = node.streams
+        self._port = node.ports[0]
+        keys = [key.type.arrow() for key in self._port.key]
+        calls = [self._compile(call) for call in node.calls]
+        self._grouped = Grouped(keys, calls, [call.type.arrow() for call in node.calls])
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        deltas = [delta for delta in inputs[0] if delta.num_rows]
+        arrived = [batch for delta in deltas for batch in self._events(delta)]
+        yield from self._grouped.advance(arrived, clock.progress(self._streams), store)
+
+    def state_rows(self, store: Store) -> int:
+        return 0
+
+    def _events(self, delta: Delta) -> Iterator[pa.RecordBatch]:
+        return events_of(delta, self._columns)
+
+    def _columns(self, rows: pa.RecordBatch) -> Columns:
+        row = [rows[name] for name in data_names(len(self._port.types))]
+        keys = [normalise(evaluate(key, row, rows.num_rows)) for key in self._port.key]
+        named = [(f"k{i}", key) for i, key in enumerate(keys)]
+        return [(HASH, rows[HASH]), *named, *self._grouped.folding.columns(row, rows.num_rows, self._notice)]
+
+    def _compile(self, call: AggregateCall) -> Compiled:
+        registered = self._registry(call.function)
+        if registered is None:
+            return compile_call(call)
+        return compile_registered(call, registered, self._notice)
+
+    def _notice(self, text: str) -> None:
+        if text not in self.notices:
+            self.notices.append(text)

@@ -1,0 +1,1 @@
+"""The state kinds of aggregates, and how calls are made of them."""

@@ -1,0 +1,109 @@
+"""Aggregate calls taken apart: which folds they need, and how these finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import DOUBLE, Kind, Type
+from seine.operators.aggregates import finish
+from seine.operators.aggregates.argument import Argument
+from seine.operators.aggregates.count import Count
+from seine.operators.aggregates.extreme import Extreme
+from seine.operators.aggregates.fold import Fold
+from seine.operators.aggregates.splits import (
+    DOUBLE_UNIT,
+    split_decimals,
+    split_doubles,
+    split_integers,
+    split_squares,
+)
+from seine.operators.aggregates.sum import Sum
+
+
+@dataclass(frozen=True)
+class FoldKey:
+    """What makes two folds the same, so that calls share them."""
+
+    kind: str  # count | sum | squares | min | max
+    argument: Argument
+
+    @property
+    def counts_values(self) -> bool:
+        """Does it need to know when values appear and vanish?"""
+        return self.argument.distinct or self.kind in ("min", "max")
+
+    def fold(self) -> Fold:
+        type_ = self.argument.types[-1]
+        match self.kind:
+            case "count":
+                return Count()
+            case "squares":
+                return Sum(split_squares)
+            case "sum":
+                return Sum(_split_of(type_))
+        return Extreme(type_, greatest=self.kind == "max")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """`finish` gets the number of rows at each place, then what each fold has there."""
+
+    folds: tuple[FoldKey, ...]
+    finish: Callable[..., pa.Array]
+
+
+def compile_call(call: AggregateCall) -> Compiled:
+    """The folds and the finish of a built-in aggregate."""
+    if call.function == "count_all":
+        return Compiled((), lambda rows: pa.array(rows))
+    argument = Argument(call.args, distinct=call.distinct and call.function not in ("min", "max"))
+    count = FoldKey("count", argument)
+    if call.function == "count":
+        return Compiled((count,), lambda rows, counts: pa.array(counts))
+    if call.function in ("min", "max"):
+        return Compiled((FoldKey(call.function, argument),), lambda rows, values: values)
+    total = FoldKey("sum", argument)
+    if call.function in _VARIANCES:
+        return Compiled((count, total, FoldKey("squares", argument)), _skip_rows(_VARIANCES[call.function]))
+    finishes = {"sum": _finish_sum, "avg": _finish_average}
+    return Compiled((count, total), _skip_rows(finishes[call.function](call.args[0].type, call.type)))
+
+
+_VARIANCES: dict[str, Callable[..., pa.Array]] = {
+    "stddev": partial(finish.finish_variance, sample=True, root=True),
+    "stddev_pop": partial(finish.finish_variance, sample=False, root=True),
+    "variance": partial(finish.finish_variance, sample=True, root=False),
+    "var_pop": partial(finish.finish_variance, sample=False, root=False),
+}
+
+
+def _skip_rows(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    def finished(_rows: np.ndarray, *values: Any) -> pa.Array:
+        return function(*values)
+
+    return finished
+
+
+def _split_of(type_: pa.DataType) -> Callable[..., Any]:
+    if pa.types.is_decimal(type_):
+        return split_decimals
+    return split_integers if pa.types.is_integer(type_) else split_doubles
+
+
+def _finish_sum(argument: Type, result: Type) -> Callable[..., pa.Array]:
+    if argument.kind is Kind.DECIMAL:
+        return partial(finish.finish_sum_of_decimals, type_=result.arrow())
+    return finish.finish_sum_of_doubles if argument == DOUBLE else finish.finish_sum_of_integers
+
+
+def _finish_average(argument: Type, result: Type) -> Callable[..., pa.Array]:
+    if argument.kind is Kind.DECIMAL:
+        return partial(finish.finish_average_of_decimals, scale=argument.scale, type_=result.arrow())
+    return partial(finish.finish_average, unit=DOUBLE_UNIT if argument == DOUBLE else 0)

@@ -1,0 +1,98 @@
+"""MIN and MAX over values that come and go, of any ordered type.
+
+A value that the step touches is alive in a range of places; of the others, which are alive at
+every place of the step, one candidate a group is enough. It is the value that was the extreme
+before, unless the step ends that one: only then are the group's values read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.aggregates.fold import Changes
+from seine.operators.grouping import as_mask, dense_ranks, equal
+from seine.operators.layout import Layout
+from seine.operators.values import ValueStep
+
+NOTHING = np.int64(2**62)
+
+
+def range_minimum(size: int, since: np.ndarray, until: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """At each place the least value of the ranges [since, until) that cover it.
+
+    Each range is two overlapping blocks of a power of two; blocks are halved level by level.
+
+    >>> covered = range_minimum(4, np.array([0, 1]), np.array([3, 2]), np.array([7, 5]))
+    >>> np.where(covered == NOTHING, -1, covered).tolist()
+    [7, 5, 7, -1]
+    """
+    least = np.full(size, NOTHING)
+    level = np.frexp((until - since).astype(np.float64))[1] - 1
+    for k in range(int(level.max(initial=-1)), -1, -1):
+        here = np.flatnonzero(level == k)
+        np.minimum.at(least, since[here], values[here])
+        np.minimum.at(least, until[here] - 2**k, values[here])
+        if k:
+            half = 2 ** (k - 1)
+            least[half:] = np.minimum(least[half:], least[:-half].copy())
+    return least
+
+
+class Extreme:
+    """Keeps the extreme itself; the counts of all values are kept beside it."""
+
+    def __init__(self, type_: pa.DataType, greatest: bool) -> None:
+        self.state: tuple[pa.DataType, ...] = (type_,)
+        self._greatest = greatest
+
+    def advance(self, changes: Changes, start: list[pa.Array]) -> tuple[pa.Array, list[pa.Array]]:
+        step = changes.counted
+        assert step is not None
+        groups, others = step.scan(_losers(step, start[0]))
+        pool = pa.concat_arrays([step.values[-1], start[0], others])
+        ranks, places = dense_ranks(pool)
+        if self._greatest:
+            ranks, places = len(places) - 1 - ranks, places[::-1]
+        least = _least(changes.layout, step, start[0], groups, ranks)
+        found = least != NOTHING
+        values = pool.take(pa.array(places[np.where(found, least, 0)], mask=~found))
+        return values, [values.take(pa.array(changes.layout.last))]
+
+
+def _losers(step: ValueStep, extremes: pa.Array) -> np.ndarray:
+    """The groups whose extreme vanishes at some place of the step."""
+    was_extreme = equal(step.values[-1], extremes.take(pa.array(step.owner)))
+    lost = np.zeros(len(extremes), bool)
+    lost[step.owner[was_extreme & ~step.steady]] = True
+    return np.flatnonzero(lost)
+
+
+def _least(
+    layout: Layout, step: ValueStep, extremes: pa.Array, groups: np.ndarray, ranks: np.ndarray
+) -> np.ndarray:
+    pairs = len(step.owner)
+    touched, before, others = np.split(ranks, [pairs, pairs + layout.groups])
+    best = _untouched(layout, step, as_mask(extremes.is_valid()), touched, before)
+    width = int(ranks.max(initial=0)) + 1
+    fresh = ~_among(groups * width + others, step.owner * width + touched)
+    np.minimum.at(best, groups[fresh], others[fresh])
+    known = np.flatnonzero(best != NOTHING)
+    since = np.append(step.since, layout.first[known])
+    until = np.append(step.until, layout.last[known] + 1)
+    return range_minimum(layout.size, since, until, np.append(touched[step.present], best[known]))
+
+
+def _among(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Which codes are known ones."""
+    known = np.append(np.sort(known), NOTHING)
+    return known[np.searchsorted(known, codes)] == codes
+
+
+def _untouched(
+    layout: Layout, step: ValueStep, known: np.ndarray, touched: np.ndarray, before: np.ndarray
+) -> np.ndarray:
+    """The rank of each group's former extreme, where the step did not touch it."""
+    known = known.copy()
+    known[step.owner[touched == before[step.owner]]] = False
+    return np.where(known, before, NOTHING)

@@ -1,0 +1,78 @@
+"""From what is kept to the result that a user sees, NULL where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.aggregates.splits import DOUBLE_UNIT
+from seine.operators.aggregates.sum import Total
+from seine.operators.limbs import Limbs
+
+
+def doubles_of(total: Total, unit: int = DOUBLE_UNIT) -> np.ndarray:
+    """The doubles nearest to exact sums; infinity and NaN as IEEE 754 adds them."""
+    mantissa, power = total.size.nearest()
+    with np.errstate(over="ignore", under="ignore"):
+        sums = np.ldexp(mantissa * total.sign, power - unit)
+    sums = np.where(total.up > 0, np.inf, np.where(total.down > 0, -np.inf, sums))
+    return np.where((total.nan > 0) | ((total.up > 0) & (total.down > 0)), np.nan, sums)
+
+
+def finish_sum_of_doubles(count: np.ndarray, total: Total) -> pa.Array:
+    return pa.array(doubles_of(total), mask=count == 0)
+
+
+def finish_sum_of_integers(count: np.ndarray, total: Total) -> pa.Array:
+    """NULL beyond 64 bits."""
+    low, high, fits = total.size.to_words()
+    limit = np.uint64(2**63 - 1) + (total.sign < 0).astype(np.uint64)
+    fits = fits & (high == 0) & (low <= limit)
+    values = np.where(total.sign < 0, -low.view(np.int64), low.view(np.int64))
+    return pa.array(values, mask=(count == 0) | ~fits)
+
+
+def finish_sum_of_decimals(count: np.ndarray, total: Total, type_: pa.Decimal128Type) -> pa.Array:
+    """NULL beyond the precision of the type."""
+    return _decimals(total.sign, total.size, count == 0, type_)
+
+
+def finish_average_of_decimals(
+    count: np.ndarray, total: Total, scale: int, type_: pa.Decimal128Type
+) -> pa.Array:
+    """Halves rounded away from zero; `scale` is the argument's."""
+    raised = total.size.times(10 ** (type_.scale - scale))
+    quotient = raised.divided(np.maximum(count, 1))
+    return _decimals(total.sign, quotient, count == 0, type_)
+
+
+def finish_average(count: np.ndarray, total: Total, unit: int) -> pa.Array:
+    return pa.array(doubles_of(total, unit) / np.maximum(count, 1), mask=count == 0)
+
+
+def finish_variance(count: np.ndarray, total: Total, squares: Total, *, sample: bool, root: bool) -> pa.Array:
+    """(n sum(x**2) - sum(x)**2) / (n (n - sample)), where the numerator is exact."""
+    numerator = squares.size.times(count).minus(total.size.squared())
+    mantissa, power = numerator.normal()[1].nearest()
+    power = power - 2 * DOUBLE_UNIT
+    odd = power % 2
+    n = count.astype(np.float64)
+    variance = np.ldexp(mantissa, odd) / np.maximum(n * (n - sample), 1)
+    power = power - odd
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(np.sqrt(variance), power // 2) if root else np.ldexp(variance, power)
+    result = np.where(total.nan + total.up + total.down > 0, np.nan, result)
+    return pa.array(result, mask=count <= int(sample))
+
+
+def _decimals(sign: np.ndarray, size: Limbs, missing: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+    low, high, fits = size.to_words()
+    bound = 10**type_.precision - 1
+    top, rest = np.uint64(bound >> 64), np.uint64(bound & (2**64 - 1))
+    fits = fits & ((high < top) | ((high == top) & (low <= rest)))
+    negative = sign < 0
+    words = np.empty((len(low), 2), np.uint64)
+    words[:, 0] = np.where(negative, ~low + np.uint64(1), low)
+    words[:, 1] = np.where(negative, ~high + (low == 0).astype(np.uint64), high)
+    present = np.packbits(fits & ~missing, bitorder="little")
+    return pa.Array.from_buffers(type_, len(low), [pa.py_buffer(present), pa.py_buffer(words)])

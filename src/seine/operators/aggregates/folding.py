@@ -1,0 +1,95 @@
+"""All aggregate calls of a node together: what several of them need is kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.aggregates.argument import Argument, complete
+from seine.operators.aggregates.calls import Compiled, FoldKey
+from seine.operators.aggregates.fold import Changes
+from seine.operators.keyed import Found
+from seine.operators.layout import Layout
+from seine.operators.store import Store
+from seine.operators.values import ValueTable
+
+
+class Folding:
+    """The folds of a node, their arguments as columns of events, and their state as columns of groups."""
+
+    def __init__(self, calls: Sequence[Compiled]) -> None:
+        self._calls = calls
+        keys = dict.fromkeys(key for call in calls for key in call.folds)
+        self._folds = {key: key.fold() for key in keys}
+        self._arguments = list(dict.fromkeys(key.argument for key in keys))
+        self._counted = {key.argument for key in keys if key.counts_values}
+        self._kept = {
+            key: [pa.field(f"f{i}_{j}", type_) for j, type_ in enumerate(fold.state)]
+            for i, (key, fold) in enumerate(self._folds.items())
+        }
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns of a group's state."""
+        return [field for fields in self._kept.values() for field in fields]
+
+    def columns(
+        self, row: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]
+    ) -> list[tuple[str, pa.Array]]:
+        """The columns that events carry for the arguments."""
+        made = [argument.columns(row, num_rows, notice) for argument in self._arguments]
+        return [(f"a{i}_{j}", array) for i, arrays in enumerate(made) for j, array in enumerate(arrays)]
+
+    def advance(
+        self,
+        events: Events,
+        layout: Layout,
+        rows: np.ndarray,
+        found: Found,
+        numbers: np.ndarray,
+        store: Store,
+    ) -> tuple[list[pa.Array], list[pa.Array]]:
+        """The results of all calls at all places, and the state to keep of each group."""
+        changes = {
+            argument: self._changes(i, argument, events, layout, numbers, store)
+            for i, argument in enumerate(self._arguments)
+        }
+        values, kept = {}, []
+        for key, fold in self._folds.items():
+            start = [found.column(field.name) for field in self._kept[key]]
+            values[key], state = fold.advance(_for_key(key, changes[key.argument]), start)
+            kept += state
+        return [call.finish(rows, *(values[key] for key in call.folds)) for call in self._calls], kept
+
+    def _changes(
+        self, i: int, argument: Argument, events: Events, layout: Layout, numbers: np.ndarray, store: Store
+    ) -> Changes:
+        arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(argument.types)]
+        known = complete(arrays, len(events.places))
+        if not known.all():
+            arrays = [array.filter(pa.array(known)) for array in arrays]
+        places, weights = events.places[known], events.weights[known]
+        if argument not in self._counted:
+            return Changes(layout, places, weights, arrays)
+        table = ValueTable(store, f"values{i}", argument.types)
+        step = table.advance(layout, numbers, places, weights, arrays)
+        return Changes(layout, places, weights, arrays, step)
+
+
+class Events:
+    """Events in the order of their places."""
+
+    def __init__(self, places: np.ndarray, weights: np.ndarray, batch: pa.RecordBatch | None) -> None:
+        self.places = places
+        self.weights = weights
+        self._batch = batch
+
+    def column(self, name: str, type_: pa.DataType) -> pa.Array:
+        return pa.nulls(0, type_) if self._batch is None else self._batch[name]
+
+
+def _for_key(key: FoldKey, changes: Changes) -> Changes:
+    """Extremes look at all values anyway; other folds over distinct values get each once."""
+    return changes.distinct() if key.argument.distinct and key.kind not in ("min", "max") else changes

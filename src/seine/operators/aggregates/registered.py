@@ -1,0 +1,115 @@
+"""Algebraic aggregates that users define: their parts are folds like any other.
+
+A user's function that raises, or gives an array of another length, makes NULL of the results it
+was asked for and leaves a notice; nothing else is touched.
+
+Cites: ARGUS 5.3 (algebraic aggregates)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.aggregates import Aggregate
+from seine.algebra.plan import AggregateCall
+from seine.operators.aggregates.argument import Argument, as_numpy
+from seine.operators.aggregates.calls import Compiled, FoldKey
+from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
+from seine.operators.aggregates.splits import DOUBLE_UNIT
+from seine.operators.aggregates.sum import Total
+
+Notice = Callable[[str], None]
+
+
+def compile_registered(call: AggregateCall, aggregate: Aggregate, notice: Notice) -> Compiled:
+    """The folds of a user's aggregate: the rows it is over, then value and number of each part."""
+    base = Argument(call.args, distinct=call.distinct)
+    parts = {name: _part(call, kind, function) for name, (kind, function) in aggregate.parts.items()}
+    keys = [FoldKey("count", base)]
+    for part in parts.values():
+        keys += [part, FoldKey("count", part.argument)]
+
+    def finished(rows: np.ndarray, counts: np.ndarray, *values: Any) -> pa.Array:
+        whole = counts > 0
+        for number in values[1::2]:
+            whole = whole & (number == counts)
+        made = {n: _numbers(p, v)[whole] for (n, p), v in zip(parts.items(), values[::2], strict=True)}
+        results = _finish(aggregate, made, int(whole.sum()), call.type.arrow(), notice)
+        return results.take(pa.array(np.maximum(np.cumsum(whole) - 1, 0), mask=~whole))
+
+    return Compiled(tuple(keys), finished)
+
+
+def _part(call: AggregateCall, kind: str, function: Callable[..., np.ndarray] | None) -> FoldKey:
+    if kind == "count":
+        if function is None:
+            return FoldKey("count", Argument(call.args, distinct=call.distinct))
+        return FoldKey(
+            "sum", Argument(call.args, _truths(function), pa.int64(), call.distinct, call.function)
+        )
+    if function is not None:
+        return FoldKey(
+            kind, Argument(call.args, _doubles(function), pa.float64(), call.distinct, call.function)
+        )
+    if len(call.args) == 1:
+        return FoldKey(kind, Argument(call.args, distinct=call.distinct))
+    type_ = call.args[0].type.arrow()
+    type_ = pa.float64() if pa.types.is_decimal(type_) else type_
+    return FoldKey(kind, Argument(call.args, _first, type_, call.distinct, call.function))
+
+
+def _first(*arguments: np.ndarray) -> np.ndarray:
+    return arguments[0]
+
+
+def _doubles(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def doubles(*arguments: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arguments)).astype(np.float64)
+
+    return doubles
+
+
+def _truths(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A count of a function counts where it is true, or a number other than NaN."""
+
+    def truths(*arguments: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            made = np.asarray(function(*arguments))
+        return (made if made.dtype == bool else ~np.isnan(made.astype(np.float64))).astype(np.int64)
+
+    return truths
+
+
+def _numbers(part: FoldKey, value: Any) -> np.ndarray:
+    """A part at every place, as `finish` sees it."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not isinstance(value, Total):
+        return as_numpy(value)
+    type_ = part.argument.types[-1]
+    if pa.types.is_decimal(type_):
+        return doubles_of(value, 0) / 10.0**type_.scale
+    if pa.types.is_floating(type_):
+        return doubles_of(value, DOUBLE_UNIT)
+    return as_numpy(finish_sum_of_integers(np.ones(len(value.sign)), value))
+
+
+def _finish(
+    aggregate: Aggregate, parts: dict[str, np.ndarray], size: int, type_: pa.DataType, notice: Notice
+) -> pa.Array:
+    if not size:
+        return pa.nulls(1, type_)
+    try:
+        with np.errstate(all="ignore"):
+            made = np.asarray(aggregate.finish(**parts))
+        if made.shape != (size,):
+            raise ValueError(f"finish gave an array of shape {made.shape} for {size} groups")
+        return pa.array(made, from_pandas=True).cast(type_)
+    except Exception as error:  # a user's code may raise anything
+        notice(f"{aggregate.name}: {type(error).__name__}: {error}")
+        return pa.nulls(size, type_)

@@ -1,0 +1,69 @@
+"""Values as exact integers of 32-bit limbs, in a fixed unit for each type.
+
+BIGINT counts ones, DECIMAL its last digit, DOUBLE 2**-1152 and the square of a DOUBLE 2**-2304:
+every finite double and every exact square is a whole multiple of its unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.limbs import BITS, MASK
+
+DOUBLE_UNIT = 1152
+SQUARE_UNIT = 2 * DOUBLE_UNIT
+Piece = tuple[np.ndarray, np.ndarray]  # the limb that is meant, and what to add to it
+
+
+def split_integers(values: pa.Array) -> Iterator[Piece]:
+    numbers = values.cast(pa.int64()).to_numpy()
+    yield from _fixed([numbers & MASK, numbers >> BITS])
+
+
+def split_decimals(values: pa.Array) -> Iterator[Piece]:
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    low, high = words[values.offset : values.offset + len(values)].T
+    yield from _fixed([low & MASK, (low >> BITS) & MASK, high & MASK, high >> BITS])
+
+
+def split_doubles(values: pa.Array) -> Iterator[Piece]:
+    """Of what is not finite nothing is added."""
+    sign, mantissa, power = _decompose(values)
+    yield from _shifted(sign, mantissa, power + DOUBLE_UNIT)
+
+
+def split_squares(values: pa.Array) -> Iterator[Piece]:
+    """The exact squares: (a 2**27 + b)**2, where a and b are halves of the mantissa."""
+    _, mantissa, power = _decompose(values)
+    one = np.ones(len(mantissa), np.int64)
+    a, b = mantissa >> np.uint64(27), mantissa & np.uint64(2**27 - 1)
+    base = 2 * power + SQUARE_UNIT
+    yield from _shifted(one, b * b, base)
+    yield from _shifted(one, a * b, base + 28)
+    yield from _shifted(one, a * a, base + 54)
+
+
+def _decompose(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    numbers = values.to_numpy()
+    numbers = np.where(np.isfinite(numbers), numbers, 0.0)
+    fraction, power = np.frexp(np.abs(numbers))
+    mantissa = np.ldexp(fraction, 53).astype(np.uint64)
+    return np.sign(numbers).astype(np.int64), mantissa, power.astype(np.int64) - 53
+
+
+def _shifted(sign: np.ndarray, magnitude: np.ndarray, bits: np.ndarray) -> Iterator[Piece]:
+    """A magnitude below 2**54, moved up by some bits, as three limbs."""
+    place, shift = bits // BITS, (bits % BITS).astype(np.uint64)
+    mask, width = np.uint64(MASK), np.uint64(BITS)
+    low, high = (magnitude & mask) << shift, (magnitude >> width) << shift
+    yield place, (low & mask).view(np.int64) * sign
+    yield place + 1, ((low >> width) + (high & mask)).view(np.int64) * sign
+    yield place + 2, (high >> width).view(np.int64) * sign
+
+
+def _fixed(limbs: list[np.ndarray]) -> Iterator[Piece]:
+    for place, limb in enumerate(limbs):
+        yield np.full(len(limb), place, np.int64), limb

@@ -1,0 +1,113 @@
+"""UNION ALL and other rows at the top of a changelog: each end is told when it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.clock import Clock
+from seine.operators.delta import Delta, data_names
+from seine.operators.events import Columns, EventQueue, events_of, times_of, weights_of
+from seine.operators.grouping import group_rows, normalise
+from seine.operators.hashing import hash_columns
+from seine.operators.keyed import HASH, KeyedTable
+from seine.operators.layout import Layout, lay_out
+from seine.operators.records import BUCKETS, open_rows, take_identities
+from seine.operators.store import Store
+
+if TYPE_CHECKING:
+    from seine.network.nodes import ChangelogNode
+
+
+class ChangelogOperator:
+    """Turns the natural end of each row into an early end.
+
+    Rows of one start and equal columns are told apart by nothing, so they are counted: n of them
+    have the identities base, base + 1, ..., and of those the last one ends first.
+    """
+
+    def __init__(self, node: ChangelogNode) -> None:
+        self._streams = node.streams
+        self._types = [type_.arrow() for type_ in node.types]
+        self._names = [f"k{i}" for i in range(len(self._types))]
+        numbers = [pa.field(name, pa.int64()) for name in (HASH, "_s", "_n", "_i0")]
+        typed = [pa.field(name, type_) for name, type_ in zip(self._names, self._types, strict=True)]
+        self._schema = pa.schema([*numbers, *typed])
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        deltas = [delta for pieces in inputs for delta in pieces]
+        arrived = [batch for delta in deltas for batch in events_of(delta, self._columns)]
+        due = EventQueue(store, "events").advance(arrived, clock.progress(self._streams))
+        if due is not None:
+            yield self._change(due, store)
+
+    def state_rows(self, store: Store) -> int:
+        return 0
+
+    def _columns(self, rows: pa.RecordBatch) -> Columns:
+        row = [normalise(rows[name]) for name in data_names(len(self._types))]
+        hashes = pa.array(hash_columns([rows["_s"], *row], rows.num_rows))
+        return [(HASH, hashes), ("_s", rows["_s"]), *zip(self._names, row, strict=True)]
+
+    def _change(self, due: pa.RecordBatch, store: Store) -> Delta:
+        table = KeyedTable(store, "rows", self._schema, ["_s", *self._names], live="_n")
+        hashes = due[HASH].to_numpy()
+        groups = group_rows(hashes, [due["_s"], *(due[name] for name in self._names)])
+        rows = due.take(pa.array(groups.firsts))
+        keys = [rows["_s"], *(rows[name] for name in self._names)]
+        found = table.find(hashes[groups.firsts], keys)
+        ordered = due.take(pa.array(groups.order))
+        layout, places = lay_out(groups, times_of(ordered))
+        alive = layout.running(layout.reached(places), weights_of(ordered), found.numbers("_n"))
+        grown = np.where(layout.before, 0, np.diff(alive, prepend=0))
+        base = self._bases(layout, hashes[groups.firsts], grown, found.numbers("_i0"), store)
+        counts, bases = pa.array(alive[layout.last]), pa.array(base[layout.last])
+        arrays = [rows[HASH], keys[0], counts, bases, *keys[1:]]
+        table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        return Delta(self._told(layout, keys, grown, base), self._ended(layout, keys, grown, alive, base))
+
+    def _bases(
+        self, layout: Layout, hashes: np.ndarray, grown: np.ndarray, stored: np.ndarray, store: Store
+    ) -> np.ndarray:
+        """The first identity of the rows that are alive at each place; new ones in order of time."""
+        begins = np.flatnonzero(grown > 0)
+        begins = begins[np.lexsort((hashes[layout.group[begins]], layout.time[begins]))]
+        fresh = take_identities(store, int(grown[begins].sum()))
+        base, held = np.zeros(layout.size, np.int64), np.zeros(layout.size, np.int64)
+        base[layout.first], held[layout.first] = stored, layout.first
+        base[begins] = fresh[np.cumsum(grown[begins]) - grown[begins]]
+        held[begins] = begins
+        return base[np.maximum.accumulate(held)]
+
+    def _told(
+        self, layout: Layout, keys: list[pa.Array], grown: np.ndarray, base: np.ndarray
+    ) -> pa.RecordBatch:
+        places, step = _repeat(np.maximum(grown, 0))
+        start, *row = [key.take(pa.array(layout.group[places])) for key in keys]
+        return open_rows(start.to_numpy(), base[places] + step * BUCKETS, row)
+
+    def _ended(
+        self,
+        layout: Layout,
+        keys: list[pa.Array],
+        grown: np.ndarray,
+        alive: np.ndarray,
+        base: np.ndarray,
+    ) -> pa.RecordBatch:
+        places, step = _repeat(np.maximum(-grown, 0))
+        start, *row = [key.take(pa.array(layout.group[places])) for key in keys]
+        identity = base[places] + (alive[places] + step) * BUCKETS
+        return open_rows(start.to_numpy(), identity, row, layout.time[places])
+
+
+def _repeat(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each place as often as said, and the how-manieth time it is.
+
+    >>> [a.tolist() for a in _repeat(np.array([0, 2, 1]))]
+    [[1, 1, 2], [0, 1, 0]]
+    """
+    places = np.repeat(np.arange(len(times)), times)
+    return places, np.arange(len(places)) - (np.cumsum(times) - times)[places]

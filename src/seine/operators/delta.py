@@ -1,0 +1,44 @@
+"""What flows between operators: rows that begin to live, and rows that end early.
+
+A row lives in [_s, _e). Its natural end _e (FOREVER if open) comes from windows and is
+known when the row is born; an early end _d comes later, from a negative tuple or
+from a result that changed. Columns of a batch, in this order:
+
+    _k   int64   hash of the routing key; only on the way into a stateful operator
+    _s   int64   start of life: the latest start of the tuples combined
+    _e   int64   natural end of life: the earliest end of the tuples combined
+    _d   int64   early end, only in `minus`; _s < _d < _e
+    _i0, _i1, .. int64  identity of the parts that may end early; none for append-only rows
+    c0, c1, ..   the data columns, by position
+
+A row of `minus` repeats the whole row that ends (same _s, _e, identity and columns), so an
+operator can route and probe with it. Within a batch the order of rows means nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+FOREVER = 2**63 - 1  # an open end; also the watermark of a stream that has ended
+NEVER = -(2**63)  # before all time; the watermark of a stream without a tuple yet
+
+
+class Delta(NamedTuple):
+    """New rows, and rows that end early; `minus` is None where nothing can."""
+
+    plus: pa.RecordBatch
+    minus: pa.RecordBatch | None = None
+
+    @property
+    def num_rows(self) -> int:
+        return self.plus.num_rows + (self.minus.num_rows if self.minus is not None else 0)
+
+
+def data_names(width: int) -> list[str]:
+    return [f"c{i}" for i in range(width)]
+
+
+def identity_names(count: int) -> list[str]:
+    return [f"_i{i}" for i in range(count)]

@@ -1,0 +1,125 @@
+"""Beginnings and ends of rows, in event time.
+
+A row that lives in [_s, _e) is two events: weight +1 at _s and -1 at _e. A row that ends early
+at _d is -1 at _d, and +1 at _e, which takes the announced end back: whatever is computed
+by adding weights needs no search for the row that ended.
+
+Law: the weights of the events up to an instant sum, for every row, to 1 if it is alive then and else to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.delta import FOREVER, Delta
+from seine.operators.store import Store
+
+FAN_IN = 8
+TIME, WEIGHT = "_t", "_w"
+Columns = Sequence[tuple[str, pa.Array]]
+
+
+def events_of(delta: Delta, columns: Callable[[pa.RecordBatch], Columns]) -> Iterator[pa.RecordBatch]:
+    """The events of a delta; `columns` says what those of some rows carry along."""
+    if delta.plus.num_rows:
+        carried = columns(delta.plus)
+        yield _batch(delta.plus["_s"], +1, carried)
+        yield _reachable(_batch(delta.plus["_e"], -1, carried))
+    if delta.minus is not None and delta.minus.num_rows:
+        carried = columns(delta.minus)
+        yield _batch(delta.minus["_d"], -1, carried)
+        yield _reachable(_batch(delta.minus["_e"], +1, carried))
+
+
+def times_of(batch: pa.RecordBatch) -> np.ndarray:
+    return batch[TIME].to_numpy()
+
+
+def weights_of(batch: pa.RecordBatch) -> np.ndarray:
+    return batch[WEIGHT].to_numpy().astype(np.int64)
+
+
+class EventQueue:
+    """Events that wait for their instant, in runs sorted by time.
+
+    A run is consumed from its front; runs of one tier are merged when they are many, so an
+    event is rewritten a logarithmic number of times at most.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self._runs: list[dict[str, Any]] = store.head.setdefault(name, [])
+
+    def advance(self, arrived: list[pa.RecordBatch], bound: int) -> pa.RecordBatch | None:
+        """Take in what arrived; give back all events before the bound, in order of time."""
+        due = [piece for run in self._runs if run["next"] < bound for piece in self._take(run, bound)]
+        self._runs[:] = [run for run in self._runs if run["start"] < run["rows"]]
+        arrived = [batch for batch in arrived if batch.num_rows]
+        if arrived:
+            batch = _sorted(arrived)
+            cut = int(np.searchsorted(times_of(batch), bound))
+            due.append(batch[:cut])
+            self._add(batch[cut:])
+        due = [piece for piece in due if piece.num_rows]
+        return _sorted(due) if due else None
+
+    def _take(self, run: dict[str, Any], bound: int) -> Iterator[pa.RecordBatch]:
+        batch = self._store.get(run["run"])
+        cut = int(np.searchsorted(times_of(batch), bound))
+        yield batch[run["start"] : cut]
+        run["start"] = cut
+        if cut < run["rows"]:
+            run["next"] = int(batch[TIME][cut].as_py())
+        if 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
+            self._store.drop(run["run"])
+            rest = _compact(batch[cut:])
+            if rest.num_rows:
+                run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
+        self._put(batch, tier=0)
+        tier = 0
+        while len(full := [run for run in self._runs if run["tier"] == tier]) >= FAN_IN:
+            batches = [self._store.get(run["run"])[run["start"] :] for run in full]
+            for run in full:
+                self._store.drop(run["run"])
+                self._runs.remove(run)
+            tier += 1
+            self._put(_sorted(batches), tier)
+
+    def _put(self, batch: pa.RecordBatch, tier: int) -> None:
+        batch = _compact(batch)
+        first = int(batch[TIME][0].as_py())
+        name = self._store.put(batch)
+        self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
+
+
+def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:
+    weights = pa.array(np.full(len(times), weight, np.int8))
+    named = [(TIME, times), (WEIGHT, weights), *columns]
+    return pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
+
+
+def _reachable(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """An open end is no event."""
+    kept = times_of(batch) != FOREVER
+    return batch if kept.all() else batch.filter(pa.array(kept))
+
+
+def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+    times = times_of(whole)
+    if (times[1:] >= times[:-1]).all():
+        return whole
+    return whole.take(pa.array(np.argsort(times, kind="stable")))
+
+
+def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A copy without the rows that a slice hides, so that a run holds only its own."""
+    return batch.take(pa.array(np.arange(batch.num_rows)))

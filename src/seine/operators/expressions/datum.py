@@ -1,0 +1,105 @@
+"""Arrow values as NumPy sees them: data, validity, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Call
+from seine.algebra.types import Kind, Type
+
+Datum: TypeAlias = pa.Array | pa.Scalar
+Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]
+
+_STORAGE: dict[Kind, np.dtype[Any]] = {
+    Kind.INT: np.dtype(np.int32),
+    Kind.BIGINT: np.dtype(np.int64),
+    Kind.DOUBLE: np.dtype(np.float64),
+    Kind.DATE: np.dtype(np.int32),
+    Kind.TIMESTAMP: np.dtype(np.int64),
+    Kind.DAY_TIME: np.dtype(np.int64),
+    Kind.YEAR_MONTH: np.dtype(np.int32),
+}
+_NUMPY: dict[pa.DataType, np.dtype[Any]] = {
+    pa.int32(): np.dtype(np.int32),
+    pa.int64(): np.dtype(np.int64),
+    pa.float64(): np.dtype(np.float64),
+    pa.date32(): np.dtype(np.int32),
+}
+_INT32 = np.iinfo(np.int32)
+_DATE_RANGE = (-719162, 2932896)  # 0001-01-01 to 9999-12-31, what every consumer can print
+_TIMESTAMP_RANGE = (-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)
+
+
+def rows(args: Sequence[Datum]) -> int:
+    """The number of rows of a kernel's arguments."""
+    return next(len(arg) for arg in args if isinstance(arg, pa.Array))
+
+
+def values(datum: Datum) -> np.ndarray:
+    """The data as NumPy, without a copy where Arrow allows; anything where NULL. Scalars have one row."""
+    array = as_array(datum, 1)
+    if pa.types.is_boolean(array.type):
+        return array.fill_null(False).to_numpy(zero_copy_only=False)
+    dtype = _NUMPY.get(array.type, np.dtype(np.int64))
+    data = array.buffers()[1]
+    if data is None or len(array) == 0:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+
+
+def valid(datum: Datum) -> np.ndarray:
+    """Which rows are not NULL; one row when that is the same for all."""
+    if isinstance(datum, pa.Scalar):
+        return np.array([datum.is_valid])
+    if datum.null_count == 0:
+        return np.array([True])
+    return datum.is_valid().to_numpy(zero_copy_only=False)
+
+
+def all_valid(args: Sequence[Datum]) -> np.ndarray:
+    """The rows in which no argument is NULL."""
+    mask = valid(args[0])
+    for arg in args[1:]:
+        mask = mask & valid(arg)
+    return mask
+
+
+def build(type_: Type, data: np.ndarray, mask: np.ndarray, size: int) -> pa.Array:
+    """An array of `size` rows; rows whose value is outside the type are NULL like those outside the mask."""
+    data = np.broadcast_to(data, size)
+    if type_.kind is Kind.BOOLEAN:
+        return pa.array(data.astype(bool), mask=~np.broadcast_to(mask, size))
+    low_high = _bounds(type_, data.dtype)
+    if low_high is not None:
+        mask = mask & (data >= low_high[0]) & (data <= low_high[1])
+    stored = np.ascontiguousarray(data.astype(_STORAGE[type_.kind], copy=False))
+    return pa.Array.from_buffers(type_.arrow(), size, [bitmap(mask, size), pa.py_buffer(stored)])
+
+
+def _bounds(type_: Type, dtype: np.dtype) -> tuple[int, int] | None:
+    if type_.kind is Kind.DATE:
+        return _DATE_RANGE
+    if type_.kind is Kind.TIMESTAMP:
+        return _TIMESTAMP_RANGE
+    narrow = type_.kind in (Kind.INT, Kind.YEAR_MONTH) and dtype != np.int32
+    return (int(_INT32.min), int(_INT32.max)) if narrow else None
+
+
+def bitmap(mask: np.ndarray, size: int) -> pa.Buffer | None:
+    """Arrow's validity bitmap; None when every row is valid."""
+    if mask.all():
+        return None
+    return pa.py_buffer(np.packbits(np.broadcast_to(mask, size), bitorder="little"))
+
+
+def nulls(type_: Type, size: int) -> pa.Array:
+    return pa.nulls(size, type_.arrow())
+
+
+def as_array(datum: Datum, size: int) -> pa.Array:
+    """A scalar repeated; an array as it is."""
+    return datum if isinstance(datum, pa.Array) else pa.repeat(datum, size)

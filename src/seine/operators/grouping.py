@@ -1,0 +1,155 @@
+"""Equal rows, found by hash and made sure by value.
+
+Values are equal as SQL groups them: NULL equals NULL, NaN equals NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class Groups(NamedTuple):
+    """Rows in an order that puts equal ones side by side, and where in it each group starts."""
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """The row of each group that came first."""
+        return self.order[self.starts]
+
+    def labels(self) -> np.ndarray:
+        """The group of each place of the order."""
+        marks = np.zeros(len(self.order), np.int64)
+        marks[self.starts[1:]] = 1
+        return np.cumsum(marks)
+
+
+def group_rows(hashes: np.ndarray, columns: Sequence[pa.Array]) -> Groups:
+    """Group equal rows, ordered by hash; rows of a group keep their order.
+
+    >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
+    >>> order.tolist(), starts.tolist()
+    ([1, 3, 0, 2], [0, 2, 3])
+    """
+    order = np.argsort(hashes, kind="stable")
+    same = _same(hashes[order])
+    collide = _collide(order, same, columns)
+    if len(collide):
+        _separate(order, same, collide, hashes, columns)
+    return Groups(order, _starts(same, len(order)))
+
+
+def equal(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Which values are equal, place by place.
+
+    >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
+    [True, True, True, False]
+    """
+    if pa.types.is_null(left.type):
+        return np.ones(len(left), bool)
+    same = pc.equal(left, right)
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    if not (left.null_count or right.null_count):
+        return as_mask(same)
+    both = pc.and_(pc.is_null(left), pc.is_null(right))
+    return as_mask(pc.or_(pc.fill_null(same, False), both))
+
+
+def all_equal(left: Sequence[pa.Array], right: Sequence[pa.Array], num_rows: int) -> np.ndarray:
+    """Which rows are equal in every column."""
+    same = np.ones(num_rows, bool)
+    for one, other in zip(left, right, strict=True):
+        same &= equal(one, other)
+    return same
+
+
+def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The rank of each value (NaN greatest, NULL beyond it), and for each rank a place that has it.
+
+    >>> [a.tolist() for a in dense_ranks(pa.array(["b", "a", "b"]))]
+    [[1, 0, 1], [1, 0]]
+    """
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    elif pa.types.is_duration(values.type):
+        values = values.cast(pa.int64())
+    order = _sort_order(values)
+    ordered = values.take(pa.array(order))
+    starts = _starts(equal(ordered[1:], ordered[:-1]), len(order))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = Groups(order, starts).labels()
+    return ranks, order[starts]
+
+
+def normalise(array: pa.Array) -> pa.Array:
+    """One zero and one NaN, so that equal doubles are the same bits."""
+    if not pa.types.is_floating(array.type):
+        return array
+    array = pc.add(array, 0.0)
+    return pc.if_else(pc.is_nan(array), float("nan"), array)
+
+
+def as_mask(flags: pa.Array) -> np.ndarray:
+    return flags.to_numpy(zero_copy_only=False)
+
+
+def _sort_order(values: pa.Array) -> np.ndarray:
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        missing = as_mask(values.is_null())
+        known = np.flatnonzero(~missing)
+        numbers = values.drop_null().to_numpy()
+        return np.append(known[np.argsort(numbers)], np.flatnonzero(missing))
+    return pc.sort_indices(values).to_numpy().astype(np.int64)
+
+
+def _collide(order: np.ndarray, same_hash: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
+    """The places whose next neighbour has the same hash but other values."""
+    places = np.flatnonzero(same_hash)
+    one, other = order[places], order[places + 1]
+    left = [column.take(pa.array(one)) for column in columns]
+    right = [column.take(pa.array(other)) for column in columns]
+    return places[~all_equal(left, right, len(places))]
+
+
+def _separate(
+    order: np.ndarray,
+    same: np.ndarray,
+    collide: np.ndarray,
+    hashes: np.ndarray,
+    columns: Sequence[pa.Array],
+) -> None:
+    """Order the rows whose hashes collide by their values too, in place."""
+    runs = np.append(0, np.cumsum(~same))
+    bad = np.zeros(runs[-1] + 1, bool)
+    bad[runs[collide]] = True
+    places = np.flatnonzero(bad[runs])
+    rows = order[places]
+    codes = [_codes(column.take(pa.array(rows))) for column in columns]
+    by_value = np.lexsort((*codes, hashes[rows]))
+    order[places] = rows[by_value]
+    for code in codes:
+        same[places[:-1]] &= _same(code[by_value])
+
+
+def _codes(column: pa.Array) -> np.ndarray:
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    return dense_ranks(column)[0]
+
+
+def _same(ordered: np.ndarray) -> np.ndarray:
+    return ordered[1:] == ordered[:-1]
+
+
+def _starts(same_as_before: np.ndarray, size: int) -> np.ndarray:
+    if not size:
+        return np.zeros(0, np.int64)
+    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(~same_as_before) + 1])

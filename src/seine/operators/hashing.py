@@ -1,0 +1,174 @@
+"""Hashes of key columns: 64 bits, the same in every process and for ever.
+
+Law: equal keys have equal hashes; a single integer-like key column is hashed by a bijection,
+so there equal hashes also mean equal keys. INT, BIGINT and DECIMAL of scale 0 agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.types import Kind, Type
+
+NULL_HASH = np.int64(0x5E1AE5E1AE5E1AE5)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_LONG = 128  # bytes; a longer string is hashed on its own instead of word by word
+_EXACT = {
+    Kind.BOOLEAN,
+    Kind.INT,
+    Kind.BIGINT,
+    Kind.DOUBLE,
+    Kind.DATE,
+    Kind.TIMESTAMP,
+    Kind.DAY_TIME,
+    Kind.YEAR_MONTH,
+}
+
+
+def hash_columns(arrays: Sequence[pa.Array], num_rows: int) -> np.ndarray:
+    """One int64 for each row, over the columns in order; NULL hashes like a value of its own.
+
+    >>> hash_columns([pa.array([1, 2, 1])], 3).tolist()
+    [-7995527694508729151, -7541218347953203506, -7995527694508729151]
+    """
+    if not arrays:
+        return np.zeros(num_rows, np.int64)
+    total = _hash_one(arrays[0])
+    for array in arrays[1:]:
+        total = mix(total * _STEP + _hash_one(array))
+    return total.view(np.int64)
+
+
+def is_exact(types: Iterable[Type]) -> bool:
+    """Do equal hashes of keys without NULL mean equal keys?
+
+    >>> from seine.algebra.types import BIGINT, STRING
+    >>> is_exact([BIGINT]), is_exact([STRING]), is_exact([BIGINT, BIGINT])
+    (True, False, False)
+    """
+    kinds = list(types)
+    if len(kinds) != 1:
+        return not kinds
+    return kinds[0].kind in _EXACT or (kinds[0].kind is Kind.DECIMAL and kinds[0].precision <= 18)
+
+
+def null_mask(arrays: Sequence[pa.Array]) -> np.ndarray | None:
+    """Which rows have a NULL in any of the arrays; None if no row has."""
+    masks = [pc.is_null(a).to_numpy(zero_copy_only=False) for a in arrays if a.null_count]
+    return np.logical_or.reduce(masks) if masks else None
+
+
+def bucket_of(hashes: np.ndarray, buckets: int) -> np.ndarray:
+    """The bucket of each hash, in [0, buckets), evenly for any number of buckets below 2**32.
+
+    The hash is mixed once more, so that the hashes within one bucket are still spread over all 64 bits.
+    """
+    high = mix(hashes.view(np.uint64)) >> np.uint64(32)
+    return ((high * np.uint64(buckets)) >> np.uint64(32)).astype(np.int32)
+
+
+def mix(values: np.ndarray) -> np.ndarray:
+    """The bijective finaliser of splitmix64 over uint64."""
+    z = values + _STEP
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def _hash_one(array: pa.Array) -> np.ndarray:
+    if pa.types.is_null(array.type):
+        return np.full(len(array), NULL_HASH).view(np.uint64)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    hashes = _hash_values(array)
+    if array.null_count:
+        hashes[pc.is_null(array).to_numpy(zero_copy_only=False)] = NULL_HASH.view(np.uint64)
+    return hashes
+
+
+def _hash_values(array: pa.Array) -> np.ndarray:
+    """Hashes of one column; where it is NULL the result is arbitrary."""
+    kind = array.type
+    if pa.types.is_floating(kind):
+        return _hash_doubles(_filled(array.cast(pa.float64()), 0.0))
+    if pa.types.is_decimal(kind):
+        return _hash_decimals(array.cast(pa.decimal128(38, kind.scale)))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _hash_strings(array.cast(pa.large_string()))
+    return mix(_filled(_integers(array), 0).view(np.uint64))
+
+
+def _integers(array: pa.Array) -> pa.Array:
+    if pa.types.is_date32(array.type):
+        array = array.cast(pa.int32())
+    return array.cast(pa.int64())
+
+
+def _filled(array: pa.Array, value: float) -> np.ndarray:
+    return (array.fill_null(value) if array.null_count else array).to_numpy(zero_copy_only=True)
+
+
+def _hash_doubles(values: np.ndarray) -> np.ndarray:
+    values = values + 0.0  # a copy in which -0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    return mix(values.view(np.uint64))
+
+
+def _hash_decimals(array: pa.Array) -> np.ndarray:
+    """Over the 128-bit unscaled value: one that fits 64 bits hashes as that integer."""
+    words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)
+    low, high = words[array.offset : array.offset + len(array)].T.copy()
+    hashes = mix(low.view(np.uint64))
+    wide = np.flatnonzero(high != low >> 63)
+    hashes[wide] = mix(hashes[wide] * _STEP + high[wide].view(np.uint64))
+    return hashes
+
+
+def _hash_strings(array: pa.Array) -> np.ndarray:
+    _, offsets_buffer, data = array.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    hashes = mix(lengths.view(np.uint64))
+    if len(array) and lengths.any():
+        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+        _fold_words(hashes, text, starts - offsets[0], lengths)
+        _fold_long(hashes, text, starts - offsets[0], lengths)
+    return hashes
+
+
+def _fold_words(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
+    """Fold strings of at most _LONG bytes into their hashes, eight bytes of each a round."""
+    words = np.zeros((len(text) >> 3) + 2, np.uint64)
+    words.view(np.uint8)[: len(text)] = text
+    rows = np.flatnonzero((lengths > 0) & (lengths <= _LONG))
+    place = 0
+    while len(rows):
+        word = _unaligned(words, starts[rows] + place)
+        rest = lengths[rows] - place
+        surplus = np.clip(8 - rest, 0, 7).view(np.uint64) << np.uint64(3)
+        word = (word << surplus) >> surplus
+        hashes[rows] = mix(hashes[rows] * _STEP + word)
+        rows = rows[rest > 8]
+        place += 8
+
+
+def _unaligned(words: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The little-endian word that begins at each byte position, from aligned words."""
+    slot, shift = at >> 3, (at & 7).view(np.uint64) << np.uint64(3)
+    upper = (words[slot + 1] << np.uint64(1)) << (np.uint64(63) - shift)
+    return (words[slot] >> shift) | upper
+
+
+def _fold_long(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
+    for row in np.flatnonzero(lengths > _LONG):
+        piece = text[starts[row] : starts[row] + lengths[row]]
+        digest = hashlib.blake2b(piece.tobytes(), digest_size=8).digest()
+        hashes[row] = np.uint64(int.from_bytes(digest, "little"))

@@ -1,0 +1,71 @@
+"""Joins two inputs on equal keys within their lives.
+
+Law: for rows that only append, after every step the output so far is
+{l + r | l in left, r in right, key(l) = key(r), residual(l, r), max(_s) < min(_e)} over the input so far.
+New left rows meet the right's state and new rows, new right rows the left's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from seine.network.nodes import JoinNode
+from seine.operators.clock import Clock
+from seine.operators.coalesce import coalesce
+from seine.operators.delta import Delta
+from seine.operators.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
+from seine.operators.join_retracting import RetractingJoin
+from seine.operators.runs import Runs
+from seine.operators.sorted_run import SortedRun
+from seine.operators.store import Store
+
+
+class JoinOperator:
+    """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
+
+    def __init__(self, node: JoinNode) -> None:
+        self._way: AppendJoin | RetractingJoin = RetractingJoin(node) if node.hold else AppendJoin(node)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        return coalesce(self._way.step(inputs, clock, store))
+
+    def state_rows(self, store: Store) -> int:
+        return self._way.state_rows(store)
+
+
+class AppendJoin:
+    """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
+
+    def __init__(self, node: JoinNode) -> None:
+        self._pairs = JoinPairs(node)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        state = self._state(store)
+        new = [self._arrivals(side, inputs[side]) for side in SIDES]
+        left, right = new
+        if left:
+            fresh = [right] if right else []
+            yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)))
+        if right:
+            yield from self._meet(RIGHT, right, state[LEFT].near(right))
+        for side in SIDES:
+            bound = clock.low(self._pairs.ports[1 - side].streams)
+            if run := new[side]:
+                state[side].add(run.after(bound))
+            state[side].settle(bound)
+
+    def state_rows(self, store: Store) -> int:
+        return sum(runs.rows for runs in self._state(store))
+
+    def _state(self, store: Store) -> list[Runs]:
+        return [Runs(store, name, self._pairs.by) for name in ("left", "right")]
+
+    def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
+        rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))
+        return None if rows is None else SortedRun.of(rows, self._pairs.by)
+
+    def _meet(self, side: int, probe: SortedRun, runs: Iterable[SortedRun]) -> Iterator[Delta]:
+        for run in runs:
+            for pairs in self._pairs.matches(side, probe, run):
+                yield Delta(self._pairs.joined(side, probe, run, pairs))

@@ -1,0 +1,74 @@
+"""The pairs of a join: which rows of its two inputs meet, and the rows that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.network.nodes import JoinNode
+from seine.operators.combination import Combination, Rows, without_null_keys
+from seine.operators.delta import identity_names
+from seine.operators.pairs import Pairs
+from seine.operators.sorted_run import END, KEY, START, SortedRun
+
+LEFT, RIGHT = 0, 1
+SIDES = (LEFT, RIGHT)
+
+
+class JoinPairs:
+    """What append-only and retracting joins share. A side that probes may be the left or the right."""
+
+    def __init__(self, node: JoinNode) -> None:
+        left, right = node.ports
+        self.ports = (left, right)
+        self.by = KEY if left.key else START
+        self._combination = Combination(len(left.types), left.key, right.key, node.residual, node.out)
+
+    def carried(self, side: int) -> list[str]:
+        """The columns that a row of a side needs from arrival on."""
+        identity = identity_names(self.ports[side].identities)
+        return [KEY, START, END, *identity, *self._combination.columns(side)]
+
+    def arrivals(
+        self, side: int, batches: Sequence[pa.RecordBatch], names: list[str]
+    ) -> pa.RecordBatch | None:
+        """The rows that came by a port and that can join something; None if there are none."""
+        batches = [batch for batch in batches if batch.num_rows]
+        if not batches:
+            return None
+        port = self.ports[side]
+        whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+        rows = without_null_keys(whole, port.key, len(port.types)).select(names)
+        return rows if rows.num_rows else None
+
+    def matches(self, side: int, probe: SortedRun, run: SortedRun) -> Iterator[Pairs]:
+        """The pairs of a side's rows with a run of the other side that satisfy all conditions."""
+        for pairs in run.matches(probe):
+            if pairs.size:
+                left, right = self._oriented(side, probe, run, pairs)
+                mask = self._combination.holds(left, right, pairs.size)
+                yield pairs if mask is None or mask.all() else pairs.where(mask)
+
+    def joined(
+        self, side: int, probe: SortedRun, run: SortedRun, pairs: Pairs, early: np.ndarray | None = None
+    ) -> pa.RecordBatch:
+        """The rows that pairs become; with early ends, rows of `minus`."""
+        left, right = self._oriented(side, probe, run, pairs)
+        named = [("_s", pa.array(pairs.start)), ("_e", pa.array(pairs.end))]
+        if early is not None:
+            named.append(("_d", pa.array(early)))
+        named += self._identity(left, right)
+        named += self._combination.output(left, right)
+        return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
+
+    def _identity(self, left: Rows, right: Rows) -> list[tuple[str, pa.Array]]:
+        ours = [left.column(name) for name in identity_names(self.ports[LEFT].identities)]
+        theirs = [right.column(name) for name in identity_names(self.ports[RIGHT].identities)]
+        return list(zip(identity_names(len(ours) + len(theirs)), ours + theirs, strict=True))
+
+    @staticmethod
+    def _oriented(side: int, probe: SortedRun, run: SortedRun, pairs: Pairs) -> tuple[Rows, Rows]:
+        ours, theirs = Rows(probe.batch, pairs.probe), Rows(run.batch, pairs.run)
+        return (ours, theirs) if side == LEFT else (theirs, ours)

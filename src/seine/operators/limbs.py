@@ -1,0 +1,161 @@
+"""Exact sums: integers of any size for many groups at once, as columns of 32-bit limbs.
+
+A number is the sum of limb[j] * 2**(32 * (low + j)), in some unit. Limbs are int64, so very many
+may be added before carries have to be passed on; what is added and taken away again leaves
+no trace, and the order of additions does not matter.
+
+Cites: the long accumulator of Kulisch and Miranker, "The arithmetic of the digital computer" (1986)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+BITS = 32
+MASK = np.int64(2**BITS - 1)
+
+
+@dataclass(frozen=True)
+class Limbs:
+    """One number a column of `matrix` (limb by number), the lowest limb first."""
+
+    matrix: np.ndarray
+    low: int
+
+    @property
+    def count(self) -> int:
+        return self.matrix.shape[1]
+
+    def take(self, columns: np.ndarray) -> Limbs:
+        return Limbs(self.matrix[:, columns], self.low)
+
+    def normal(self) -> tuple[np.ndarray, Limbs]:
+        """Sign and magnitude: -1, 0 or 1, and limbs in [0, 2**32).
+
+        >>> sign, size = Limbs(np.array([[-1, 1], [0, 1]]), 0).normal()
+        >>> sign.tolist(), size.matrix[:2].tolist()
+        ([-1, 1], [[1, 1], [0, 1]])
+        """
+        carried = _carry(self.matrix)
+        negative = carried[-1] < 0
+        carried = _carry(np.where(negative, -carried, carried))[: len(self.matrix) + 1]
+        nonzero = carried.any(axis=0)
+        return np.where(negative, -1, 1) * nonzero, Limbs(carried, self.low)
+
+    def minus(self, other: Limbs) -> Limbs:
+        low = min(self.low, other.low)
+        high = max(self.low + len(self.matrix), other.low + len(other.matrix))
+        matrix = np.zeros((high - low, self.count), np.int64)
+        matrix[self.low - low :][: len(self.matrix)] += self.matrix
+        matrix[other.low - low :][: len(other.matrix)] -= other.matrix
+        return Limbs(matrix, low)
+
+    def times(self, factor: np.ndarray | int) -> Limbs:
+        """Of normal limbs, times a number below 2**31."""
+        return Limbs(_carry(self.matrix * factor), self.low)
+
+    def squared(self) -> Limbs:
+        """Of normal limbs."""
+        size = len(self.matrix)
+        wide = self.matrix.view(np.uint64)
+        matrix = np.zeros((2 * size + 1, self.count), np.int64)
+        for i in np.flatnonzero(self.matrix.any(axis=1)):
+            product = wide[i] * wide[i:]
+            low = (product & np.uint64(MASK)).view(np.int64)
+            high = (product >> np.uint64(BITS)).view(np.int64)
+            low[1:] *= 2  # every pair of different limbs counts both ways
+            high[1:] *= 2
+            matrix[2 * i : i + size] += low
+            matrix[2 * i + 1 : i + size + 1] += high
+        return Limbs(_carry(matrix), 2 * self.low)
+
+    def divided(self, divisor: np.ndarray) -> Limbs:
+        """Of normal limbs, divided by a number in [1, 2**31), halves rounded up."""
+        by = divisor.astype(np.uint64)
+        rest = np.zeros(self.count, np.uint64)
+        matrix = np.zeros_like(self.matrix)
+        for j in range(len(self.matrix) - 1, -1, -1):
+            value = (rest << np.uint64(BITS)) | self.matrix[j].view(np.uint64)
+            matrix[j] = (value // by).view(np.int64)
+            rest = value % by
+        matrix[0] += (rest * np.uint64(2) >= by).astype(np.int64)
+        return Limbs(_carry(matrix), self.low)
+
+    def nearest(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of normal limbs, the nearest doubles, as mantissa and power of two (ties to even)."""
+        padded = np.concatenate([np.zeros((2, self.count), np.int64), self.matrix]).view(np.uint64)
+        places = np.arange(len(padded))[:, None]
+        top = np.maximum((padded != 0) * places, 2).max(axis=0)
+        here = np.arange(self.count)
+        head, middle, tail = padded[top, here], padded[top - 1, here], padded[top - 2, here]
+        bits = np.frexp(head.astype(np.float64))[1].astype(np.uint64)
+        gap = np.uint64(BITS) - bits
+        window = (((head << np.uint64(BITS)) | middle) << gap) | (tail >> bits)
+        lost = tail & ((np.uint64(1) << bits) - np.uint64(1))
+        lower = (padded * (places < top - 2)).any(axis=0)
+        window |= ((lost != 0) | lower).astype(np.uint64)
+        power = BITS * (top - 3 + self.low) - gap.astype(np.int64)
+        return window.astype(np.float64), power
+
+    def to_words(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of normal limbs from 0: the low and the high 64 bits, and which numbers are below 2**127."""
+        matrix = np.zeros((max(4, len(self.matrix)) + self.low, self.count), np.int64)
+        matrix[self.low : self.low + len(self.matrix)] = self.matrix
+        words = matrix.view(np.uint64)
+        low = words[0] | (words[1] << np.uint64(BITS))
+        high = words[2] | (words[3] << np.uint64(BITS))
+        return low, high, ~matrix[4:].any(axis=0) & (high < np.uint64(2**63))
+
+
+def to_lists(sign: np.ndarray, limbs: Limbs) -> pa.Array:
+    """One list a number: its lowest limb's position, then its limbs; nothing for zero.
+
+    >>> sign, size = Limbs(np.array([[0, 0], [5, 0]]), 7).normal()
+    >>> to_lists(-sign, size).to_pylist()
+    [[8, -5], []]
+    """
+    used = limbs.matrix != 0
+    places = np.arange(len(used))[:, None]
+    last = np.where(used, places, -1).max(axis=0, initial=-1)
+    first = np.where(used, places, len(used)).min(axis=0, initial=len(used))
+    lengths = np.where(last < 0, 0, last - first + 2)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    flat = np.empty(offsets[-1], np.int64)
+    inside = ((places >= first) & (places <= last)).T
+    heads = np.zeros(len(flat), bool)
+    heads[offsets[:-1][lengths > 0]] = True
+    flat[heads] = (first + limbs.low)[lengths > 0]
+    flat[~heads] = (limbs.matrix * sign).T[inside]
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(flat))
+
+
+def from_lists(lists: pa.Array) -> Limbs:
+    """The inverse of `to_lists`; a NULL is zero."""
+    lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+    flat = lists.flatten().to_numpy()
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    starts = (np.cumsum(lengths) - lengths)[owners]
+    inner = np.arange(len(flat)) != starts
+    place = flat[starts] + np.arange(len(flat)) - starts - 1
+    if not len(flat):
+        return Limbs(np.zeros((1, len(lengths)), np.int64), 0)
+    low, high = int(place[inner].min()), int(place[inner].max())
+    matrix = np.zeros((high - low + 1, len(lengths)), np.int64)
+    matrix[place[inner] - low, owners[inner]] = flat[inner]
+    return Limbs(matrix, low)
+
+
+def _carry(matrix: np.ndarray) -> np.ndarray:
+    """Pass carries upwards: all limbs but two new top ones come to lie in [0, 2**32)."""
+    out = np.zeros((len(matrix) + 2, matrix.shape[1]), np.int64)
+    carry = np.zeros(matrix.shape[1], np.int64)
+    for j in range(len(matrix)):
+        value = matrix[j] + carry
+        out[j] = value & MASK
+        carry = value >> BITS
+    out[-2] = carry & MASK
+    out[-1] = carry >> BITS
+    return out

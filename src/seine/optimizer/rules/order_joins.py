@@ -1,0 +1,81 @@
+"""Order the joins of a block: left-deep, connected by equalities first."""
+
+from __future__ import annotations
+
+from seine.algebra.expressions import Expression, conjunction, shift_columns
+from seine.algebra.plan import Join, Plan, Project, Scan, walk
+from seine.optimizer.equalities import equated
+from seine.optimizer.join_block import JoinBlock, flatten
+from seine.optimizer.traverse import with_inputs
+
+
+def order_joins(plan: Plan) -> Plan:
+    """Make every block of joins a left-deep tree, each condition at the lowest join that has its columns.
+
+    The first item with a stream begins. Then follows, again and again, the earliest stream that an
+    equality connects to what is joined, else a relation so connected, else an item that
+    another condition connects, and a cross product only when nothing else is left.
+
+    before: Select(Join(Join(a, b), c), a.x = c.x AND c.y = b.y)
+    after:  Project(Join(Join(a, c, a.x = c.x), b, c.y = b.y), columns as before)
+    """
+    if not isinstance(plan, Join):
+        return with_inputs(plan, tuple(order_joins(child) for child in plan.inputs))
+    block = flatten(plan)
+    items = tuple(order_joins(item) for item in block.items)
+    block = JoinBlock(items, block.conditions, block.outputs)
+    order = choose_order(block)
+    names = tuple(field.name for field in plan.schema)
+    return Project(_join(block, order), _renumber(block, order, block.outputs), names)
+
+
+def choose_order(block: JoinBlock) -> list[int]:
+    """The numbers of the items in the order in which to join them."""
+    streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
+    order = [streams.index(True) if any(streams) else 0]
+    waiting = [number for number in range(len(block.items)) if number not in order]
+    while waiting:
+        joined = frozenset(order)
+        ranks = [(_rank(block, joined, number, streams[number]), number) for number in waiting]
+        order.append(min(ranks)[1])
+        waiting.remove(order[-1])
+    return order
+
+
+def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -> int:
+    """How early an item should follow: lower is earlier."""
+    together = joined | {number}
+    reachable = [
+        condition
+        for condition, reads in zip(block.conditions, block.reads, strict=True)
+        if number in reads and len(reads) > 1 and reads <= together
+    ]
+    own = range(block.offsets[number], block.offsets[number + 1])
+    if any(equated(condition, lambda index: index not in own) for condition in reachable):
+        return 0 if stream else 1
+    if reachable:
+        return 2 if stream else 3
+    return 4 if stream else 5
+
+
+def _join(block: JoinBlock, order: list[int]) -> Plan:
+    plan = block.items[order[0]]
+    placed: set[int] = set()
+    for count in range(2, len(order) + 1):
+        have = frozenset(order[:count])
+        here = [number for number, reads in enumerate(block.reads) if number not in placed and reads <= have]
+        placed.update(here)
+        parts = _renumber(block, order, tuple(block.conditions[number] for number in here))
+        plan = Join(plan, block.items[order[count - 1]], conjunction(list(parts)))
+    return plan
+
+
+def _renumber(
+    block: JoinBlock, order: list[int], expressions: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    offsets = block.offsets
+    position: dict[int, int] = {}
+    for number in order:
+        for index in range(offsets[number], offsets[number + 1]):
+            position[index] = len(position)
+    return tuple(shift_columns(e, position.__getitem__) for e in expressions)

@@ -1,0 +1,79 @@
+"""Push selections down to where their columns first appear."""
+
+from __future__ import annotations
+
+from seine.algebra.expressions import (
+    Expression,
+    columns_of,
+    conjunction,
+    conjuncts,
+    shift_columns,
+    substitute,
+)
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Project, Select, UnionAll
+from seine.optimizer.traverse import stays_small, with_inputs
+
+
+def push_selections(plan: Plan) -> Plan:
+    """Split conjunctions, let each part sink as deep as its columns allow, and merge what meets there.
+
+    A part sinks through a projection by substitution, below a join to the side that has its
+    columns, into every branch of a set operator, below a distinct, and below an aggregate
+    that has keys if it reads keys alone. What reads a relation alone stays at its join.
+
+    before: Select(Join(a, b), a.x > 1 AND b.y > 2 AND a.k = b.k)
+    after:  Join(Select(a, x > 1), Select(b, y > 2), a.k = b.k)
+    """
+    return _push(plan, [])
+
+
+def _push(plan: Plan, parts: list[Expression]) -> Plan:
+    match plan:
+        case Select(input, predicate):
+            return _push(input, conjuncts(predicate) + parts)
+        case Project():
+            return _push_through_project(plan, parts)
+        case Join():
+            return _push_below_join(plan, parts)
+        case Aggregate():
+            return _push_below_aggregate(plan, parts)
+        case UnionAll() | Distinct() | Except():
+            return with_inputs(plan, tuple(_push(child, parts) for child in plan.inputs))
+    return _select(plan, parts)
+
+
+def _select(plan: Plan, parts: list[Expression]) -> Plan:
+    predicate = conjunction(parts)
+    return plan if predicate is None else Select(plan, predicate)
+
+
+def _push_through_project(plan: Project, parts: list[Expression]) -> Plan:
+    sinking = [part for part in parts if stays_small([part], plan.expressions)]
+    staying = [part for part in parts if part not in sinking]
+    below = _push(plan.input, [substitute(part, plan.expressions) for part in sinking])
+    return _select(Project(below, plan.expressions, plan.names), staying)
+
+
+def _push_below_join(plan: Join, parts: list[Expression]) -> Plan:
+    width = len(plan.left.schema)
+    left, right, here = [], [], []
+    for part in conjuncts(plan.predicate) + parts:
+        columns = columns_of(part)
+        if all(index < width for index in columns) and not isinstance(plan.left, Lookup):
+            left.append(part)
+        elif columns and all(index >= width for index in columns) and not isinstance(plan.right, Lookup):
+            right.append(shift_columns(part, lambda index: index - width))
+        else:
+            here.append(part)
+    return Join(_push(plan.left, left), _push(plan.right, right), conjunction(here))
+
+
+def _push_below_aggregate(plan: Aggregate, parts: list[Expression]) -> Plan:
+    # Without keys there is a row even over no tuples: a selection must stay above it.
+    keys = len(plan.keys)
+    sinking = [
+        p for p in parts if keys and all(i < keys for i in columns_of(p)) and stays_small([p], plan.keys)
+    ]
+    staying = [part for part in parts if part not in sinking]
+    below = _push(plan.input, [substitute(part, plan.keys) for part in sinking])
+    return _select(with_inputs(plan, (below,)), staying)

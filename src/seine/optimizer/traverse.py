@@ -1,0 +1,47 @@
+"""Rebuilding plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from seine.algebra.expressions import Column, Expression, walk
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll
+
+
+def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
+    """The same operator over other inputs."""
+    if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
+        return plan
+    match plan:
+        case Select() | Project() | Aggregate() | Distinct():
+            return replace(plan, input=inputs[0])
+        case Join() | Except():
+            return replace(plan, left=inputs[0], right=inputs[1])
+        case UnionAll():
+            return UnionAll(inputs)
+    raise TypeError(f"{type(plan).__name__} has no inputs")
+
+
+def rebuild(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """Rebuild bottom-up, passing every operator through `change`."""
+    return change(with_inputs(plan, tuple(rebuild(child, change) for child in plan.inputs)))
+
+
+def identity(plan: Plan) -> list[Expression]:
+    """The columns of a plan as expressions over its own output."""
+    return [Column(index, field.type) for index, field in enumerate(plan.schema)]
+
+
+LARGEST_SUBSTITUTION = 2_000
+
+
+def stays_small(outer: Sequence[Expression], inner: Sequence[Expression]) -> bool:
+    """Whether writing `inner` in place of the columns of `outer` gives expressions of sane size.
+
+    Sub-queries that each use a column twice would otherwise double the text at every level.
+    """
+    sizes = [sum(1 for _ in walk(expression)) for expression in inner]
+    nodes = (node for expression in outer for node in walk(expression))
+    total = sum(sizes[node.index] if isinstance(node, Column) else 1 for node in nodes)
+    return total <= LARGEST_SUBSTITUTION

@@ -1,0 +1,148 @@
+"""The folder that a pipeline lives in: settings, journal, networks, relations, results.
+
+    settings.json          fixed when the pipeline is first started
+    journal/               admitted input, one entry a micro-batch
+    networks/<version>/    nodes, streams and relations of one network version
+    results/<entry>/       what tasks wrote and the sink has not taken yet
+    output.json            how far the sink got
+    spark/                 Spark's own checkpoint
+
+Every file is written under another name first and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.serialise import stream_from_json, stream_to_json
+from seine.intake.journal import Journal
+from seine.network.nodes import LookupNode, Node, node_from_json, node_to_json
+from seine.operators.lookup import LookupOperator, index_relation
+from seine.operators.relation import RelationIndex
+from seine.runtime.dataflow import Dataflow
+from seine.runtime.parcels import ipc_bytes, read_ipc
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A network version ready to run, and the streams it reads."""
+
+    flow: Dataflow
+    streams: Mapping[str, StreamDef]
+
+
+class Deployment:
+    """Access to a pipeline's folder; cheap to make, anywhere."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        with open(self._path("settings.json"), encoding="utf-8") as file:
+            settings: dict[str, Any] = json.load(file)
+        return settings
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self._path("journal"))
+
+    def exists(self) -> bool:
+        return os.path.exists(self._path("settings.json"))
+
+    def create(self, settings: dict[str, Any]) -> None:
+        os.makedirs(self.folder, exist_ok=True)
+        write_whole(self._path("settings.json"), json.dumps(settings, indent=1).encode())
+
+    def results(self, entry: int) -> str:
+        return self._path("results", f"{entry:012d}")
+
+    @property
+    def output(self) -> str:
+        return self._path("output.json")
+
+    @property
+    def spark(self) -> str:
+        return self._path("spark")
+
+    def save(
+        self,
+        version: int,
+        nodes: Iterable[Node],
+        streams: Iterable[StreamDef],
+        relations: Mapping[str, pa.RecordBatch],
+        dead: Iterable[dict[str, Any]] = (),
+    ) -> None:
+        """Write a network version; relations are part of it, so a replay sees the same tuples.
+
+        `dead` are the dead letters of reading them.
+        """
+        folder = self._network(version)
+        os.makedirs(folder, exist_ok=True)
+        files = {name: f"relation-{i}.arrow" for i, name in enumerate(sorted(relations))}
+        for name, file in files.items():
+            write_whole(os.path.join(folder, file), ipc_bytes(relations[name]).to_pybytes())
+        form = {
+            "nodes": [node_to_json(node) for node in nodes],
+            "streams": [stream_to_json(stream) for stream in streams],
+            "relations": files,
+            "dead": list(dead),
+        }
+        write_whole(os.path.join(folder, "network.json"), json.dumps(form, separators=(",", ":")).encode())
+
+    def dead_letters(self, version: int) -> list[dict[str, Any]]:
+        """What was wrong with the relations of a network version."""
+        letters: list[dict[str, Any]] = self._read_network(version)["dead"]
+        return letters
+
+    def load(self, version: int) -> Runtime:
+        form = self._read_network(version)
+        folder = self._network(version)
+        streams = [stream_from_json(stream) for stream in form["streams"]]
+        relations = RelationFiles({name: os.path.join(folder, file) for name, file in form["relations"].items()})
+        flow = Dataflow(map(node_from_json, form["nodes"]), len(self.settings["labels"]), relations)
+        return Runtime(flow, {stream.name: stream for stream in streams})
+
+    def _read_network(self, version: int) -> dict[str, Any]:
+        with open(os.path.join(self._network(version), "network.json"), encoding="utf-8") as file:
+            form: dict[str, Any] = json.load(file)
+        return form
+
+    def _network(self, version: int) -> str:
+        return self._path("networks", f"{version:012d}")
+
+    def _path(self, *parts: str) -> str:
+        return os.path.join(self.folder, *parts)
+
+
+class RelationFiles:
+    """Relations by name, mapped and indexed when a lookup first asks; equal keys share an index."""
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+        self._indexes: dict[tuple[str, object], RelationIndex] = {}
+
+    def __call__(self, node: LookupNode) -> LookupOperator:
+        key = (node.relation, node.relation_key)
+        if key not in self._indexes:
+            batch = read_ipc(pa.memory_map(self._paths[node.relation]).read_buffer())
+            self._indexes[key] = index_relation(node, batch)
+        return LookupOperator(node, self._indexes[key])
+
+
+def write_whole(path: str, content: bytes) -> None:
+    """Replace a file so that a reader, or a crash, sees the old or the new one whole."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

@@ -1,0 +1,95 @@
+"""Drives a pipeline from the side of the driver: feeds the journal, takes what comes out.
+
+Intake runs a little ahead of the micro-batches, so that reading and admitting the next
+entry overlaps with working on this one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from seine.intake.intake import Intake
+from seine.runtime.deployment import Deployment
+from seine.runtime.sink import Sink
+
+_AHEAD = 2  # entries that may wait in the journal
+_POLL_SECONDS = 0.05
+
+Users = Callable[[int], dict[str, list[str]]]
+Progress = Callable[[Sink], None]
+
+
+class Driver:
+    """One run of a deployment, from the first entry that is not committed to the last."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        open_intake: Callable[[bool], Intake],
+        follow: bool,
+        sink: Sink,
+        users: Users,
+        progress: Progress,
+    ) -> None:
+        self._deployment = deployment
+        self._open_intake = open_intake
+        self._intake = open_intake(follow)
+        self._following = follow
+        self._stop_following = False
+        self._sink = sink
+        self._users = users
+        self._progress = progress
+        self._moved = threading.Condition()
+        last = deployment.journal.last()
+        self._written = last.number if last else -1
+        self._ended = bool(last and last.end)
+
+    @property
+    def finished(self) -> bool:
+        """Has every entry, the final one included, been committed?"""
+        return self._ended and self._sink.totals.entry >= self._written
+
+    def commit(self, reports: list[dict[str, Any]]) -> None:
+        """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
+        entry = self._deployment.journal.load(reports[0]["entry"])
+        self._sink.commit(entry, reports, self._users(entry.network))
+        self._deployment.journal.discard_before(entry.number)
+        self._progress(self._sink)
+        with self._moved:
+            self._moved.notify_all()
+
+    def stop_following(self) -> None:
+        """Read what is there now to its end, and then finish."""
+        self._stop_following = True
+
+    def drive(self, watch: Callable[[], None]) -> None:
+        """Feed until all is committed; `watch` raises if the pipeline has died, or to stop."""
+        while not self.finished:
+            watch()
+            if not self._feed():
+                with self._moved:
+                    self._moved.wait(_POLL_SECONDS)
+
+    def run_all(self, work: Callable[[int], list[dict[str, Any]]]) -> None:
+        """Do every entry here and now: `work(entry)` gives its reports."""
+        while not self.finished:
+            self._feed()
+            for number in range(self._sink.totals.entry + 1, self._written + 1):
+                self.commit(work(number))
+
+    def _feed(self) -> bool:
+        """Append one entry if there is room and input."""
+        if self._ended or self._written - self._sink.totals.entry >= _AHEAD:
+            return False
+        entry = self._intake.next_entry()
+        if entry is None and self._following and self._stop_following:
+            # The journal knows how far intake got; one that does not follow goes on from there.
+            self._intake.close()
+            self._intake, self._following = self._open_intake(False), False
+            entry = self._intake.next_entry()
+        if entry is None:
+            return False
+        self._written, self._ended = entry.number, entry.end
+        return True

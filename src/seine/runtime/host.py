@@ -1,0 +1,45 @@
+"""A pipeline without Spark: the same tasks in the same order, in this process, state in memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from seine.runtime.deployment import Deployment
+from seine.runtime.rows import CONTROL, REPORT, Row
+from seine.runtime.segments import Segments
+from seine.runtime.tasks import read_slice, slices_of, step_stage
+
+
+class LocalHost:
+    """Runs entries of a deployment one after the other, for tests and for trying things out."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._heads: dict[tuple[int, int], str] = {}
+        self._blobs: dict[str, bytes] = {}
+
+    def run(self, number: int) -> list[dict[str, Any]]:
+        """One micro-batch; its reports."""
+        settings = self._deployment.settings
+        slices = slices_of(number, self._deployment.journal.load(number).rows, settings["parallelism"])
+        rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]
+        for stage in range(1, settings["depth"] + 1):
+            rows = [row for i, label in enumerate(settings["labels"]) for row in self._stage(stage, i, label, rows)]
+        return [json.loads(blob) for _, stage, blob in rows if stage == REPORT]
+
+    def _stage(self, stage: int, bucket: int, label: int, rows: list[Row]) -> list[Row]:
+        mine = [row for row in rows if row[0] == label]
+        control = next(json.loads(blob) for _, number, blob in mine if number == CONTROL)
+        blobs = [blob for _, number, blob in mine if number == stage]
+        saved = self._heads.get((stage, bucket))
+        state = Segments(json.loads(saved) if saved else None, lambda n: pa.py_buffer(self._blobs[n]), bucket)
+        produced = step_stage(self._deployment.folder, stage, bucket, blobs, control, state)
+        head, added, gone = state.changes()
+        self._heads[stage, bucket] = json.dumps(head)
+        self._blobs.update(added)
+        for name in gone:
+            del self._blobs[name]
+        return [row for row in mine if row[1] != stage] + produced

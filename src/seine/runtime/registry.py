@@ -1,0 +1,28 @@
+"""Which operator runs a stateful node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seine.network.nodes import Node
+from seine.operators.aggregate import AggregateOperator
+from seine.operators.changelog import ChangelogOperator
+from seine.operators.distinct import DistinctOperator
+from seine.operators.except_ import ExceptOperator
+from seine.operators.join import JoinOperator
+from seine.operators.operator import Operator
+from seine.operators.resolve import ResolveOperator
+
+OPERATORS: dict[str, Callable[[Any], Operator]] = {
+    "aggregate": AggregateOperator,
+    "changelog": ChangelogOperator,
+    "distinct": DistinctOperator,
+    "except": ExceptOperator,
+    "join": JoinOperator,
+    "resolve": ResolveOperator,
+}
+
+
+def make_operator(node: Node) -> Operator:
+    return OPERATORS[node.kind](node)

@@ -1,0 +1,82 @@
+"""One stage in one bucket: every stateful operator of a level takes one step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from seine.network.nodes import AggregateNode, Node
+from seine.operators.clock import Clock
+from seine.operators.delta import Delta
+from seine.operators.store import Store
+from seine.runtime.dataflow import Dataflow, Emission
+from seine.runtime.parcels import Parcel, decode
+
+
+class BucketState(Protocol):
+    """The state of all operators of one stage in one bucket."""
+
+    def of(self, node_id: int) -> Store: ...
+
+    def forget_except(self, node_ids: Iterable[int]) -> None:
+        """Free the state of operators that are gone."""
+        ...
+
+
+class StageReport(NamedTuple):
+    """What a stage tells of itself: rows held for joins by node, and what its operators noticed."""
+
+    state_rows: dict[int, int]
+    notices: list[str]
+
+
+def run_stage(
+    flow: Dataflow, stage: int, bucket: int, blobs: Iterable[bytes], clock: Clock, state: BucketState, out: Emission
+) -> StageReport:
+    """Step every operator of the stage, in the order of their ids, and push what they yield."""
+    inputs = _by_node(blobs)
+    nodes = list(flow.stateful(stage, bucket))
+    state.forget_except(node.id for node in nodes)
+    held: dict[int, int] = {}
+    notices: list[str] = []
+    for node in nodes:
+        store = state.of(node.id)
+        arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
+        if not any(arrived) and not store.head and not _speaks_first(node):
+            continue
+        operator = flow.operator(node)
+        for delta in operator.step(arrived, clock, store):
+            flow.push(node.id, delta, out)
+        held[node.id] = operator.state_rows(store)
+        notices += _take_notices(operator)
+    return StageReport(held, notices)
+
+
+def _speaks_first(node: Node) -> bool:
+    """An aggregate without keys has a row before anything arrives."""
+    return isinstance(node, AggregateNode) and not node.ports[0].key
+
+
+def _take_notices(operator: object) -> list[str]:
+    notices: list[str] = getattr(operator, "notices", [])
+    taken = list(notices)
+    notices.clear()
+    return taken
+
+
+def _by_node(blobs: Iterable[bytes]) -> dict[tuple[int, int], list[Delta]]:
+    inputs: dict[tuple[int, int], list[Delta]] = defaultdict(list)
+    for blob in blobs:
+        for parcel in decode(blob):
+            for target in parcel.targets:
+                inputs[target].append(_delta(parcel))
+    return inputs
+
+
+def _delta(parcel: Parcel) -> Delta:
+    if parcel.plus:
+        return Delta(parcel.batch)
+    rows = parcel.batch
+    begun = rows.slice(0, 0).drop_columns(["_d"])
+    return Delta(begun, rows)

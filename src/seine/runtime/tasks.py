@@ -1,0 +1,96 @@
+"""The work of one task, whoever hosts it: reading a slice of input, or stepping a stage."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from seine.operators.clock import Clock
+from seine.runtime.dataflow import Emission
+from seine.runtime.deployment import Deployment, Runtime
+from seine.runtime.parcels import encode
+from seine.runtime.results import Results
+from seine.runtime.rows import CONTROL, REPORT, Row
+from seine.runtime.segments import Segments
+from seine.runtime.source import source_delta
+from seine.runtime.stage import run_stage
+
+_SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows [start, start + length) of one stream in one entry; the first slice speaks for the entry."""
+
+    entry: int
+    stream: str | None
+    start: int
+    length: int
+    first: bool
+
+
+def slices_of(entry: int, rows: Mapping[str, int], parallelism: int) -> list[Slice]:
+    """Split an entry's rows evenly; an entry without rows still has its control records."""
+    slices: list[Slice] = []
+    size = max(_SLICE_ROWS, -(-sum(rows.values()) // parallelism))
+    for stream, count in rows.items():
+        pieces = -(-count // size)
+        for i in range(pieces):
+            start = count * i // pieces
+            slices.append(Slice(entry, stream, start, count * (i + 1) // pieces - start, not slices))
+    return slices or [Slice(entry, None, 0, 0, True)]
+
+
+def read_slice(folder: str, slice_: Slice) -> list[Row]:
+    """Evaluate all selections on a slice and route what they pass; the first slice adds the control records."""
+    deployment = Deployment(folder)
+    entry = deployment.journal.load(slice_.entry)
+    labels = deployment.settings["labels"]
+    rows: list[Row] = []
+    if slice_.first:
+        control = {"entry": entry.number, "network": entry.network, "clock": entry.clock.to_json()}
+        rows += [(label, CONTROL, json.dumps(control).encode()) for label in labels]
+    emission = _new_emission(deployment, entry.number)
+    if slice_.stream is not None:
+        here = runtime(folder, entry.network)
+        source = here.flow.sources.get(slice_.stream)
+        if source is not None:
+            batch = entry.batch(slice_.stream).slice(slice_.start, slice_.length)
+            here.flow.push(source, source_delta(here.streams[slice_.stream], batch), emission)
+    return rows + _rows_of(emission, labels, {"entry": entry.number, "stage": 0, "bucket": slice_.start})
+
+
+def step_stage(
+    folder: str, number: int, bucket: int, blobs: Iterable[bytes], control: Mapping[str, Any], state: Segments
+) -> list[Row]:
+    """Step all operators of a stage in a bucket; the caller makes the state durable."""
+    deployment = Deployment(folder)
+    flow = runtime(folder, control["network"]).flow
+    emission = _new_emission(deployment, control["entry"])
+    clock = Clock.from_json(control["clock"])
+    told = run_stage(flow, number, bucket, blobs, clock, state, emission)
+    report = {"entry": control["entry"], "stage": number, "bucket": bucket, **told._asdict()}
+    return _rows_of(emission, deployment.settings["labels"], report)
+
+
+@lru_cache(maxsize=4)
+def runtime(folder: str, version: int) -> Runtime:
+    """A network version, compiled once in each process."""
+    return Deployment(folder).load(version)
+
+
+def _new_emission(deployment: Deployment, entry: int) -> Emission:
+    """Results go to a file that no other attempt of any task can have."""
+    return Emission(Results(os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")))
+
+
+def _rows_of(emission: Emission, labels: list[int], report: dict[str, Any]) -> list[Row]:
+    """What a task sends on: its parcels, and its report for the sink."""
+    rows = [(labels[bucket], stage, encode(parcels)) for (stage, bucket), parcels in emission.parcels.items()]
+    report["results"] = emission.results.close()
+    return [*rows, (labels[0], REPORT, json.dumps(report).encode())]

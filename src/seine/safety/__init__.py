@@ -1,0 +1,1 @@
+"""Whether a query's state stays bounded, and what would make it so."""

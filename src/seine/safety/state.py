@@ -1,0 +1,37 @@
+"""Which streams of a plan an operator keeps in state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Scan, UnionAll, walk
+
+_KEEPING = (Aggregate, Distinct, UnionAll, Except)
+
+
+def scans(plan: Plan) -> Iterator[Scan]:
+    return (node for node in walk(plan) if isinstance(node, Scan))
+
+
+def kept_scans(plan: Plan) -> list[Scan]:
+    """The scans whose tuples are held, in the order of FROM.
+
+    A join holds what is beneath it when both of its sides have streams (a relation is looked
+    up); aggregates, DISTINCT and set operators hold what is beneath them; tuples of a
+    RETRACTABLE stream are held wherever they go, for a negative tuple may name them.
+    """
+    return list(_kept(plan, False))
+
+
+def _kept(plan: Plan, held: bool) -> Iterator[Scan]:
+    if isinstance(plan, Scan):
+        if held or plan.stream.retractable:
+            yield plan
+        return
+    held = held or isinstance(plan, _KEEPING) or _joins_streams(plan)
+    for child in plan.inputs:
+        yield from _kept(child, held)
+
+
+def _joins_streams(plan: Plan) -> bool:
+    return isinstance(plan, Join) and all(any(scans(side)) for side in plan.inputs)

@@ -1,0 +1,33 @@
+"""A run hosted by Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from seine.algebra.aggregates import Aggregate
+from seine.engine import Run
+from seine.errors import RunError
+from seine.spark.pipeline import start_pipeline
+
+
+def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
+    """Feed a run to its end; a pipeline that dies is a RunError."""
+    if run.driver.finished:
+        return
+    query = start_pipeline(spark, run.deployment, aggregates, lambda _, reports: run.driver.commit(reports))
+
+    def watch() -> None:
+        if not query.isActive:
+            raise RunError(f"the pipeline stopped: {_reason(query.exception())}")
+
+    try:
+        run.driver.drive(watch)
+    finally:
+        query.stop()
+
+
+def _reason(error: BaseException | None) -> str:
+    """The last line of a Python worker's traceback, or the first of Spark's message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    python = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and ": " in line]
+    return (python or lines or ["no reason given"])[-1 if python else 0]

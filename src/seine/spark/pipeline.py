@@ -1,0 +1,37 @@
+"""The Spark plan, the same whatever queries exist: journal, then stages, then the sink."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from seine.algebra.aggregates import Aggregate
+from seine.runtime.deployment import Deployment
+from seine.runtime.rows import REPORT, SCHEMA
+from seine.spark.source import JournalSource
+from seine.spark.stage import Stage
+
+Commit = Callable[[int, list[dict[str, Any]]], None]
+
+
+def start_pipeline(
+    spark: SparkSession, deployment: Deployment, aggregates: tuple[type[Aggregate], ...], commit: Commit
+) -> StreamingQuery:
+    """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order."""
+    settings = deployment.settings
+    spark.dataSource.register(JournalSource)
+    spark.conf.set("spark.sql.shuffle.partitions", str(len(settings["labels"])))
+    rows = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder).load()
+    for number in range(1, settings["depth"] + 1):
+        stage = Stage(deployment.folder, number, aggregates)
+        rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")
+
+    def finish(batch: DataFrame, batch_id: int) -> None:
+        commit(batch_id, [json.loads(bytes(row.blob)) for row in batch.collect() if row.stage == REPORT])
+
+    writer = rows.writeStream.queryName("seine").foreachBatch(finish)
+    return writer.option("checkpointLocation", deployment.spark).start()

@@ -1,0 +1,94 @@
+"""A SparkSession for Seine, and what Seine asks of one that exists."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from seine.errors import SeineError
+from seine.spark.java import require_java
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "5",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",
+}
+
+
+def open_session(master: str | None, log: str) -> SparkSession:
+    """Start Spark with its own chatter in a log file. Needs Java."""
+    require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("seine")
+    builder = builder.master(master or os.environ.get("SPARK_MASTER") or "local[*]")
+    builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
+    builder = builder.config("spark.driver.extraJavaOptions", _log_options(log))
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.pyspark.python", sys.executable)
+    try:
+        with _stderr_to(log):
+            return builder.getOrCreate()
+    except Exception as error:
+        raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
+
+
+@contextmanager
+def _stderr_to(log: str) -> Iterator[None]:
+    """The JVM inherits standard error, and Python workers print to the JVM's: let it be the log."""
+    sys.stderr.flush()
+    own = os.dup(2)
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(target, 2)
+    try:
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+        os.close(target)
+
+
+def require_settings(spark: SparkSession) -> None:
+    """Set on a session of the user's what Seine cannot do without."""
+    for name, value in SETTINGS.items():
+        if name.startswith("spark.sql.streaming."):
+            spark.conf.set(name, value)
+
+
+def _log_options(log: str) -> str:
+    """A log4j2 configuration of our own: everything into one file."""
+    folder = tempfile.mkdtemp(prefix="seine-log-")
+    path = os.path.join(folder, "log4j2.properties")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(_LOG4J.format(log=log))
+    return f"-Dlog4j2.configurationFile=file:{path}"
+
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
+"""
+
+
+def _first_line(error: BaseException) -> str:
+    logging.getLogger(__name__).debug("spark", exc_info=error)
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,52 @@
+"""The journal as a Spark streaming source: one entry a micro-batch, one slice a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from seine.runtime.deployment import Deployment
+from seine.runtime.rows import SCHEMA, to_batch
+from seine.runtime.tasks import read_slice, slices_of
+
+
+class JournalSource(DataSource):
+    """`spark.readStream.format("seine").option("folder", ...)`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "seine"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: object) -> JournalReader:
+        return JournalReader(self.options["folder"])
+
+
+class JournalReader(DataSourceStreamReader):
+    """Offsets are entry numbers; an entry never changes once it is there, so a replay is the same."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"entry": -1}
+
+    def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
+        following = start["entry"] + 1
+        return {"entry": following} if following in Deployment(self.folder).journal.numbers() else start
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        deployment = Deployment(self.folder)
+        parallelism = deployment.settings["parallelism"]
+        return [
+            InputPartition(slice_)
+            for number in range(start["entry"] + 1, end["entry"] + 1)
+            for slice_ in slices_of(number, deployment.journal.load(number).rows, parallelism)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield to_batch(read_slice(self.folder, partition.value))

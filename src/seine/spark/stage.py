@@ -1,0 +1,52 @@
+"""A stage of the pipeline: all stateful operators of one level, hosted by transformWithState."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row as SparkRow
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from seine.algebra.aggregates import Aggregate, register
+from seine.runtime.deployment import Deployment
+from seine.runtime.rows import CONTROL
+from seine.runtime.tasks import step_stage
+from seine.spark.state import StateHandles
+
+
+class Stage(StatefulProcessor):
+    """Every batch, every bucket gets one control record, so every operator steps once."""
+
+    def __init__(self, folder: str, number: int, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
+        self.folder = folder
+        self.number = number
+        self.aggregates = aggregates
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        settings = Deployment(self.folder).settings
+        self.labels: list[int] = settings["labels"]
+        self.state = StateHandles(handle, settings["cache"])
+        for aggregate in self.aggregates:
+            register(aggregate)
+
+    def handleInputRows(self, key: Any, rows: Iterator[SparkRow], timerValues: Any) -> Iterator[SparkRow]:
+        control, blobs = None, []
+        for row in rows:
+            if row.stage == self.number:
+                blobs.append(bytes(row.blob))
+            else:
+                control = json.loads(bytes(row.blob)) if row.stage == CONTROL else control
+                yield row
+        if control is None:
+            raise RuntimeError(f"bucket {key[0]} of stage {self.number} got no control record")
+        bucket = self.labels.index(key[0])
+        state = self.state.open(bucket)
+        produced = step_stage(self.folder, self.number, bucket, blobs, control, state)
+        self.state.save(state)
+        for label, stage, blob in produced:
+            yield SparkRow(bucket=label, stage=stage, blob=blob)
+
+    def close(self) -> None:
+        return

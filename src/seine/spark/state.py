@@ -1,0 +1,69 @@
+"""A bucket's segments in Spark's state store, decoded once for all workers of a machine.
+
+Spark's Python workers have no affinity to partitions, so a cache in a worker's memory would
+mostly miss. Segments are immutable and have names that are unique for ever: any worker maps the file of
+that name if it is there, and fetches it from the state store if it is not. Whether a segment is alive
+only the head says, and the head comes from the state store each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessorHandle
+
+from seine.runtime.segments import Segments
+
+
+class StateHandles:
+    """The two state variables of a stage: the head, and the segments by name."""
+
+    def __init__(self, handle: StatefulProcessorHandle, cache: str) -> None:
+        self._head = handle.getValueState("head", "blob binary")
+        self._segments = handle.getMapState("segments", "name string", "blob binary")
+        self._cache = cache
+
+    def open(self, bucket: int) -> Segments:
+        record = self._head.get()
+        head = json.loads(bytes(record[0])) if record else None
+        return Segments(head, self._fetch, bucket)
+
+    def save(self, segments: Segments) -> None:
+        head, added, gone = segments.changes()
+        for name, blob in added.items():
+            self._segments.updateValue((name,), (blob,))
+            self._remember(name, blob)
+        for name in gone:
+            self._segments.removeKey((name,))
+            self._forget(name)
+        self._head.update((json.dumps(head, separators=(",", ":")).encode(),))
+
+    def _fetch(self, name: str) -> pa.Buffer:
+        path = self._path(name)
+        if not os.path.exists(path):
+            self._remember(name, bytes(self._segments.getValue((name,))[0]))
+        return pa.memory_map(path).read_buffer()
+
+    def _remember(self, name: str, blob: bytes) -> None:
+        """Write the file of a segment whole or not at all: another worker may be reading."""
+        path = self._path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{uuid.uuid4().hex}"
+        with open(temporary, "wb") as file:
+            file.write(blob)
+        os.rename(temporary, path)
+
+    def _forget(self, name: str) -> None:
+        """A removed segment may come back if this attempt fails; then it is fetched again."""
+        try:
+            os.remove(self._path(name))
+        except FileNotFoundError:
+            return
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._cache, name[:2], name)
+
+

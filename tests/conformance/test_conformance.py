@@ -1,0 +1,28 @@
+"""Runs the conformance kit where it lies beside the repository: plainly, and cut into small batches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KIT = ROOT.parent / "shared" / "conformance"
+
+pytestmark = [
+    pytest.mark.conformance,
+    pytest.mark.spark,
+    pytest.mark.skipif(not KIT.is_dir(), reason="no conformance kit beside the repository: skipped"),
+]
+
+
+@pytest.mark.parametrize("run_args", ["", "--batch-rows 37"], ids=["plain", "small-batches"])
+def test_relational_cases(run_args: str) -> None:
+    command = [sys.executable, str(KIT / "check.py"), str(KIT / "relational")]
+    command += ["--cmd", f"{sys.executable} -m seine", f"--run-args={run_args}"]
+    sources = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": sources})
+    assert done.returncode == 0, done.stdout + done.stderr

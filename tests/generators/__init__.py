@@ -1,0 +1,1 @@
+"""Random scripts with their input files."""

@@ -1,0 +1,46 @@
+"""A random script with its input files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.generators.lines import random_lines
+from tests.generators.queries import Queries
+from tests.generators.tables import random_tables
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Declarations, queries by name, and the lines of each table."""
+
+    declarations: tuple[str, ...]
+    queries: dict[str, str]
+    lines: dict[str, list[str]]
+
+    def script(self) -> str:
+        queries = (f"CREATE QUERY {q} WITH (unbounded = true) AS {text};" for q, text in self.queries.items())
+        return "\n".join([*self.declarations, *queries]) + "\n"
+
+    def write(self, folder: Path) -> Path:
+        """Put script.sql and one file a table into a folder."""
+        for name, lines in self.lines.items():
+            (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        path = folder / "script.sql"
+        path.write_text(self.script(), encoding="utf-8")
+        return path
+
+
+def random_scenario(seed: int, queries: int = 10) -> Scenario:
+    """The scenario of a seed; one query stands in it twice, for the sake of sharing."""
+    rng = Random(seed)
+    tables = random_tables(rng)
+    maker = Queries(rng, tables)
+    texts = [maker.query() for _ in range(queries - 1)]
+    texts.append(rng.choice(texts))
+    return Scenario(
+        tuple(table.declaration() for table in tables),
+        {f"q{i}": text for i, text in enumerate(texts, 1)},
+        {table.name: random_lines(rng, table) for table in tables},
+    )

@@ -1,0 +1,92 @@
+"""Random scripts: however the input is cut, the engine reports what the reference says."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine.local import run_local
+from tests.generators.scenario import Scenario, random_scenario
+from tests.generators.shrink import shrink
+from tests.reference.answers import Answers
+from tests.reference.compare import difference
+from tests.reference.verdict import disagreements, short
+
+
+def _seeds() -> range:
+    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
+    first, dash, last = os.environ.get("SEINE_SEEDS", "16").rpartition("-")
+    return range(int(first) if dash else 0, int(last))
+
+
+@pytest.mark.parametrize("seed", _seeds())
+def test_engine_agrees_with_reference(seed: int) -> None:
+    scenario = random_scenario(seed)
+    wrong = _wrong(scenario, seed)
+    if wrong:
+        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
+        again = _wrong(small, seed) or wrong
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + _told(small), pytrace=False)
+
+
+def test_most_answers_of_the_reference_are_not_empty() -> None:
+    counts = [count for seed in range(8) for count in _answer_sizes(random_scenario(seed))]
+    assert sum(count > 0 for count in counts) > 0.55 * len(counts)
+
+
+def _wrong(scenario: Scenario, seed: int) -> list[str]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = scenario.write(folder)
+        try:
+            return list(_complaints(path, folder, Random(seed)))
+        except Exception as error:
+            return [f"{type(error).__name__}: {error}"]
+
+
+def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
+    answers = Answers(path.read_text(encoding="utf-8"), folder)
+    first = run_local(str(path))
+    instants = answers.instants()
+    looked_at = rng.sample(instants, min(5, len(instants)))
+    yield from disagreements(answers, first.records, first.dead, looked_at)
+    for batch_rows, buckets in _batchings(rng):
+        other = run_local(str(path), batch_rows=batch_rows, buckets=buckets)
+        missing, extra = difference(map(_whole, first.records), map(_whole, other.records))
+        if missing or extra:
+            yield f"batch_rows={batch_rows} buckets={buckets}: {missing[:2]} became {extra[:2]}"
+
+
+def _batchings(rng: Random) -> list[tuple[int, int]]:
+    return [
+        (rng.randint(1, 6), rng.choice([1, 3])),
+        (rng.randint(7, 15), rng.choice([2, 5])),
+    ]
+
+
+def _whole(record: dict[str, Any]) -> tuple[Any, ...]:
+    return record["query"], *short(record)
+
+
+def _answer_sizes(scenario: Scenario) -> Iterator[int]:
+    with tempfile.TemporaryDirectory() as name:
+        scenario.write(Path(name))
+        answers = Answers(scenario.script(), Path(name))
+        for query in answers.script.queries:
+            rows = (
+                answers.net(query, answers.final) if answers.is_changelog(query) else answers.records(query)
+            )
+            yield len(rows)
+
+
+def _told(scenario: Scenario) -> str:
+    parts = ["=== script", scenario.script()]
+    for table, lines in scenario.lines.items():
+        parts += [f"=== {table}.jsonl", *lines]
+    return "\n".join(parts)

@@ -1,0 +1,1 @@
+"""What a script means, computed the slow and obvious way; it shares no code with the product."""

@@ -1,0 +1,143 @@
+"""A small reader of scripts: enough for the generator, the case files and the conformance kit.
+
+It knows no errors: what it is given is a right script.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MICROSECONDS = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": 86400 * 10**6}
+
+
+@dataclass(frozen=True)
+class Scheme:
+    columns: tuple[str, ...]
+    lifespan: int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A stream (it has a time column) or a relation."""
+
+    name: str
+    columns: dict[str, str]  # name -> type as written, in upper case
+    path: str
+    time: str | None = None
+    window: int | None = None
+    lateness: int = 0
+    schemes: tuple[Scheme, ...] = ()
+    retractable: bool = False
+    valid: tuple[str, str] | None = None
+
+    @property
+    def is_stream(self) -> bool:
+        return self.time is not None
+
+
+@dataclass
+class Script:
+    tables: dict[str, Table] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)  # name -> SELECT
+
+
+_TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$\$.*?\$\$|;|.", re.S)
+
+
+def statements(text: str) -> list[str]:
+    """Cut at semicolons outside quotes, without comments."""
+    found: list[str] = []
+    current: list[str] = []
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token == ";":
+            found.append("".join(current).strip())
+            current = []
+        elif not token.startswith(("--", "/*")):
+            current.append(token)
+    return [statement for statement in (*found, "".join(current).strip()) if statement]
+
+
+def fold(name: str) -> str:
+    """Identifiers ignore case unless quoted."""
+    return name[1:-1] if name[:1] in '"`' else name.lower()
+
+
+_NAME = r'("[^"]*"|`[^`]*`|\w+)'
+_CREATE = re.compile(rf"CREATE\s+(STREAM|RELATION)\s+{_NAME}\s*\(", re.I)
+_QUERY = re.compile(rf"CREATE\s+QUERY\s+{_NAME}\s+(?:WITH\s*\([^)]*\)\s*)?AS\s+(.*)", re.I | re.S)
+_DROP = re.compile(rf"DROP\s+(QUERY|STREAM|RELATION)\s+{_NAME}", re.I)
+
+
+def read_script(text: str) -> Script:
+    """Every declaration that the script leaves standing."""
+    script = Script()
+    for statement in statements(text):
+        if match := _CREATE.match(statement):
+            table = _table(match.group(1), fold(match.group(2)), statement[match.end() :])
+            script.tables[table.name] = table
+        elif match := _QUERY.match(statement):
+            script.queries[fold(match.group(1))] = match.group(2)
+        elif match := _DROP.match(statement):
+            holder = script.queries if match.group(1).upper() == "QUERY" else script.tables
+            del holder[fold(match.group(2))]
+        else:
+            raise ValueError(f"not a statement this reader knows: {statement[:60]}")
+    return script
+
+
+def _table(kind: str, name: str, rest: str) -> Table:
+    end = _closing(rest)
+    columns = dict(_column(part) for part in re.split(r",(?![^(]*\))", rest[:end]))
+    clauses = rest[end + 1 :]
+    path = re.search(r"\bFROM\s+'((?:[^']|'')*)'", clauses, re.I)
+    assert path, f"{name} has no FROM"
+    if kind.upper() == "RELATION":
+        valid = re.search(rf"VALID\s+FROM\s+{_NAME}\s+TO\s+{_NAME}", clauses, re.I)
+        interval = (fold(valid.group(1)), fold(valid.group(2))) if valid else None
+        return Table(name, columns, path.group(1), valid=interval)
+    time = re.search(rf"TIMESTAMP\s+BY\s+{_NAME}", clauses, re.I)
+    assert time, f"{name} has no TIMESTAMP BY"
+    return Table(
+        name,
+        columns,
+        path.group(1),
+        time=fold(time.group(1)),
+        window=_length("WINDOW", clauses),
+        lateness=_length("LATENESS", clauses) or 0,
+        schemes=_schemes(clauses),
+        retractable=bool(re.search(r"\bRETRACTABLE\b", clauses, re.I)),
+    )
+
+
+def _closing(text: str) -> int:
+    depth = 1
+    for position, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return position
+    raise ValueError("unbalanced parentheses")
+
+
+def _column(text: str) -> tuple[str, str]:
+    match = re.match(rf"\s*{_NAME}\s+(.*)", text, re.S)
+    assert match, f"not a column: {text}"
+    return fold(match.group(1)), re.sub(r"\s", "", match.group(2)).upper()
+
+
+def _length(word: str, clauses: str) -> int | None:
+    match = re.search(rf"\b{word}\s+(?:INTERVAL\s+'?(\d+)'?\s+(\w+?)S?\b|(\d+))", clauses, re.I)
+    if not match:
+        return None
+    return (
+        int(match.group(3)) if match.group(3) else int(match.group(1)) * MICROSECONDS[match.group(2).lower()]
+    )
+
+
+def _schemes(clauses: str) -> tuple[Scheme, ...]:
+    found = []
+    for match in re.finditer(r"PUNCTUATED\s+ON\s*\(([^)]*)\)(\s+LIFESPAN\s+[^)]*)?", clauses, re.I):
+        columns = tuple(fold(name.strip()) for name in match.group(1).split(","))
+        found.append(Scheme(columns, _length("LIFESPAN", match.group(2) or "")))
+    return tuple(found)

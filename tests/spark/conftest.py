@@ -1,0 +1,17 @@
+"""One Spark session for all tests that run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from seine.spark.session import open_session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    session = open_session("local[2]", str(tmp_path_factory.mktemp("spark") / "spark.log"))
+    yield session
+    session.stop()

@@ -1,0 +1,65 @@
+"""A small script with everything in it that keeps state, and enough input for many micro-batches."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+SCRIPT = """\
+CREATE STREAM orders (oid BIGINT, cust BIGINT, amount DOUBLE, note STRING, ts BIGINT)
+  TIMESTAMP BY ts WINDOW 50 LATENESS 3 FROM 'orders.jsonl';
+CREATE STREAM pays (oid BIGINT, amount DOUBLE, ts BIGINT)
+  TIMESTAMP BY ts WINDOW 40 RETRACTABLE FROM 'pays.jsonl';
+CREATE RELATION customer (cust BIGINT, name STRING) FROM 'customer.jsonl';
+CREATE QUERY big AS SELECT o.oid AS oid, o.note AS note FROM orders o WHERE o.amount > 80;
+CREATE QUERY paid AS SELECT o.oid AS oid, p.amount AS amount, p.ts - o.ts AS gap FROM orders o, pays p WHERE o.oid = p.oid;
+CREATE QUERY named AS SELECT c.name AS name, o.oid AS oid, p.ts AS pts
+  FROM orders o, pays p, customer c WHERE o.oid = p.oid AND o.cust = c.cust;
+CREATE QUERY twice AS SELECT a.ts AS t1, b.ts AS t2, c.ts AS t3 FROM orders a, orders b, orders c
+  WHERE a.cust = b.cust AND b.cust = c.cust AND a.ts < b.ts AND b.ts < c.ts AND c.amount > a.amount + 40;
+CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS top FROM orders GROUP BY cust;
+CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;
+CREATE QUERY seen AS SELECT oid FROM orders WHERE amount > 50 UNION SELECT oid FROM pays WHERE amount > 50;
+"""
+
+
+def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
+    """Write the script and its input; the path of the script."""
+    rng = random.Random(seed)
+    orders, pays, live = [], [], []
+    for i in range(lines):
+        ts = i // 3
+        orders.append(
+            {
+                "oid": rng.randrange(40),
+                "cust": rng.randrange(8),
+                "amount": rng.randrange(400) / 4,
+                "note": rng.choice(["a", 'quo"te', "東京", None]),
+                "ts": max(0, ts - rng.randrange(5)),
+            }
+        )
+        pay = {"oid": rng.randrange(40), "amount": rng.randrange(400) / 4, "ts": ts}
+        if live and rng.random() < 0.3:
+            pay = {"@op": "-", **live.pop(rng.randrange(len(live))), "ts": ts}
+        else:
+            live = [*live[-20:], pay]
+        pays.append(pay)
+    _write(folder / "orders.jsonl", orders)
+    _write(folder / "pays.jsonl", pays)
+    _write(folder / "customer.jsonl", [{"cust": i, "name": f"c{i}"} for i in range(6)])
+    script = folder / "story.sql"
+    script.write_text(SCRIPT, encoding="utf-8")
+    return script
+
+
+def _write(path: Path, records: list[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def sorted_records(records: list[dict[str, object]]) -> list[str]:
+    return sorted(json.dumps(record, sort_keys=True) for record in records)
+
+
+def sorted_file(path: Path) -> list[str]:
+    return sorted_records([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
