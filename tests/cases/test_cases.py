@@ -84,12 +84,18 @@ def _update(case: Case, path: Path, script: Path) -> None:
     except SeineError as refusal:
         case.sections["refused"] = refusal.render().replace(f"{script.parent}/", "") + "\n"
     else:
-        ordered = sorted(result.records, key=lambda record: (record["query"], start_of(record)))
+        ordered = sorted(result.records, key=_place)
         case.sections["expected"] = "".join(print_record(record) + "\n" for record in ordered)
         letters = sorted(map(_letter, result.dead))
         if letters:
             case.sections["dead"] = "".join(f"{table} {line}\n" for table, line in letters)
     case.write(path)
+
+
+def _place(record: dict[str, Any]) -> tuple[Any, ...]:
+    """By query and time; a life before its early end, a change's old row before its new one."""
+    first = "-" if record["t_end"] is None else "+"
+    return record["query"], start_of(record), record["op"] != first, print_record(record)
 
 
 def _whole(record: dict[str, Any]) -> Record:

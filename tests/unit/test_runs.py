@@ -61,7 +61,7 @@ def test_alive_rows_stay_and_dead_ones_go(kind: str, by: str) -> None:
         counts.append(len(runs))
     assert len(store.runs) == len(runs)
     assert max(counts) <= 60
-    assert store.written <= size * steps * 8
+    assert store.written <= size * steps * 12
 
 
 def test_a_small_merge_leaves_a_big_run_alone() -> None:

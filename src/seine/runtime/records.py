@@ -25,9 +25,15 @@ def json_strings(array: pa.Array) -> pa.Array:
 
 
 def iso_times(array: pa.Array) -> pa.Array:
-    """UTC timestamps as ISO 8601, without a fraction where it is zero."""
-    text = pc.strftime(array, format="%Y-%m-%dT%H:%M:%SZ", locale="C")
-    return pc.replace_substring(text, ".000000Z", "Z")
+    """UTC timestamps as ISO 8601, without a fraction where it is zero.
+
+    >>> iso_times(pa.array([0, 1_500_000], pa.timestamp("us", tz="UTC"))).to_pylist()
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500000Z']
+    """
+    # Without a time zone Arrow prints some thirty times faster; the zone is known to be UTC.
+    text = array.view(pa.timestamp("us")).cast(pa.string())
+    text = pc.binary_replace_slice(text, 10, 11, "T")
+    return pc.binary_join_element_wise(pc.replace_substring(text, ".000000", ""), "Z", "")
 
 
 def _doubles(array: pa.Array) -> pa.Array:

@@ -12,68 +12,31 @@ Cites: ARGUS 5.1 (the weakest constant does the work, the others refine it), MMQ
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import (
-    Call,
-    Column,
-    Expression,
-    Literal,
-    Parameter,
-    conjuncts,
-    split_shape,
-    walk,
-)
-from seine.algebra.types import BOOLEAN, Kind
+from seine.algebra.expressions import Expression, columns_of, conjuncts, split_shape
 from seine.operators.evaluate import evaluate, truth
-from seine.operators.hashing import hash_columns
+from seine.operators.hashing import hash_columns, is_exact
+from seine.runtime.comparison import Comparison, comparison_of, has_parameter, ordinals
 
-_MIRROR = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_ORDERED = {Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN}
 _FEW = 4  # below this many, evaluating each predicate is cheaper than matching
+_BLOCK = 1 << 21  # candidate pairs that are verified at a time, to bound memory
 
 Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of selections
+Bounds = list[tuple[Comparison, pa.Array]]  # comparisons of one expression, with its values
 
 
-def _has_parameter(expression: Expression) -> bool:
-    return any(isinstance(e, Parameter) for e in walk(expression))
+class Slices(NamedTuple):
+    """Candidates: of selection i the rows order[low[i]:high[i]], which satisfy all of `exact`."""
 
-
-class Comparison:
-    """One conjunct `expression <op> ?i` with its constants, one for each selection."""
-
-    def __init__(self, call: Call, constants: Sequence[Sequence[Literal]]) -> None:
-        left, right = call.args
-        self.op = call.name
-        if isinstance(left, Parameter):
-            left, right, self.op = right, left, _MIRROR[call.name]
-        assert isinstance(right, Parameter)
-        self.expression = left
-        self.constants = pa.array([row[right.index].value for row in constants], type=right.type.arrow())
-
-    @property
-    def is_range(self) -> bool:
-        return self.op != "eq" and self.expression.type.kind in _ORDERED
-
-    def verify(self, values: pa.Array, rows: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        left, right = values.take(pa.array(rows)), self.constants.take(pa.array(picks))
-        type_ = self.expression.type
-        test = Call(self.op, (Column(0, type_), Column(1, type_)), BOOLEAN)
-        return truth(test, [left, right], len(rows))
-
-
-def comparison_of(part: Expression, constants: Sequence[Sequence[Literal]]) -> Comparison | None:
-    """The conjunct as a Comparison, if it has that form."""
-    if not (isinstance(part, Call) and part.name in _MIRROR):
-        return None
-    left, right = part.args
-    plain = (isinstance(right, Parameter) and not _has_parameter(left)) or (
-        isinstance(left, Parameter) and not _has_parameter(right)
-    )
-    return Comparison(part, constants) if plain and left.type == right.type else None
+    order: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    exact: list[Comparison]
 
 
 class SelectionGroup:
@@ -81,18 +44,27 @@ class SelectionGroup:
 
     def __init__(self, predicates: Sequence[Expression]) -> None:
         self.predicates = list(predicates)
-        shape, _ = split_shape(predicates[0])
+        shape, sample = split_shape(predicates[0])
         constants = [split_shape(p)[1] for p in predicates]
+        self._table = [
+            pa.array([row[i].value for row in constants], type=one.type.arrow()) for i, one in enumerate(sample)
+        ]
         self.common: list[Expression] = []
         self.comparisons: list[Comparison] = []
-        self.indexed = len(predicates) >= _FEW
+        self.others: list[Expression] = []
         for part in conjuncts(shape):
-            if not _has_parameter(part):
+            if not has_parameter(part):
                 self.common.append(part)
-            elif comparison := comparison_of(part, constants):
+            elif comparison := comparison_of(part, self._table):
                 self.comparisons.append(comparison)
             else:
-                self.indexed = False
+                self.others.append(part)
+        self.indexed = len(predicates) >= _FEW and bool(self.comparisons)
+        self._equal = [i for i, c in enumerate(self.comparisons) if c.op == "eq"]
+        equal = [self.comparisons[i] for i in self._equal]
+        table_hash = hash_columns([c.constants for c in equal], len(predicates))
+        self._hashes, self._group = np.unique(table_hash, return_inverse=True)
+        self._exact = equal if is_exact([c.expression.type for c in equal]) else []
 
     def match(self, columns: Sequence[pa.Array], num_rows: int) -> Pairs:
         """Pairs (row, selection), ordered by selection and then by row."""
@@ -111,75 +83,92 @@ class SelectionGroup:
             if array.null_count:
                 alive &= array.is_valid().to_numpy(zero_copy_only=False)
         kept = np.flatnonzero(alive)
-        values = [v.take(pa.array(kept)) for v in values] if len(kept) < num_rows else values
-        rows, picks, exact = self._candidates(values, len(kept))
+        if len(kept) < num_rows:
+            values = [v.take(pa.array(kept)) for v in values]
+        slices = self._slices(values, len(kept))
+        found = [self._verified(columns, values, kept, slices, block) for block in _blocks(slices)]
+        codes = np.sort(np.concatenate([picks * num_rows + rows for rows, picks in found]))
+        return codes % max(num_rows, 1), codes // max(num_rows, 1)
+
+    def _verified(
+        self,
+        columns: Sequence[pa.Array],
+        values: list[pa.Array],
+        kept: np.ndarray,
+        slices: Slices,
+        pairs: Pairs,
+    ) -> Pairs:
+        """The pairs that also satisfy what the index did not decide; rows as in the batch."""
+        rows, picks = pairs
         for comparison, array in zip(self.comparisons, values, strict=True):
-            if comparison not in exact and len(rows):
+            if comparison not in slices.exact:
                 good = comparison.verify(array, rows, picks)
                 rows, picks = rows[good], picks[good]
-        return kept[rows], picks
+        rows = kept[rows]
+        for part in self.others:
+            good = self._truth(part, columns, rows, picks)
+            rows, picks = rows[good], picks[good]
+        return rows, picks
 
-    def _candidates(self, values: list[pa.Array], num_rows: int) -> tuple[np.ndarray, np.ndarray, set[Comparison]]:
-        equal = [(c, v) for c, v in zip(self.comparisons, values, strict=True) if c.op == "eq"]
-        table_hash = hash_columns([c.constants for c, _ in equal], len(self.predicates))
-        row_hash = hash_columns([v for _, v in equal], num_rows)
-        groups, table_group = np.unique(table_hash, return_inverse=True)
-        row_group = np.searchsorted(groups, row_hash)
-        row_group = np.where(groups[np.minimum(row_group, len(groups) - 1)] == row_hash, row_group, len(groups))
-        best: tuple[np.ndarray, np.ndarray, np.ndarray, set[Comparison]] | None = None
-        for bounds in self._intervals(values):
-            found = _search(row_group, table_group, bounds)
-            if best is None or (found[2] - found[1]).sum() < (best[2] - best[1]).sum():
-                best = (*found, {c for c, _ in bounds})
-        assert best is not None
-        order, low, high, exact = best
-        counts = np.maximum(high - low, 0)
-        picks = np.repeat(np.arange(len(counts)), counts)
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return order[np.repeat(low, counts) + offsets], picks, exact
+    def _truth(
+        self, part: Expression, columns: Sequence[pa.Array], rows: np.ndarray, picks: np.ndarray
+    ) -> np.ndarray:
+        """Is a conjunct with parameters true for each pair?"""
+        used, at, of = columns_of(part), pa.array(rows), pa.array(picks)
+        picked = [column.take(at) if i in used else None for i, column in enumerate(columns)]
+        return truth(part, picked, len(rows), [constants.take(of) for constants in self._table])
 
-    def _intervals(self, values: list[pa.Array]) -> list[list[tuple[Comparison, np.ndarray]]]:
+    def _slices(self, values: list[pa.Array], num_rows: int) -> Slices:
+        """The candidates by the equalities and the interval that leaves the fewest."""
+        row_hash = hash_columns([values[i] for i in self._equal], num_rows)
+        place = np.minimum(np.searchsorted(self._hashes, row_hash), len(self._hashes) - 1)
+        group = np.where(self._hashes[place] == row_hash, place, len(self._hashes))
+        found = [_search(group, self._group, bounds) for bounds in self._intervals(values)]
+        best = min(found, key=lambda slices: int((slices.high - slices.low).sum()))
+        return best._replace(exact=best.exact + self._exact)
+
+    def _intervals(self, values: list[pa.Array]) -> list[Bounds]:
         """The range conjuncts by expression; one empty interval if there are none."""
-        by_expression: dict[Expression, list[tuple[Comparison, np.ndarray]]] = defaultdict(list)
+        by_expression: dict[Expression, Bounds] = defaultdict(list)
         for comparison, array in zip(self.comparisons, values, strict=True):
-            if comparison.is_range:
-                by_expression[comparison.expression].append((comparison, _numbers(array)))
+            if comparison.op != "eq":
+                by_expression[comparison.expression].append((comparison, array))
         return list(by_expression.values()) or [[]]
 
 
-def _numbers(array: pa.Array) -> np.ndarray:
-    """Values in an order-preserving NumPy form."""
-    if pa.types.is_date32(array.type):
-        array = array.view(pa.int32())
-    elif pa.types.is_timestamp(array.type):
-        array = array.view(pa.int64())
-    return array.to_numpy(zero_copy_only=False)
-
-
-def _search(
-    row_group: np.ndarray, table_group: np.ndarray, bounds: list[tuple[Comparison, np.ndarray]]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows sorted by (group, value), and for each selection the slice [low, high) that may match."""
-    if not bounds:
-        order = np.argsort(row_group, kind="stable")
-        ordered = row_group[order]
-        return order, np.searchsorted(ordered, table_group, "left"), np.searchsorted(ordered, table_group, "right")
-    row_values = bounds[0][1]
-    distinct, ranks = np.unique(row_values, return_inverse=True)
-    width = len(distinct) + 1
-    codes = row_group * width + ranks
+def _search(group: np.ndarray, table_group: np.ndarray, bounds: Bounds) -> Slices:
+    """Rows sorted by (group, value), and for each selection the slice that is within its bounds."""
+    width = 1
+    codes, first, last = group, np.int64(0), np.int64(1)
+    for comparison, values in bounds:
+        numbers, constants = ordinals(values, comparison.constants)
+        distinct, ranks = np.unique(numbers, return_inverse=True)
+        if codes is group:  # all bounds are of the same values
+            width = len(distinct) + 1
+            codes, last = group * width + ranks, np.int64(len(distinct))
+        if comparison.op in ("gt", "ge"):
+            side = np.searchsorted(distinct, constants, "right" if comparison.op == "gt" else "left")
+            first = np.maximum(first, side)
+        else:
+            side = np.searchsorted(distinct, constants, "left" if comparison.op == "lt" else "right")
+            last = np.minimum(last, side)
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
-    first = np.zeros(len(table_group), np.int64)
-    last = np.full(len(table_group), len(distinct), np.int64)
-    for comparison, _ in bounds:
-        constants = _numbers(comparison.constants)
-        if comparison.op in ("gt", "ge"):
-            side = "right" if comparison.op == "gt" else "left"
-            first = np.maximum(first, np.searchsorted(distinct, constants, side))
-        else:
-            side = "left" if comparison.op == "lt" else "right"
-            last = np.minimum(last, np.searchsorted(distinct, constants, side))
-    low = np.searchsorted(ordered, table_group * width + first, "left")
-    high = np.searchsorted(ordered, table_group * width + np.maximum(first, last), "left")
-    return order, low, high
+    low = np.searchsorted(ordered, table_group * width + first)
+    high = np.searchsorted(ordered, table_group * width + np.maximum(first, last))
+    return Slices(order, low, high, [comparison for comparison, _ in bounds])
+
+
+def _blocks(slices: Slices) -> Iterator[Pairs]:
+    """The candidate pairs, a bounded number (but all of one selection) at a time; at least one block."""
+    counts = slices.high - slices.low
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + _BLOCK, "right")))
+        part = counts[start:stop]
+        offsets = np.arange(part.sum()) - np.repeat(np.cumsum(part) - part, part)
+        rows = slices.order[np.repeat(slices.low[start:stop], part) + offsets]
+        yield rows, np.repeat(np.arange(start, stop), part)
+        start = stop
