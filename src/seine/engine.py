@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,9 +83,9 @@ class Run:
 
         limits = {n.query: n.limit for n in self.network.nodes.values() if isinstance(n, OutputNode)}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
-        self._users = _users(self.network)
+        users = _users(self.network)
         self.driver = Driver(
-            self.deployment, open_intake, options.follow, self.sink, lambda version: self._users, options.progress
+            self.deployment, open_intake, options.follow, self.sink, lambda _: users, options.progress
         )
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
@@ -109,12 +111,14 @@ class Run:
                 "labels": labels(options.buckets),
                 "parallelism": options.buckets,
                 "depth": max(options.depth, self.network.depth),
-                "cache": tempfile.mkdtemp(prefix="seine-cache-"),
+                "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
             }
         )
 
     def close(self) -> None:
+        self.driver.close()
         self.sink.close()
+        shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
         if self._temporary:
             self._temporary.cleanup()
 
@@ -128,7 +132,11 @@ class Run:
             "dead_letters": totals.dead_letters,
             "batches": totals.batches,
             "elapsed_s": round(elapsed, 3),
-            "network": {"nodes": len(self.network.nodes), "joins": joins, "queries": len(self.network.queries)},
+            "network": {
+                "nodes": len(self.network.nodes),
+                "joins": joins,
+                "queries": len(self.network.queries),
+            },
             "state_rows": {"peak": totals.state_peak, "final": sum(totals.state_rows.values())},
             "queries": {
                 query: {

@@ -96,6 +96,14 @@ def test_a_crash_leaves_an_entry_whole_or_not_at_all(
     assert after.append(draft(9)).number == last.number + 1
 
 
+def test_a_reader_makes_nothing_and_sees_what_is_there(tmp_path: Path) -> None:
+    reader = Journal(str(tmp_path / "j"))
+    assert reader.numbers() == [] and reader.last() is None and not reader.exists(0)
+    assert list(tmp_path.iterdir()) == []
+    Journal(str(tmp_path / "j")).append(draft(0))
+    assert reader.exists(0) and not reader.exists(1) and reader.numbers() == [0]
+
+
 def test_reading_disturbs_no_writer(tmp_path: Path) -> None:
     journal = Journal(str(tmp_path))
     journal.append(draft(0))

@@ -17,7 +17,9 @@ from seine.algebra.types import BOOLEAN, Field, Type
 class Plan:
     """Base of the plan nodes."""
 
-    schema: tuple[Field, ...]
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        raise NotImplementedError
 
     @property
     def inputs(self) -> tuple[Plan, ...]:

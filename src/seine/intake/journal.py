@@ -79,15 +79,17 @@ class Journal:
         self._entries = os.path.join(folder, "entries")
         self._runs = os.path.join(folder, "promises")
         self._last: Entry | None = None
-        os.makedirs(self._entries, exist_ok=True)
-        os.makedirs(self._runs, exist_ok=True)
         self._turn = threading.Lock()
 
     def __reduce__(self) -> tuple[type[Journal], tuple[str]]:
         return Journal, (self.folder,)
 
     def numbers(self) -> list[int]:
-        return sorted(int(name) for name in os.listdir(self._entries) if name.isdigit())
+        names = os.listdir(self._entries) if os.path.isdir(self._entries) else []
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def exists(self, number: int) -> bool:
+        return os.path.isdir(self._folder(number))
 
     def last(self) -> Entry | None:
         if self._last is not None:
@@ -117,6 +119,7 @@ class Journal:
     def append(self, draft: Draft) -> Entry:
         """Make a draft the next entry; when this returns it is durable."""
         with self._turn:
+            self._make_folders()
             self._last = self._append(draft)
             return self._last
 
@@ -151,8 +154,14 @@ class Journal:
         with self._turn:
             self._sweep()
 
+    def _make_folders(self) -> None:
+        """Only the writer makes anything: a reader may be there before it, or after the journal has gone."""
+        os.makedirs(self._entries, exist_ok=True)
+        os.makedirs(self._runs, exist_ok=True)
+
     def _sweep(self) -> None:
         """Remove unfinished and discarded entries, and runs that no entry names."""
+        self._make_folders()
         for name in os.listdir(self._entries):
             if name.startswith(_TEMPORARY):
                 shutil.rmtree(os.path.join(self._entries, name))

@@ -230,6 +230,8 @@ _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args"}
 def _typed(name: str, value: Any) -> Any:
     if value is None:
         return None
+    if name == "type":
+        return Type.parse(value)
     if name in _TYPES:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
@@ -239,8 +241,5 @@ def _typed(name: str, value: Any) -> Any:
     if name == "ports":
         return tuple(Port(**{k: _typed(k, v) for k, v in form.items()}) for form in value)
     if name == "calls":
-        return tuple(
-            AggregateCall(**{k: Type.parse(v) if k == "type" else _typed(k, v) for k, v in form.items()})
-            for form in value
-        )
+        return tuple(AggregateCall(**{k: _typed(k, v) for k, v in form.items()}) for form in value)
     return tuple(value) if isinstance(value, list) else value

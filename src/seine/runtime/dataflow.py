@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,9 @@ from seine.network.nodes import (
     MergeNode,
     Node,
     OutputNode,
-    Port,
     ProjectNode,
     SelectNode,
+    SourceNode,
 )
 from seine.operators.delta import Delta, data_names, identity_names
 from seine.operators.evaluate import evaluate
@@ -31,7 +32,7 @@ from seine.operators.operator import Operator
 from seine.runtime.parcels import Parcel
 from seine.runtime.registry import make_operator
 from seine.runtime.results import Results
-from seine.runtime.selection import SelectionGroup
+from seine.runtime.selection import Pairs, SelectionGroup
 
 Lookups = Callable[[LookupNode], LookupOperator]
 OutputForm = tuple[tuple[Expression, ...] | None, tuple[str, ...], str, int]
@@ -45,6 +46,15 @@ class Emission:
         self.results = results
 
 
+class Route(NamedTuple):
+    """Where rows go that several ports share: a stage, and the buckets of a key or the one of a node."""
+
+    stage: int
+    home: int | None
+    key: tuple[Expression, ...]
+    drop_null: bool  # NULL joins nothing
+
+
 class Dataflow:
     """A network version compiled for running; shared by all tasks of a worker process."""
 
@@ -53,7 +63,7 @@ class Dataflow:
         self.buckets = buckets
         self._lookups = lookups
         self._lookup_operators: dict[int, LookupOperator] = {}
-        self.sources = {node.stream: node.id for node in self.nodes.values() if node.kind == "source"}
+        self.sources = {node.stream: node.id for node in self.nodes.values() if isinstance(node, SourceNode)}
         self._consumers: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         for node in self.nodes.values():
             for index, port in enumerate(node.ports):
@@ -103,15 +113,15 @@ class Fan:
     def __init__(self, flow: Dataflow, consumers: list[tuple[Node, int]]) -> None:
         self.flow = flow
         self.others: list[tuple[Node, int]] = []
-        self.ports: dict[tuple[int, tuple[Expression, ...], bool], list[tuple[Node, int]]] = defaultdict(list)
+        self.ports: dict[Route, list[tuple[Node, int]]] = defaultdict(list)
         by_shape: dict[Expression, list[SelectNode]] = defaultdict(list)
         for node, index in consumers:
             if isinstance(node, SelectNode):
                 by_shape[split_shape(node.predicate)[0]].append(node)
             elif node.stateful:
-                port = node.ports[index]
-                home = 0 if port.key else 1 + flow.home(node)
-                self.ports[node.stage << 20 | home, port.key, isinstance(node, JoinNode)].append((node, index))
+                key = node.ports[index].key
+                home = None if key else flow.home(node)
+                self.ports[Route(node.stage, home, key, isinstance(node, JoinNode))].append((node, index))
             else:
                 self.others.append((node, index))
         self.groups = [SelectionFan(flow, nodes) for nodes in by_shape.values()]
@@ -121,8 +131,12 @@ class Fan:
             group.push(delta, emission)
         for node, index in self.others:
             self._push_stateless(node, index, delta, emission)
-        for (_, key, drop_null), targets in self.ports.items():
-            self._route(targets, key, drop_null, delta, emission)
+        for to, targets in self.ports.items():
+            addresses = tuple((target.id, index) for target, index in targets)
+            for plus, batch in ((True, delta.plus), (False, delta.minus)):
+                if batch is not None and batch.num_rows:
+                    for bucket, piece in route(batch, to, self.flow.buckets):
+                        emission.parcels[to.stage, bucket].append(Parcel(addresses, plus, piece))
 
     def _push_stateless(self, node: Node, index: int, delta: Delta, emission: Emission) -> None:
         if isinstance(node, OutputNode):
@@ -137,23 +151,6 @@ class Fan:
                 self.flow.push(node.id, piece, emission)
         else:
             raise TypeError(f"node {node.id} of kind {node.kind} cannot follow another")
-
-    def _route(
-        self,
-        targets: list[tuple[Node, int]],
-        key: tuple[Expression, ...],
-        drop_null: bool,
-        delta: Delta,
-        emission: Emission,
-    ) -> None:
-        node = targets[0][0]
-        home = None if key else self.flow.home(node)
-        addresses = tuple((target.id, index) for target, index in targets)
-        for plus, batch in ((True, delta.plus), (False, delta.minus)):
-            if batch is None or not batch.num_rows:
-                continue
-            for bucket, piece in route(batch, node.ports[targets[0][1]], drop_null, home, self.flow.buckets):
-                emission.parcels[node.stage, bucket].append(Parcel(addresses, plus, piece))
 
 
 class SelectionFan:
@@ -195,15 +192,23 @@ class SelectionFan:
                 batch = delta.plus.take(pa.array(rows))
                 batch = batch if form[0] is None else project(form[0], batch)
                 emission.results.deliver_many(output, batch, queries, picks)
-        for i in self.single:
+        for i in self._hit_singles(plus, minus):
             piece = Delta(_pick(delta.plus, plus, i), None if minus is None else _pick(delta.minus, minus, i))
             self.flow.push(self.nodes[i].id, piece, emission)
 
-    def _matches(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    def _hit_singles(self, *matches: Pairs | None) -> list[int]:
+        """The selections with other things behind them that some row satisfies."""
+        hit = np.zeros(len(self.nodes), bool)
+        for pairs in matches:
+            if pairs is not None:
+                hit[pairs[1]] = True
+        return [i for i in self.single if hit[i]]
+
+    def _matches(self, batch: pa.RecordBatch) -> Pairs:
         return self.group.match(data_columns(batch), batch.num_rows)
 
 
-def _of_members(pairs: tuple[np.ndarray, np.ndarray], members: list[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+def _of_members(pairs: Pairs, members: list[int], count: int) -> Pairs:
     rows, picks = pairs
     if len(members) == count:
         return rows, picks
@@ -213,7 +218,7 @@ def _of_members(pairs: tuple[np.ndarray, np.ndarray], members: list[int], count:
     return rows[mine], place[picks[mine]]
 
 
-def _pick(batch: pa.RecordBatch | None, pairs: tuple[np.ndarray, np.ndarray], i: int) -> pa.RecordBatch:
+def _pick(batch: pa.RecordBatch | None, pairs: Pairs, i: int) -> pa.RecordBatch:
     rows, picks = pairs
     assert batch is not None
     low, high = np.searchsorted(picks, [i, i + 1])
@@ -260,23 +265,23 @@ def _constant(value: int, count: int) -> pa.Array:
     return pa.array(np.full(count, value, np.int64))
 
 
-def route(
-    batch: pa.RecordBatch, port: Port, drop_null: bool, home: int | None, buckets: int
-) -> Iterator[tuple[int, pa.RecordBatch]]:
+def route(batch: pa.RecordBatch, to: Route, buckets: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a batch by bucket, with the hash of their key in front."""
     columns = data_columns(batch)
-    keys = [evaluate(e, columns, batch.num_rows) for e in port.key]
-    if drop_null and any(key.null_count for key in keys):
-        known = np.flatnonzero(~null_mask(keys))
-        batch = batch.take(pa.array(known))
-        keys = [key.take(pa.array(known)) for key in keys]
+    keys = [evaluate(e, columns, batch.num_rows) for e in to.key]
+    missing = null_mask(keys) if to.drop_null else None
+    if missing is not None:
+        known = pa.array(np.flatnonzero(~missing))
+        batch, keys = batch.take(known), [key.take(known) for key in keys]
+    if not batch.num_rows:
+        return
     hashes = hash_columns(keys, batch.num_rows)
     keyed = pa.RecordBatch.from_arrays([pa.array(hashes), *batch.columns], ["_k", *batch.schema.names])
-    if home is not None or buckets == 1:
-        yield home or 0, keyed
+    if to.home is not None or buckets == 1:
+        yield to.home or 0, keyed
         return
     places = bucket_of(hashes, buckets)
-    for bucket in range(buckets):
-        rows = np.flatnonzero(places == bucket)
-        if len(rows):
-            yield bucket, keyed.take(pa.array(rows))
+    order = np.argsort(places, kind="stable")
+    sorted_rows, bounds = keyed.take(pa.array(order)), np.searchsorted(places[order], np.arange(buckets + 1))
+    for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+        yield bucket, sorted_rows.slice(bounds[bucket], bounds[bucket + 1] - bounds[bucket])

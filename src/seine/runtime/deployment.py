@@ -107,8 +107,10 @@ class Deployment:
         form = self._read_network(version)
         folder = self._network(version)
         streams = [stream_from_json(stream) for stream in form["streams"]]
-        relations = RelationFiles({name: os.path.join(folder, file) for name, file in form["relations"].items()})
-        flow = Dataflow(map(node_from_json, form["nodes"]), len(self.settings["labels"]), relations)
+        paths = {name: os.path.join(folder, file) for name, file in form["relations"].items()}
+        flow = Dataflow(
+            map(node_from_json, form["nodes"]), len(self.settings["labels"]), RelationFiles(paths)
+        )
         return Runtime(flow, {stream.name: stream for stream in streams})
 
     def _read_network(self, version: int) -> dict[str, Any]:
@@ -146,3 +148,13 @@ def write_whole(path: str, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+    _sync(os.path.dirname(path))
+
+
+def _sync(folder: str) -> None:
+    """Make a rename durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

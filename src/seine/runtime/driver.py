@@ -7,7 +7,7 @@ entry overlaps with working on this one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from seine.intake.intake import Intake
@@ -17,7 +17,7 @@ from seine.runtime.sink import Sink
 _AHEAD = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05
 
-Users = Callable[[int], dict[str, list[str]]]
+Users = Callable[[int], Mapping[str, list[str]]]
 Progress = Callable[[Sink], None]
 
 
@@ -59,6 +59,10 @@ class Driver:
         self._progress(self._sink)
         with self._moved:
             self._moved.notify_all()
+
+    def close(self) -> None:
+        """Let go of the sources."""
+        self._intake.close()
 
     def stop_following(self) -> None:
         """Read what is there now to its end, and then finish."""

@@ -26,8 +26,9 @@ class LocalHost:
         settings = self._deployment.settings
         slices = slices_of(number, self._deployment.journal.load(number).rows, settings["parallelism"])
         rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]
+        labels = list(enumerate(settings["labels"]))
         for stage in range(1, settings["depth"] + 1):
-            rows = [row for i, label in enumerate(settings["labels"]) for row in self._stage(stage, i, label, rows)]
+            rows = [row for bucket, label in labels for row in self._stage(stage, bucket, label, rows)]
         return [json.loads(blob) for _, stage, blob in rows if stage == REPORT]
 
     def _stage(self, stage: int, bucket: int, label: int, rows: list[Row]) -> list[Row]:

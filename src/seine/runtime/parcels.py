@@ -37,9 +37,8 @@ def read_ipc(buffer: pa.Buffer) -> pa.RecordBatch:
 def encode(parcels: list[Parcel]) -> bytes:
     """Pack parcels into one blob; `decode` is the inverse."""
     bodies = [ipc_bytes(parcel.batch) for parcel in parcels]
-    header = json.dumps(
-        [[p.targets, p.plus, body.size] for p, body in zip(parcels, bodies, strict=True)], separators=(",", ":")
-    ).encode()
+    index = [[p.targets, p.plus, body.size] for p, body in zip(parcels, bodies, strict=True)]
+    header = json.dumps(index, separators=(",", ":")).encode()
     header += b" " * (-(len(header) + _LENGTH_BYTES) % 8)  # Arrow wants its buffers aligned
     return b"".join([len(header).to_bytes(_LENGTH_BYTES, "little"), header, *bodies])
 

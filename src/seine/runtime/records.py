@@ -32,13 +32,17 @@ def iso_times(array: pa.Array) -> pa.Array:
     """
     # Without a time zone Arrow prints some thirty times faster; the zone is known to be UTC.
     text = array.view(pa.timestamp("us")).cast(pa.string())
-    text = pc.binary_replace_slice(text, 10, 11, "T")
+    text = pc.replace_substring(text, " ", "T", max_replacements=1)
     return pc.binary_join_element_wise(pc.replace_substring(text, ".000000", ""), "Z", "")
 
 
 def _doubles(array: pa.Array) -> pa.Array:
+    """The shortest text that reads back; a whole number has a point: no reader takes it for an integer."""
     text = array.cast(pa.string())
-    if pc.all(pc.fill_null(pc.is_finite(array), True)).as_py():
+    finite = pc.is_finite(array)
+    short = pc.and_(pc.equal(array, pc.trunc(array)), pc.invert(pc.match_substring(text, "e")))
+    text = pc.binary_join_element_wise(text, pc.if_else(pc.and_(short, finite), ".0", ""), "")
+    if pc.all(finite).as_py():
         return text
     for plain, quoted in _NOT_FINITE.items():
         text = pc.if_else(pc.fill_null(pc.equal(text, plain), False), quoted, text)
@@ -85,8 +89,13 @@ def json_lines(
 ) -> pa.Array:
     """One text line, newline included, for each row. `queries` is one name or JSON texts of names."""
     query: pa.Array | str = json.dumps(queries, ensure_ascii=False) if isinstance(queries, str) else queries
-    pieces: list[pa.Array | str] = ['{"query": ', query, f', "op": "{op}", "t_start": ', json_instants(starts, domain)]
-    pieces += [', "t_end": ', "null" if ends is None else json_instants(ends, domain), ', "row": {']
+    pieces: list[pa.Array | str] = ['{"query": ', query, f', "op": "{op}", "t_start": ']
+    pieces += [
+        json_instants(starts, domain),
+        ', "t_end": ',
+        "null" if ends is None else json_instants(ends, domain),
+        ', "row": {',
+    ]
     for i, (name, type_, column) in enumerate(zip(names, types, columns, strict=True)):
         pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", json_values(column, type_)]
     pieces.append("}}\n")
@@ -107,5 +116,6 @@ def text_bytes(lines: pa.Array) -> memoryview:
     """The concatenated text of a string array, without a copy."""
     if len(lines) == 0:
         return memoryview(b"")
-    offsets = pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, lines.buffers()[1]], offset=lines.offset)
-    return memoryview(lines.buffers()[2])[offsets[0].as_py() : offsets[-1].as_py()]
+    _, positions, text = lines.buffers()
+    offsets = pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, positions], offset=lines.offset)
+    return memoryview(text)[offsets[0].as_py() : offsets[-1].as_py()]

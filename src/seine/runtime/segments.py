@@ -47,12 +47,11 @@ class Segments:
 
     def forget_except(self, node_ids: Iterable[int]) -> None:
         alive = {str(i) for i in node_ids}
-        gone = {name for name in self._heads if name not in alive}
-        for name in gone:
+        for name in [name for name in self._heads if name not in alive]:
             del self._heads[name]
-        if gone:
-            for segment, parts in self._segments.items():
-                self._segments[segment] = {p: at for p, at in parts.items() if p.split(".")[0] not in gone}
+        for parts in self._segments.values():
+            for part in [part for part in parts if part.split(".")[0] not in alive]:
+                del parts[part]
 
     def put(self, node_id: int, batch: pa.RecordBatch) -> str:
         self._count += 1
@@ -76,30 +75,35 @@ class Segments:
             del self._segments[segment][part]
 
     def changes(self) -> tuple[dict[str, Any], dict[str, bytes], list[str]]:
-        """The new head, the segments to add and the names of those to remove."""
-        gone = [name for name, parts in self._segments.items() if not parts]
-        for name in gone:
-            del self._segments[name]
-        added = self._pack()
+        """The new head, the segments to add and the names of those to remove; asking changes nothing."""
         heads = {node: head for node, head in self._heads.items() if head}
-        return {"nodes": heads, "segments": self._segments}, added, gone
+        segments = {name: parts for name, parts in self._segments.items() if parts}
+        gone = [name for name, parts in self._segments.items() if not parts]
+        added: dict[str, bytes] = {}
+        for segment, members in self._fresh_parts().items():
+            segments[segment], added[segment] = _lay_out(members)
+        return {"nodes": heads, "segments": segments}, added, gone
 
-    def _pack(self) -> dict[str, bytes]:
-        parts: dict[str, list[tuple[str, pa.Buffer]]] = {}
+    def _fresh_parts(self) -> dict[str, dict[str, pa.Buffer]]:
+        """The runs put in this micro-batch, by segment and part."""
+        parts: dict[str, dict[str, pa.Buffer]] = {}
         for name, batch in self._fresh.items():
             segment, part = name.split("/")
-            parts.setdefault(segment, []).append((part, ipc_bytes(batch)))
-        return {segment: self._lay_out(segment, members) for segment, members in parts.items()}
+            parts.setdefault(segment, {})[part] = ipc_bytes(batch)
+        return parts
 
-    def _lay_out(self, segment: str, members: list[tuple[str, pa.Buffer]]) -> bytes:
-        places, pieces, offset = {}, [], 0
-        for part, buffer in members:
-            places[part] = [offset, buffer.size]
-            padding = -buffer.size % _ALIGN
-            pieces += [buffer, bytes(padding)]
-            offset += buffer.size + padding
-        self._segments[segment] = places
-        return b"".join(pieces)
+
+def _lay_out(members: dict[str, pa.Buffer]) -> tuple[dict[str, list[int]], bytes]:
+    """The [offset, length] of each part, and the blob that has them there, aligned for Arrow."""
+    places: dict[str, list[int]] = {}
+    pieces: list[pa.Buffer | bytes] = []
+    offset = 0
+    for part, buffer in members.items():
+        places[part] = [offset, buffer.size]
+        padding = -buffer.size % _ALIGN
+        pieces += [buffer, bytes(padding)]
+        offset += buffer.size + padding
+    return places, b"".join(pieces)
 
 
 class NodeStore:

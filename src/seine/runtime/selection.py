@@ -47,7 +47,7 @@ class SelectionGroup:
         shape, sample = split_shape(predicates[0])
         constants = [split_shape(p)[1] for p in predicates]
         self._table = [
-            pa.array([row[i].value for row in constants], type=one.type.arrow()) for i, one in enumerate(sample)
+            pa.array([row[i].value for row in constants], one.type.arrow()) for i, one in enumerate(sample)
         ]
         self.common: list[Expression] = []
         self.comparisons: list[Comparison] = []
@@ -138,14 +138,14 @@ class SelectionGroup:
 
 def _search(group: np.ndarray, table_group: np.ndarray, bounds: Bounds) -> Slices:
     """Rows sorted by (group, value), and for each selection the slice that is within its bounds."""
-    width = 1
-    codes, first, last = group, np.int64(0), np.int64(1)
+    width, codes = 1, group
+    first, last = np.zeros(len(table_group), np.int64), np.ones(len(table_group), np.int64)
     for comparison, values in bounds:
         numbers, constants = ordinals(values, comparison.constants)
         distinct, ranks = np.unique(numbers, return_inverse=True)
         if codes is group:  # all bounds are of the same values
             width = len(distinct) + 1
-            codes, last = group * width + ranks, np.int64(len(distinct))
+            codes, last = group * width + ranks, last * len(distinct)
         if comparison.op in ("gt", "ge"):
             side = np.searchsorted(distinct, constants, "right" if comparison.op == "gt" else "left")
             first = np.maximum(first, side)

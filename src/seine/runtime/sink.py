@@ -2,8 +2,8 @@
 
 `output.json` says after each micro-batch how long the files are and what the totals were. On
 opening, files are cut back to those lengths; a batch that is already counted is not
-appended again. So a crash at any point loses and repeats nothing. Standard output
-cannot be cut back: there, a batch may come twice after a crash.
+appended again. So a crash at any point loses and repeats nothing, but for standard output, which
+cannot be cut back.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 from seine.errors import SeineError
 from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment, write_whole
-
-_PIECE = 1 << 20
-
-Deliver = Callable[[dict[str, Any]], None]
+from seine.runtime.outlets import Callback, Deliver, Discard, Outlet, Stream, open_path
 
 
 @dataclass
@@ -44,88 +41,6 @@ class Totals:
     query_peak: dict[str, int] = field(default_factory=dict)
 
 
-class AppendedFile:
-    """A file that grows by whole batches and can be cut back to a known length."""
-
-    def __init__(self, path: str, length: int) -> None:
-        try:
-            self._file = open(path, "r+b" if os.path.exists(path) else "w+b")
-        except OSError as error:
-            raise SeineError(
-                f"cannot write '{path}': {error.strerror}", hint="name a file in a folder you may write to"
-            ) from error
-        size = os.fstat(self._file.fileno()).st_size
-        if size < length:
-            raise SeineError(
-                f"'{path}' is shorter than the checkpoint says ({size} < {length} bytes)",
-                hint="use the output file of the run that made the checkpoint, or a new checkpoint",
-            )
-        self._file.truncate(length)
-        self._file.seek(length)
-
-    def append(self, stream: BinaryIO) -> None:
-        shutil.copyfileobj(stream, self._file, _PIECE)
-
-    def write(self, text: bytes) -> None:
-        self._file.write(text)
-
-    def settle(self) -> int:
-        """Make what was appended durable; the new length."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class StandardOutput:
-    """Standard output in the place of a file."""
-
-    def append(self, stream: BinaryIO) -> None:
-        shutil.copyfileobj(stream, sys.stdout.buffer, _PIECE)
-
-    def write(self, text: bytes) -> None:
-        sys.stdout.buffer.write(text)
-
-    def settle(self) -> int:
-        sys.stdout.buffer.flush()
-        return 0
-
-    def close(self) -> None:
-        return
-
-
-class Discard(StandardOutput):
-    """Nowhere: for dead letters that nobody asked for."""
-
-    def append(self, stream: BinaryIO) -> None:
-        return
-
-    def write(self, text: bytes) -> None:
-        return
-
-    def settle(self) -> int:
-        return 0
-
-
-class Callback(StandardOutput):
-    """A function that gets each record."""
-
-    def __init__(self, deliver: Deliver) -> None:
-        self._deliver = deliver
-
-    def append(self, stream: BinaryIO) -> None:
-        for line in stream:
-            self._deliver(json.loads(line))
-
-    def write(self, text: bytes) -> None:
-        self._deliver(json.loads(text))
-
-    def settle(self) -> int:
-        return 0
-
-
 class Sink:
     """Takes the reports of each micro-batch, in order, exactly once."""
 
@@ -135,12 +50,14 @@ class Sink:
         self._deployment = deployment
         self._limits = limits
         self.totals = _read_totals(deployment.output)
+        _refuse_one_file(out, dead)
         self._out = _open(out, self.totals.out_bytes)
-        self._dead = AppendedFile(dead, self.totals.dead_bytes) if dead else Discard()
+        self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
 
-    def commit(self, entry: Entry, reports: list[dict[str, Any]], users: dict[str, list[str]]) -> bool:
+    def commit(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> bool:
         """Append a micro-batch; False if it was there already. `users` are the queries of each node."""
         if entry.number <= self.totals.entry:
+            self._remove_results(entry)
             return False
         totals = self.totals
         totals.entry, totals.batches = entry.number, totals.batches + 1
@@ -153,12 +70,16 @@ class Sink:
         self._count_state(reports, users)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
         write_whole(self._deployment.output, json.dumps(asdict(totals)).encode())
-        shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
+        self._remove_results(entry)
         return True
 
     def close(self) -> None:
         self._out.close()
         self._dead.close()
+
+    def _remove_results(self, entry: Entry) -> None:
+        """Remove what all attempts of the tasks of an entry wrote."""
+        shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
 
     def _take_dead(self, entry: Entry) -> None:
         opening = self._deployment.dead_letters(entry.network) if entry.number == 0 else []
@@ -172,13 +93,15 @@ class Sink:
     def _take_results(self, results: dict[str, Any] | None) -> None:
         if results is None:
             return
-        over = [q for q, n in results["counts"].items() if self._over(q, n) or q in results["cut"]]
+        over = {query for query, count in results["counts"].items() if self._over(query, count)}
         with open(results["path"], "rb") as stream:
             if over:
-                self._append_within_limits(stream, set(over))
+                self._append_within_limits(stream, over)
             else:
                 self._out.append(stream)
                 self._count(results["counts"])
+        for query in results["cut"]:  # the task itself left out what is beyond the limit
+            self._cut(query)
 
     def _over(self, query: str, more: int) -> bool:
         return self.totals.outputs.get(query, 0) + more > self._limits.get(query, sys.maxsize)
@@ -205,7 +128,7 @@ class Sink:
             self.totals.outputs[query] = self.totals.outputs.get(query, 0) + count
             self.totals.output_rows += count
 
-    def _count_state(self, reports: list[dict[str, Any]], users: dict[str, list[str]]) -> None:
+    def _count_state(self, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
         held: dict[str, int] = {}
         for report in reports:
             for node, rows in report.get("state_rows", {}).items():
@@ -222,10 +145,20 @@ class Sink:
             totals.query_peak[query] = max(totals.query_peak.get(query, 0), rows)
 
 
-def _open(out: str | Deliver | None, length: int) -> AppendedFile | StandardOutput:
+def _open(out: str | Deliver | None, length: int) -> Outlet:
     if out is None:
-        return StandardOutput()
-    return AppendedFile(out, length) if isinstance(out, str) else Callback(out)
+        return Stream(sys.stdout.buffer)
+    return open_path(out, length) if isinstance(out, str) else Callback(out)
+
+
+def _refuse_one_file(out: str | Deliver | None, dead: str | None) -> None:
+    """Two outlets of one file would write over each other; a device takes both."""
+    if not (isinstance(out, str) and dead) or os.path.realpath(out) != os.path.realpath(dead):
+        return
+    if os.path.isfile(out) or not os.path.exists(out):
+        raise SeineError(
+            f"results and dead letters cannot both go to '{out}'", hint="name two different files"
+        )
 
 
 def _read_totals(path: str) -> Totals:

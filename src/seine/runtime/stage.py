@@ -32,7 +32,13 @@ class StageReport(NamedTuple):
 
 
 def run_stage(
-    flow: Dataflow, stage: int, bucket: int, blobs: Iterable[bytes], clock: Clock, state: BucketState, out: Emission
+    flow: Dataflow,
+    stage: int,
+    bucket: int,
+    blobs: Iterable[bytes],
+    clock: Clock,
+    state: BucketState,
+    out: Emission,
 ) -> StageReport:
     """Step every operator of the stage, in the order of their ids, and push what they yield."""
     inputs = _by_node(blobs)

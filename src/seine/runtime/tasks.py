@@ -47,7 +47,7 @@ def slices_of(entry: int, rows: Mapping[str, int], parallelism: int) -> list[Sli
 
 
 def read_slice(folder: str, slice_: Slice) -> list[Row]:
-    """Evaluate all selections on a slice and route what they pass; the first slice adds the control records."""
+    """Evaluate all selections on a slice and route what they pass; the first slice adds control records."""
     deployment = Deployment(folder)
     entry = deployment.journal.load(slice_.entry)
     labels = deployment.settings["labels"]
@@ -58,10 +58,10 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:
         here = runtime(folder, entry.network)
-        source = here.flow.sources.get(slice_.stream)
-        if source is not None:
-            batch = entry.batch(slice_.stream).slice(slice_.start, slice_.length)
-            here.flow.push(source, source_delta(here.streams[slice_.stream], batch), emission)
+        source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
+        if source is not None and batch is not None:
+            rows_here = batch.slice(slice_.start, slice_.length)
+            here.flow.push(source, source_delta(here.streams[slice_.stream], rows_here), emission)
     return rows + _rows_of(emission, labels, {"entry": entry.number, "stage": 0, "bucket": slice_.start})
 
 

@@ -37,7 +37,7 @@ class JournalReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
         following = start["entry"] + 1
-        return {"entry": following} if following in Deployment(self.folder).journal.numbers() else start
+        return {"entry": following} if Deployment(self.folder).journal.exists(following) else start
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         deployment = Deployment(self.folder)

@@ -1,0 +1,134 @@
+"""Where text leaves: a file that can be cut back, standard output, a function, or nowhere.
+
+Every outlet takes whole micro-batches: `append` and `write`, then `settle`, which gives the length to
+cut back to if what follows must be repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
+
+from seine.errors import SeineError
+
+_PIECE = 1 << 20
+
+Deliver = Callable[[dict[str, Any]], None]
+
+
+class Outlet(Protocol):
+    """What the sink writes to."""
+
+    def append(self, stream: BinaryIO) -> None: ...
+
+    def write(self, line: bytes) -> None: ...
+
+    def settle(self) -> int:
+        """Make what was appended as durable as it can be; the new length."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class AppendedFile:
+    """A file that grows by whole micro-batches; opening it cuts off what came after the last of them."""
+
+    def __init__(self, path: str, file: BinaryIO, length: int) -> None:
+        self._file = file
+        size = os.fstat(file.fileno()).st_size
+        if size < length:
+            file.close()
+            raise SeineError(
+                f"'{path}' is shorter than the checkpoint says ({size} < {length} bytes)",
+                hint="use the output file of the run that made the checkpoint, or a new checkpoint",
+            )
+        file.truncate(length)
+        file.seek(length)
+
+    def append(self, stream: BinaryIO) -> None:
+        shutil.copyfileobj(stream, self._file, _PIECE)
+
+    def write(self, line: bytes) -> None:
+        self._file.write(line)
+
+    def settle(self) -> int:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Stream:
+    """A pipe, a terminal or a device: it cannot be cut back, so after a crash a batch may come twice."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def append(self, stream: BinaryIO) -> None:
+        shutil.copyfileobj(stream, self._file, _PIECE)
+
+    def write(self, line: bytes) -> None:
+        self._file.write(line)
+
+    def settle(self) -> int:
+        self._file.flush()
+        return 0
+
+    def close(self) -> None:
+        if self._file is not sys.stdout.buffer:
+            self._file.close()
+
+
+class Discard:
+    """Nowhere: for dead letters that nobody asked for."""
+
+    def append(self, stream: BinaryIO) -> None:
+        return
+
+    def write(self, line: bytes) -> None:
+        return
+
+    def settle(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        return
+
+
+class Callback(Discard):
+    """A function that gets each record."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+
+    def append(self, stream: BinaryIO) -> None:
+        for line in stream:
+            self.write(line)
+
+    def write(self, line: bytes) -> None:
+        self._deliver(json.loads(line))
+
+
+def open_path(path: str, length: int) -> Outlet:
+    """A file to append to after its first `length` bytes, or a device or pipe of that name."""
+    try:
+        file = open(path, "r+b" if _is_file(path) else "wb")  # noqa: SIM115 - the outlet closes it
+    except OSError as error:
+        raise SeineError(
+            f"cannot write '{path}': {error.strerror}", hint="name a file in a folder you may write to"
+        ) from error
+    return AppendedFile(path, file, length) if _is_file(path) else Stream(file)
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""The documentation is true: complete, generated where it can be, and executed where it has examples."""

@@ -1,0 +1,64 @@
+"""Relative links lead to files and headings that exist, and the map stays short."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import DOCS, PAGES, ROOT, prose, quoted, read
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _anchors(path: Path) -> set[str]:
+    """The headings of a page, named as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _broken(page: Path) -> list[str]:
+    wrong = []
+    for link in _LINK.findall(prose(page)):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        found = (page.parent / target).resolve() if target else page
+        if not found.exists() or (anchor and anchor not in _anchors(found)):
+            wrong.append(link)
+    return wrong
+
+
+def test_there_are_pages() -> None:
+    names = {page.name for page in PAGES}
+    assert {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "papers.md", "life_of_a_query.md"} <= names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_resolve(page: Path) -> None:
+    assert _broken(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_in_backticks_exist(page: Path) -> None:
+    """Whatever looks like a path into the repository is one."""
+    paths = [word for word in quoted(prose(page)) if re.fullmatch(r"(src|tests|docs|scripts)/[\w./]+", word)]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_architecture_is_short_and_names_every_package() -> None:
+    text = read(ROOT / "ARCHITECTURE.md")
+    assert len(text.splitlines()) < 300
+    packages = [path.parent.name for path in (ROOT / "src" / "seine").glob("*/__init__.py")]
+    packages += [
+        path.name for path in (ROOT / "src" / "seine").iterdir() if path.is_dir() and any(path.glob("*.py"))
+    ]
+    assert sorted({name for name in packages if f"`{name}/`" not in text}) == []
+
+
+def test_every_design_note_is_linked_from_the_readme() -> None:
+    readme = read(ROOT / "README.md")
+    notes = sorted((DOCS / "design").glob("*.md"))
+    assert notes
+    assert [note.name for note in notes if f"docs/design/{note.name}" not in readme] == []

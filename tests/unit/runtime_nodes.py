@@ -1,0 +1,56 @@
+"""Nodes, batches and folders that the tests of the runtime share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seine.algebra.types import BIGINT, Type
+from seine.network.nodes import OutputNode, Port
+from seine.operators.clock import Clock
+from seine.operators.delta import FOREVER
+from seine.runtime.deployment import Deployment
+from seine.runtime.records import json_lines
+
+
+def output_node(query: str = "q", *, limit: int = 10**9, changelog: bool = False, id: int = 9) -> OutputNode:
+    types: tuple[Type, ...] = (BIGINT,)
+    port = Port(1, types, ("s",))
+    return OutputNode(id, (port,), types, ("s",), (), 0, 1, query, ("v",), changelog, "plain", limit)
+
+
+def rows(values: Sequence[int], *, ended: bool = False) -> pa.RecordBatch:
+    """Rows whose start is their value, ending early two later if `ended`."""
+    times = pa.array(values, pa.int64())
+    system = {"_s": times, "_e": pa.array([FOREVER] * len(values), pa.int64())}
+    if ended:
+        system["_d"] = pa.array([v + 2 for v in values], pa.int64())
+    return pa.record_batch({**system, "c0": times})
+
+
+def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
+    """A deployment whose network 1 has no nodes."""
+    made = Deployment(str(folder))
+    made.save(1, [], [], {}, dead)
+    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0})
+    return made
+
+
+def clock(now: int = 0, *, end: bool = False) -> Clock:
+    return Clock({"s": now}, {"plain": now}, {"s": "plain"}, end)
+
+
+def lines_of(query: str, values: Sequence[int]) -> bytes:
+    batch = rows(values)
+    lines = json_lines(
+        query, "+", batch["_s"], batch["_e"], ("v",), (BIGINT,), [batch["c0"]], "plain"
+    ).to_pylist()
+    return "".join(lines).encode()
+
+
+def records(path: Path | str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_bytes().splitlines()]
