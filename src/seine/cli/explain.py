@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from seine.cli.run import check_writable
+from seine.cli.hosting import check_writable
 from seine.engine import read_script
 from seine.errors import SeineError
 from seine.network.explain import explain_dot, explain_html, explain_json, explain_text

@@ -24,6 +24,12 @@ class ProgressLine:
             self._stream.write(f"\r\033[K{text}")
             self._stream.flush()
 
+    def clear(self) -> None:
+        """Make room for ordinary output; the line comes back after the next micro-batch."""
+        if self._live:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+
     def __call__(self, sink: Sink) -> None:
         totals, now = sink.totals, time.monotonic()
         rate = (totals.input_rows - self._rows) / max(now - self._since, 1e-9)
@@ -39,6 +45,4 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
+        self.clear()

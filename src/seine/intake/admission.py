@@ -35,7 +35,7 @@ class Admitted:
 
     `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
     `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, ..
-    `latest`: the largest timestamp of an accepted tuple (negatives not counted), NEVER if none.
+    `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
     """
 
     rows: pa.RecordBatch
@@ -134,7 +134,6 @@ class Admission:
         marks = np.flatnonzero(alive & (parsed.op == PUNCTUATION))
         arrivals = self.arrivals + np.cumsum(alive & (parsed.op != PUNCTUATION))
         self.arrivals += len(rows)
-        born = parsed.time[rows][parsed.op[rows] == TUPLE]
         data = {"_q": pa.array(arrivals[rows] - 1, pa.int64())}
         if self.stream.retractable:
             data["_o"] = pa.array(parsed.op[rows])
@@ -147,7 +146,7 @@ class Admission:
             _with_columns(data, parsed.rows, rows),
             _with_columns(extra, parsed.rows, marks),
             dead,
-            int(born.max()) if len(born) else NEVER,
+            int(parsed.time[rows].max()) if len(rows) else NEVER,
         )
 
     def _letters(self, parsed: Parsed, reasons: np.ndarray) -> list[Letter]:

@@ -16,6 +16,10 @@ from seine.spark.java import require_java
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
+# The JVM moves few, large rows and plans the same small query again and again: the quick compiler
+# is warm after a few batches, and a serial collector leaves the cores to the Python workers.
+_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -36,7 +40,7 @@ def open_session(master: str | None, log: str) -> SparkSession:
     builder = SparkSession.builder.appName("seine")
     builder = builder.master(master or os.environ.get("SPARK_MASTER") or "local[*]")
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
-    builder = builder.config("spark.driver.extraJavaOptions", _log_options(log))
+    builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.pyspark.python", sys.executable)

@@ -195,12 +195,18 @@ def _between(t: Translator, node: exp.Expr) -> Expression:
     return resolve_call("between", [t.translate(part) for part in parts])
 
 
+def _like(t: Translator, node: exp.Expr, *escape: exp.Expr) -> Expression:
+    """LIKE or ILIKE; the parser notes a NOT before it on the node itself."""
+    name = "like" if isinstance(node, exp.Like) else "ilike"
+    test = resolve_call(name, [t.translate(part) for part in (node.this, node.expression, *escape)])
+    return resolve_call("not", [test]) if node.args.get("negate") else test
+
+
 def _escape(t: Translator, node: exp.Expr) -> Expression:
     like = node.this
     if not isinstance(like, exp.Like | exp.ILike):
         raise t.context.error(node, "ESCAPE belongs to LIKE")
-    name = "like" if isinstance(like, exp.Like) else "ilike"
-    return resolve_call(name, [t.translate(part) for part in (like.this, like.expression, node.expression)])
+    return _like(t, like, node.expression)
 
 
 def _case(t: Translator, node: exp.Expr) -> Expression:
@@ -280,6 +286,8 @@ _HANDLERS: dict[type, Handler] = {
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,
+    exp.Like: _like,
+    exp.ILike: _like,
     exp.Escape: _escape,
     exp.Case: _case,
     exp.If: _if,
@@ -306,8 +314,6 @@ _HANDLERS: dict[type, Handler] = {
             exp.LTE: "le",
             exp.GT: "gt",
             exp.GTE: "ge",
-            exp.Like: "like",
-            exp.ILike: "ilike",
             exp.RegexpLike: "rlike",
         }.items()
     },

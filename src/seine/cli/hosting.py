@@ -1,0 +1,76 @@
+"""What the commands that start Spark have in common: its options, and carrying a run to its end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seine.engine import Options, Run
+from seine.errors import SeineError
+from seine.frontends.script.script import Script
+
+_CLUSTER_BUCKETS = 8
+
+
+def add_hosting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--master", metavar="URL", help="Spark master (default: $SPARK_MASTER or local[*])")
+    parser.add_argument(
+        "--buckets", metavar="N", type=positive, help="parts that state is split into (default: the cores)"
+    )
+    parser.add_argument("--log", metavar="FILE", help="where Spark's log goes (default: a temporary file)")
+
+
+@contextmanager
+def carried(script: Script, options: Options, arguments: argparse.Namespace) -> Iterator[Run]:
+    """A run that Spark has carried to its end, open for questions.
+
+    What can be refused is refused before Spark starts, because that takes seconds.
+    """
+    run = Run(script, options)
+    try:
+        if not run.driver.finished:
+            from seine.spark.host import run_on_spark
+            from seine.spark.session import open_session
+
+            log = arguments.log or os.path.join(tempfile.mkdtemp(prefix="seine-log-"), "spark.log")
+            check_writable(log)
+            run_on_spark(open_session(arguments.master, log), run)
+        yield run
+    finally:
+        run.close()
+
+
+def buckets(arguments: argparse.Namespace) -> int:
+    """One bucket a core of a local master; of a cluster, which may grow, a few."""
+    if arguments.buckets:
+        return int(arguments.buckets)
+    master = arguments.master or os.environ.get("SPARK_MASTER") or "local[*]"
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", master)
+    if not found:
+        return _CLUSTER_BUCKETS
+    cores = found.group(1) or "1"
+    return os.cpu_count() or 1 if cores == "*" else int(cores)
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def check_writable(path: str | None) -> None:
+    """Refuse a file that cannot be written now, not at the end of a long run."""
+    if path is None:
+        return
+    try:
+        with open(path, "a", encoding="utf-8"):
+            return
+    except OSError as error:
+        raise SeineError(
+            f"cannot write '{path}': {error.strerror}", hint="name a file in a folder you may write to"
+        ) from error
