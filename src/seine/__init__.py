@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from seine.algebra.aggregates import Aggregate
 from seine.errors import SeineError
 
 if TYPE_CHECKING:
+    from seine.algebra.aggregates import Aggregate
     from seine.spark.api import Engine
 
-__all__ = ["Aggregate", "Engine", "SeineError"]
+__version__ = "0.1.0"
+__all__ = ["Aggregate", "Engine", "SeineError", "__version__"]
+
+_HOMES = {"Aggregate": "seine.algebra.aggregates", "Engine": "seine.spark.api"}
 
 
 def __getattr__(name: str) -> Any:
-    """Spark is imported when an Engine is asked for, not before."""
-    if name == "Engine":
-        from seine.spark.api import Engine
-
-        return Engine
-    raise AttributeError(f"module 'seine' has no attribute {name!r}")
+    """Arrow and Spark are imported when something of theirs is asked for, not before."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'seine' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

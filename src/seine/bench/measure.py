@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The clocks at the end of a micro-batch, and the rows read by then."""
+    """The clocks at the end of a micro-batch (they count from 1), and the rows read and written by then."""
 
     batch: int
     wall: float
     cpu: float
     rows: int
+    out: int
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Throughput between two marks."""
+    """What a micro-batch costs between two marks; `total_out` counts from the very beginning."""
 
     batches: int
     rows_per_second: float
     cpu_per_million: float
     seconds_per_batch: float
+    cpu_per_batch: float
+    out_per_batch: float
+    total_out: int
 
 
-def mark(batch: int, rows: int) -> Mark:
-    return Mark(batch, time.monotonic(), tree_cpu(os.getpid()), rows)
+def mark(batch: int, rows: int, out: int) -> Mark:
+    """The clocks of this process and its descendants, now."""
+    return Mark(batch, time.monotonic(), tree_cpu(os.getpid()), rows, out)
 
 
-def pace(marks: list[Mark], first: int) -> Pace:
-    """The pace from batch `first` to the last mark: what came before is warming up."""
-    start = next(m for m in marks if m.batch >= first)
+def pace(marks: list[Mark], warm: int) -> Pace:
+    """The pace from the end of batch `warm` to the last mark: what came before is warming up.
+
+    >>> marks = [Mark(1, 9.0, 20.0, 100, 7), Mark(2, 11.0, 23.0, 300, 9), Mark(3, 12.0, 25.0, 400, 13)]
+    >>> measured = pace(marks, 1)
+    >>> measured.batches, measured.rows_per_second, measured.seconds_per_batch, measured.cpu_per_batch
+    (2, 100.0, 1.5, 2.5)
+    """
+    start = next((m for m in marks if m.batch >= warm), None)
+    if start is None or start is marks[-1]:
+        raise ValueError(f"{len(marks)} micro-batches are too few to leave out {warm} and measure the rest")
     end = marks[-1]
-    rows, wall = end.rows - start.rows, end.wall - start.wall
-    batches = end.batch - start.batch
-    return Pace(batches, rows / wall, (end.cpu - start.cpu) / rows * 1e6, wall / batches)
+    batches, rows = end.batch - start.batch, end.rows - start.rows
+    wall, cpu = end.wall - start.wall, end.cpu - start.cpu
+    return Pace(
+        batches=batches,
+        rows_per_second=rows / wall,
+        cpu_per_million=cpu / rows * 1e6,
+        seconds_per_batch=wall / batches,
+        cpu_per_batch=cpu / batches,
+        out_per_batch=(end.out - start.out) / batches,
+        total_out=end.out,
+    )
 
 
 def tree_cpu(root: int) -> float:
@@ -54,7 +73,7 @@ def tree_cpu(root: int) -> float:
         except OSError:
             continue
         parent[int(name)] = int(fields[1])
-        used[int(name)] = (int(fields[11]) + int(fields[12]) + int(fields[13]) + int(fields[14])) / tick
+        used[int(name)] = sum(map(int, fields[11:15])) / tick  # its own, and of children that have ended
     return sum(seconds for pid, seconds in used.items() if _descends(pid, root, parent))
 
 
@@ -62,24 +81,3 @@ def _descends(pid: int, root: int, parent: dict[int, int]) -> bool:
     while pid != root and pid in parent:
         pid = parent[pid]
     return pid == root
-
-
-class Watch(threading.Thread):
-    """Marks every new batch that `look` tells of: (batch number, rows so far)."""
-
-    def __init__(self, look: Callable[[], tuple[int, int] | None]) -> None:
-        super().__init__(daemon=True)
-        self.marks: list[Mark] = []
-        self._look = look
-        self._done = threading.Event()
-
-    def run(self) -> None:
-        while not self._done.wait(0.02):
-            seen = self._look()
-            if seen and (not self.marks or seen[0] > self.marks[-1].batch):
-                self.marks.append(mark(*seen))
-
-    def stop(self) -> list[Mark]:
-        self._done.set()
-        self.join()
-        return self.marks

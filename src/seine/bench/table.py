@@ -18,10 +18,18 @@ class Table:
         self.rows: list[tuple[str, ...]] = [headings]
 
     def add(self, *cells: str) -> None:
+        """Append a row; it has one cell for each heading."""
+        if len(cells) != len(self.rows[0]):
+            raise ValueError(f"{len(cells)} cells under {len(self.rows[0])} headings")
         self.rows.append(cells)
 
     def __str__(self) -> str:
-        widths = [max(len(row[i]) for row in self.rows) for i in range(len(self.rows[0]))]
-        lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in self.rows]
-        lines.insert(1, "| " + " | ".join("-" * w for w in widths) + " |")
-        return "\n".join(lines)
+        widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
+        heading, *rows = [
+            _line([cell.ljust(w) for cell, w in zip(r, widths, strict=True)]) for r in self.rows
+        ]
+        return "\n".join([heading, _line(["-" * w for w in widths]), *rows])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -3,12 +3,68 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from seine.cli.run import check_writable
+
+if TYPE_CHECKING:
+    from seine.bench.suite import Benchmark
+
+NAMES = ("join", "join-large", "stages", "selections", "window", "memory")
+_ABOUT = """\
+Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
+line that says what is compared:
+
+    join        a windowed equi-join, beside Spark's own join of two streams
+    join-large  the same, a million rows a stream in each micro-batch
+    stages      queries that need 1, 2 and 3 stages: what a stage costs when there is little to do
+    selections  100 and 100,000 queries at equally many matches: what a query costs
+    window      a window of 1x, 4x and 16x at equally many matches: what holding more costs
+    memory      bytes of state beside the bytes of the tuples that are alive
+"""
+_EXAMPLE = """\
+example:
+    seine bench --quick                     all of them in two minutes: does everything work?
+    seine bench join                        figures that mean something; takes half an hour
+    seine bench --out figures.md            all of them; leave the machine alone meanwhile
+
+Every side that needs Spark runs in a process of its own, one after the other, and is timed only
+once it is warm; CPU time is that of all its processes. A quick run keeps one Spark for all
+sides and is over before it is warm: its figures show that things work, not how fast they are.
+"""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("bench", help="measure it", description=__doc__)
+    parser = commands.add_parser(
+        "bench",
+        help="measure it",
+        description=_ABOUT,
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", choices=NAMES, help=f"one of {', '.join(NAMES)} (default: all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a small version, to see that it works")
+    parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
     parser.set_defaults(command=command)
 
 
 def command(arguments: argparse.Namespace) -> int:
+    from seine.bench.suite import SUITE, benchmark
+
+    check_writable(arguments.out)
+    chosen = [benchmark(arguments.name)] if arguments.name else SUITE
+    pages = [_measure(one, arguments.quick) for one in chosen]
+    if arguments.out:
+        with open(arguments.out, "w", encoding="utf-8") as file:
+            file.write("\n".join(pages))
     return 0
+
+
+def _measure(one: Benchmark, quick: bool) -> str:
+    print(f"{one.name}:", file=sys.stderr, flush=True)
+    page = one.markdown(quick)
+    print(page, flush=True)
+    return page

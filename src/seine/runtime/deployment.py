@@ -29,6 +29,7 @@ from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.settings import read_settings, settings_path
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,18 @@ class Deployment:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        with open(self._path("settings.json"), encoding="utf-8") as file:
-            settings: dict[str, Any] = json.load(file)
-        return settings
+        return read_settings(self.folder)
 
     @cached_property
     def journal(self) -> Journal:
         return Journal(self._path("journal"))
 
     def exists(self) -> bool:
-        return os.path.exists(self._path("settings.json"))
+        return os.path.exists(settings_path(self.folder))
 
     def create(self, settings: dict[str, Any]) -> None:
         os.makedirs(self.folder, exist_ok=True)
-        write_whole(self._path("settings.json"), json.dumps(settings, indent=1).encode())
+        write_whole(settings_path(self.folder), json.dumps(settings, indent=1).encode())
 
     def results(self, entry: int) -> str:
         return self._path("results", f"{entry:012d}")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-SCHEMA = "bucket int, stage int, blob binary"
 ARROW_SCHEMA = pa.schema([("bucket", pa.int32()), ("stage", pa.int32()), ("blob", pa.binary())])
 
 CONTROL = -1  # stage number of the record that every bucket of every stage gets in every batch

@@ -11,8 +11,8 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import Aggregate
 from seine.runtime.deployment import Deployment
-from seine.runtime.rows import REPORT, SCHEMA
-from seine.spark.source import JournalSource
+from seine.runtime.rows import REPORT
+from seine.spark.source import SCHEMA, JournalSource
 from seine.spark.stage import Stage
 
 Commit = Callable[[int, list[dict[str, Any]]], None]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
+from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -28,6 +29,7 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "5",
     "spark.sql.session.timeZone": "UTC",
+    "spark.python.daemon.module": "seine.spark.daemon",
     "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",
 }
 
@@ -35,6 +37,7 @@ SETTINGS = {
 def open_session(master: str | None, log: str) -> SparkSession:
     """Start Spark with its own chatter in a log file. Needs Java."""
     require_java()
+    use_installed_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("seine")

@@ -1,15 +1,20 @@
-"""The journal as a Spark streaming source: one entry a micro-batch, one slice a task."""
+"""The journal as a Spark streaming source: one entry a micro-batch, one slice a task.
+
+Spark starts several short-lived processes that only want the names in here, so what does the work
+is imported where it is done.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from seine.runtime.deployment import Deployment
-from seine.runtime.rows import SCHEMA, to_batch
-from seine.runtime.tasks import read_slice, slices_of
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA = "bucket int, stage int, blob binary"
 
 
 class JournalSource(DataSource):
@@ -36,10 +41,15 @@ class JournalReader(DataSourceStreamReader):
         return {"entry": -1}
 
     def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
+        from seine.runtime.deployment import Deployment
+
         following = start["entry"] + 1
         return {"entry": following} if Deployment(self.folder).journal.exists(following) else start
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        from seine.runtime.deployment import Deployment
+        from seine.runtime.tasks import slices_of
+
         deployment = Deployment(self.folder)
         parallelism = deployment.settings["parallelism"]
         return [
@@ -49,4 +59,7 @@ class JournalReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from seine.runtime.rows import to_batch
+        from seine.runtime.tasks import read_slice
+
         yield to_batch(read_slice(self.folder, partition.value))

@@ -1,19 +1,23 @@
-"""A stage of the pipeline: all stateful operators of one level, hosted by transformWithState."""
+"""A stage of the pipeline: all stateful operators of one level, hosted by transformWithState.
+
+Spark starts a process for each stage only to learn what state it has, so what does the work is
+imported where it is done.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from seine.algebra.aggregates import Aggregate, register
-from seine.runtime.deployment import Deployment
-from seine.runtime.rows import CONTROL
-from seine.runtime.tasks import step_stage
+from seine.runtime.settings import read_settings
 from seine.spark.state import StateHandles
+
+if TYPE_CHECKING:
+    from seine.algebra.aggregates import Aggregate
 
 
 class Stage(StatefulProcessor):
@@ -25,13 +29,19 @@ class Stage(StatefulProcessor):
         self.aggregates = aggregates
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        settings = Deployment(self.folder).settings
+        settings = read_settings(self.folder)
         self.labels: list[int] = settings["labels"]
         self.state = StateHandles(handle, settings["cache"])
-        for aggregate in self.aggregates:
-            register(aggregate)
+        if self.aggregates:
+            from seine.algebra.aggregates import register
+
+            for aggregate in self.aggregates:
+                register(aggregate)
 
     def handleInputRows(self, key: Any, rows: Iterator[SparkRow], timerValues: Any) -> Iterator[SparkRow]:
+        from seine.runtime.rows import CONTROL
+        from seine.runtime.tasks import step_stage
+
         control, blobs = None, []
         for row in rows:
             if row.stage == self.number:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessorHandle
 
-from seine.runtime.segments import Segments
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seine.runtime.segments import Segments
 
 
 class StateHandles:
@@ -27,6 +30,8 @@ class StateHandles:
         self._cache = cache
 
     def open(self, bucket: int) -> Segments:
+        from seine.runtime.segments import Segments
+
         record = self._head.get()
         head = json.loads(bytes(record[0])) if record else None
         return Segments(head, self._fetch, bucket)
@@ -42,6 +47,8 @@ class StateHandles:
         self._head.update((json.dumps(head, separators=(",", ":")).encode(),))
 
     def _fetch(self, name: str) -> pa.Buffer:
+        import pyarrow as pa
+
         path = self._path(name)
         if not os.path.exists(path):
             self._remember(name, bytes(self._segments.getValue((name,))[0]))
