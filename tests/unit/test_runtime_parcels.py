@@ -28,7 +28,7 @@ def test_parcels_read_back() -> None:
             )
             for _ in range(rng.randrange(5))
         ]
-        back = list(decode(encode(parcels)))
+        back = list(decode(b"".join(encode(parcels))))
         assert len(back) == len(parcels)
         for sent, got in zip(parcels, back, strict=True):
             assert (got.targets, got.plus) == (sent.targets, sent.plus)

@@ -34,18 +34,18 @@ def read_ipc(buffer: pa.Buffer) -> pa.RecordBatch:
     return pa.ipc.open_stream(buffer).read_next_batch()
 
 
-def encode(parcels: list[Parcel]) -> bytes:
-    """Pack parcels into one blob; `decode` is the inverse."""
+def encode(parcels: list[Parcel]) -> list[bytes | pa.Buffer]:
+    """Lay parcels out as the pieces of one blob; `decode` is the inverse of joining them."""
     bodies = [ipc_bytes(parcel.batch) for parcel in parcels]
     index = [[p.targets, p.plus, body.size] for p, body in zip(parcels, bodies, strict=True)]
     header = json.dumps(index, separators=(",", ":")).encode()
     header += b" " * (-(len(header) + _LENGTH_BYTES) % 8)  # Arrow wants its buffers aligned
-    return b"".join([len(header).to_bytes(_LENGTH_BYTES, "little"), header, *bodies])
+    return [len(header).to_bytes(_LENGTH_BYTES, "little"), header, *bodies]
 
 
-def decode(blob: bytes) -> Iterator[Parcel]:
-    buffer = pa.py_buffer(blob)
-    start = _LENGTH_BYTES + int.from_bytes(blob[:_LENGTH_BYTES], "little")
-    for targets, plus, size in json.loads(blob[_LENGTH_BYTES:start]):
+def decode(blob: bytes | pa.Buffer) -> Iterator[Parcel]:
+    buffer = blob if isinstance(blob, pa.Buffer) else pa.py_buffer(blob)
+    start = _LENGTH_BYTES + int.from_bytes(buffer.slice(0, _LENGTH_BYTES), "little")
+    for targets, plus, size in json.loads(buffer.slice(_LENGTH_BYTES, start - _LENGTH_BYTES).to_pybytes()):
         yield Parcel(tuple(map(tuple, targets)), plus, read_ipc(buffer.slice(start, size)))
         start += size

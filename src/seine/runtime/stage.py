@@ -6,12 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+import pyarrow as pa
+
 from seine.network.nodes import AggregateNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow, Emission
 from seine.runtime.parcels import Parcel, decode
+
+Blob = bytes | pa.Buffer
 
 
 class BucketState(Protocol):
@@ -35,7 +39,7 @@ def run_stage(
     flow: Dataflow,
     stage: int,
     bucket: int,
-    blobs: Iterable[bytes],
+    blobs: Iterable[Blob],
     clock: Clock,
     state: BucketState,
     out: Emission,
@@ -71,7 +75,7 @@ def _take_notices(operator: object) -> list[str]:
     return taken
 
 
-def _by_node(blobs: Iterable[bytes]) -> dict[tuple[int, int], list[Delta]]:
+def _by_node(blobs: Iterable[Blob]) -> dict[tuple[int, int], list[Delta]]:
     inputs: dict[tuple[int, int], list[Delta]] = defaultdict(list)
     for blob in blobs:
         for parcel in decode(blob):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from seine.operators.clock import Clock
+from seine.runtime import depot
 from seine.runtime.dataflow import Emission
 from seine.runtime.deployment import Deployment, Runtime
 from seine.runtime.parcels import encode
@@ -62,7 +63,8 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         if source is not None and batch is not None:
             rows_here = batch.slice(slice_.start, slice_.length)
             here.flow.push(source, source_delta(here.streams[slice_.stream], rows_here), emission)
-    return rows + _rows_of(emission, labels, {"entry": entry.number, "stage": 0, "bucket": slice_.start})
+    report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
+    return rows + _rows_of(deployment, emission, report)
 
 
 def step_stage(
@@ -73,9 +75,9 @@ def step_stage(
     flow = runtime(folder, control["network"]).flow
     emission = _new_emission(deployment, control["entry"])
     clock = Clock.from_json(control["clock"])
-    told = run_stage(flow, number, bucket, blobs, clock, state, emission)
+    told = run_stage(flow, number, bucket, map(depot.get, blobs), clock, state, emission)
     report = {"entry": control["entry"], "stage": number, "bucket": bucket, **told._asdict()}
-    return _rows_of(emission, deployment.settings["labels"], report)
+    return _rows_of(deployment, emission, report)
 
 
 @lru_cache(maxsize=4)
@@ -89,8 +91,12 @@ def _new_emission(deployment: Deployment, entry: int) -> Emission:
     return Emission(Results(os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")))
 
 
-def _rows_of(emission: Emission, labels: list[int], report: dict[str, Any]) -> list[Row]:
+def _rows_of(deployment: Deployment, emission: Emission, report: dict[str, Any]) -> list[Row]:
     """What a task sends on: its parcels, and its report for the sink."""
-    rows = [(labels[bucket], stage, encode(parcels)) for (stage, bucket), parcels in emission.parcels.items()]
+    labels, folder = deployment.settings["labels"], deployment.results(report["entry"])
+    rows = [
+        (labels[bucket], stage, depot.put(folder, encode(parcels)))
+        for (stage, bucket), parcels in emission.parcels.items()
+    ]
     report["results"] = emission.results.close()
     return [*rows, (labels[0], REPORT, json.dumps(report).encode())]
