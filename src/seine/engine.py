@@ -12,17 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from seine.algebra.serialise import relation_to_json, stream_to_json
+from seine.algebra.plan import Query
+from seine.algebra.serialise import plan_to_json, relation_to_json, stream_to_json
+from seine.catalog import Catalog, StoredQuery
 from seine.errors import SeineError
 from seine.frontends.script.parser import parse_script
-from seine.frontends.script.script import Declarations, Script
+from seine.frontends.script.script import Declarations, Script, tables_of
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
-from seine.network.nodes import OutputNode
+from seine.network.nodes import OutputNode, node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
+from seine.runtime.outlets import Folder
 from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 
@@ -33,7 +36,7 @@ _FORMAT = 1  # of the deployment folder
 class Options:
     """How to run: where results go, where state lives, how input is cut."""
 
-    out: str | None = None
+    out: str | Folder | None = None
     dead_letter: str | None = None
     checkpoint: str | None = None
     batch_rows: int | None = None
@@ -55,6 +58,13 @@ def read_script(path: str, known: Declarations | None = None) -> Script:
     return parse_script(text, file=path, folder=os.path.dirname(os.path.abspath(path)), known=known)
 
 
+def read_statements(text: str, file: str, folder: str, known: Declarations) -> Script:
+    """Add statements to what is known already; refuses what is wrong or unsafe in them."""
+    script = parse_script(text, file=file, folder=folder, known=known)
+    refuse_unsafe(script)
+    return script
+
+
 class Run:
     """A script on its way through a pipeline, whoever hosts the tasks.
 
@@ -66,6 +76,8 @@ class Run:
         refuse_unsafe(script)
         declarations = script.declarations
         self.network = build_network(declarations.queries.values())
+        self.catalog = Catalog()
+        enter(self.catalog, declarations, self.network)
         self._temporary = None if options.checkpoint else tempfile.TemporaryDirectory(prefix="seine-")
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
@@ -118,6 +130,7 @@ class Run:
     def close(self) -> None:
         self.driver.close()
         self.sink.close()
+        self.catalog.close()
         shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
         if self._temporary:
             self._temporary.cleanup()
@@ -149,6 +162,25 @@ class Run:
                 for query in self.network.queries
             },
         }
+
+
+def enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:
+    """Record every declaration and the network version in a catalog: all of it or nothing."""
+    with catalog.change() as change:
+        for stream in declarations.streams.values():
+            change.add_stream(stream)
+        for relation in declarations.relations.values():
+            change.add_relation(relation)
+        for edge in declarations.edges:
+            change.add_edge(edge)
+        change.add_queries([_stored(query) for query in declarations.queries.values()])
+        if network.version:
+            change.save_version(network.version, added=[node_to_json(node) for node in network])
+
+
+def _stored(query: Query) -> StoredQuery:
+    inputs = tuple(sorted(tables_of(query)))
+    return StoredQuery(query.name, query.text, plan_to_json(query.plan), inputs, dict(query.options))
 
 
 def fingerprint(declarations: Declarations) -> str:

@@ -11,13 +11,17 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
-def start(*words: str, log: Path) -> subprocess.Popen[bytes]:
+def python_path() -> str:
+    """A PYTHONPATH that has this package, for processes of which the tests are not the parent, too."""
+    return os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
+
+
+def start(*words: str, log: Path, **environment: str) -> subprocess.Popen[bytes]:
     """Start `seine ...` in a process group of its own."""
-    path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
     with log.open("ab") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "seine", *words],
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": python_path(), **environment},
             stdout=errors,
             stderr=errors,
             start_new_session=True,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from seine.spark.session import open_session
+from tests.spark.command import python_path
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    os.environ["PYTHONPATH"] = python_path()
     session = open_session("local[2]", str(tmp_path_factory.mktemp("spark") / "spark.log"))
     yield session
     session.stop()

@@ -13,12 +13,14 @@ CREATE STREAM pays (oid BIGINT, amount DOUBLE, ts BIGINT)
   TIMESTAMP BY ts WINDOW 40 RETRACTABLE FROM 'pays.jsonl';
 CREATE RELATION customer (cust BIGINT, name STRING) FROM 'customer.jsonl';
 CREATE QUERY big AS SELECT o.oid AS oid, o.note AS note FROM orders o WHERE o.amount > 80;
-CREATE QUERY paid AS SELECT o.oid AS oid, p.amount AS amount, p.ts - o.ts AS gap FROM orders o, pays p WHERE o.oid = p.oid;
+CREATE QUERY paid AS SELECT o.oid AS oid, p.amount AS amount, p.ts - o.ts AS gap
+  FROM orders o, pays p WHERE o.oid = p.oid;
 CREATE QUERY named AS SELECT c.name AS name, o.oid AS oid, p.ts AS pts
   FROM orders o, pays p, customer c WHERE o.oid = p.oid AND o.cust = c.cust;
 CREATE QUERY twice AS SELECT a.ts AS t1, b.ts AS t2, c.ts AS t3 FROM orders a, orders b, orders c
   WHERE a.cust = b.cust AND b.cust = c.cust AND a.ts < b.ts AND b.ts < c.ts AND c.amount > a.amount + 40;
-CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS top FROM orders GROUP BY cust;
+CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS top
+  FROM orders GROUP BY cust;
 CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;
 CREATE QUERY seen AS SELECT oid FROM orders WHERE amount > 50 UNION SELECT oid FROM pays WHERE amount > 50;
 """

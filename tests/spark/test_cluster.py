@@ -16,11 +16,12 @@ import pytest
 
 from seine.local import run_local
 from seine.spark.java import require_java
-from tests.spark.command import SOURCE, kill, start
+from tests.spark.command import kill, python_path, start
 from tests.spark.story import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.cluster
 
+LOOPBACK = "127.0.0.1"
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
@@ -29,19 +30,20 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         require_java()
-        path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
+        # The workers are those of an installed Spark, not of the session that other tests have open.
+        inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
         self._environment = {
-            **os.environ,
-            "PYTHONPATH": path,
+            **inherited,
+            "PYTHONPATH": python_path(),
             "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": LOOPBACK,
         }
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._start("master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        self._start("master", "master.Master", "--host", LOOPBACK, "--port", "0", "--webui-port", "0")
         self.url = self._read_url()
         for name in ("worker1", "worker2"):
-            words = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g"]
+            words = ["--host", LOOPBACK, "--webui-port", "0", "--cores", "1", "--memory", "1g"]
             self._start(name, "worker.Worker", *words, "--work-dir", str(folder / name), self.url)
 
     def _start(self, name: str, entry: str, *words: str) -> None:
@@ -81,12 +83,22 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
     script = write_story(tmp_path)
     expected = sorted_records(run_local(str(script)).records)
     out, state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
-    words = ["run", str(script), "--out", str(out), "--checkpoint", str(tmp_path / "state"), "--batch-rows", "60"]
+    words = [
+        "run",
+        str(script),
+        "--out",
+        str(out),
+        "--checkpoint",
+        str(tmp_path / "state"),
+        "--batch-rows",
+        "60",
+    ]
     words += ["--master", cluster.url, "--buckets", "2", "--log", str(tmp_path / "spark.log")]
-    process = start(*words, log=tmp_path / "command.log")
+    process = start(*words, log=tmp_path / "command.log", SPARK_LOCAL_IP=LOOPBACK)
     deadline = time.monotonic() + 120
     while not state.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)
+    assert process.poll() is None, (tmp_path / "command.log").read_text()
     cluster.kill_worker()
     assert process.wait(300) == 0, (tmp_path / "command.log").read_text()
     assert expected

@@ -21,15 +21,24 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     script = write_story(tmp_path)
     expected = sorted_records(run_local(str(script)).records)
     out, output_state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
-    words = ["run", str(script), "--out", str(out), "--checkpoint", str(tmp_path / "state"), "--batch-rows", "15"]
-    words += ["--log", str(tmp_path / "spark.log")]
+    words = [
+        "run",
+        str(script),
+        "--out",
+        str(out),
+        "--checkpoint",
+        str(tmp_path / "state"),
+        "--batch-rows",
+        "15",
+    ]
+    words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
     rng = random.Random(11)
     moved = 0
     for _ in range(KILLS):
         before = output_state.read_text() if output_state.exists() else ""
         process = start(*words, log=tmp_path / "command.log")
         _wait_for_change(output_state, before, process)
-        time.sleep(rng.random() * 1.5)
+        time.sleep(rng.random() * 0.6)
         assert process.poll() is None, "it finished before it could be killed: give it more input"
         kill(process)
         moved += (output_state.read_text() if output_state.exists() else "") != before

@@ -14,6 +14,7 @@ import pytest
 from seine.errors import SeineError
 from seine.intake.journal import Draft, Entry
 from seine.runtime.deployment import Deployment
+from seine.runtime.outlets import Folder
 from seine.runtime.sink import Sink
 from tests.unit.runtime_nodes import clock, deployment, lines_of, records, rows
 
@@ -259,3 +260,34 @@ def test_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[byte
     sink.commit(entry, [report(made, entry, {"q": [1, 2]})], {})
     sink.close()
     assert capfdbinary.readouterr().out == lines_of("q", [1, 2])
+
+
+def folder_values(folder: Path) -> list[int]:
+    return [value for path in sorted(folder.glob("*.jsonl")) for value in values(path)]
+
+
+def test_a_folder_gets_a_file_a_batch_and_none_twice(tmp_path: Path) -> None:
+    made, folder = deployment(tmp_path / "d"), tmp_path / "results"
+    expected = [[1, 2], [], [3]]
+    for batch in expected:
+        sink = Sink(made, Folder(str(folder)), None, {})
+        entry = entry_of(made)
+        saved = Path(made.output).read_bytes() if entry.number else None
+        sink.commit(entry, [report(made, entry, {"q": batch} if batch else {})], {})
+        sink.close()
+        if saved is not None:  # as if the machine had stopped before the batch was counted
+            Path(made.output).write_bytes(saved)
+            again = Sink(made, Folder(str(folder)), None, {})
+            again.commit(entry, [report(made, entry, {"q": batch} if batch else {})], {})
+            again.close()
+    assert folder_values(folder) == [1, 2, 3]
+    assert sorted(path.name for path in folder.glob("*.jsonl")) == [
+        "000000000000.jsonl",
+        "000000000002.jsonl",
+    ]
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SeineError, match="cannot write into folder"):
+        Sink(deployment(tmp_path / "d"), Folder(str(tmp_path / "file")), None, {})

@@ -34,7 +34,7 @@ SUITE = (
     Benchmark(
         "join",
         "A windowed equi-join of two streams, {rows:,} rows of each a micro-batch: Seine beside Spark's own "
-        "join, on its default store and on RocksDB, which Seine uses. Only Seine writes the results to a file.",
+        "join, on its default store and on RocksDB, which Seine uses. Only Seine writes its results.",
         join.main,
         full={"batches": 60, "rows": 200_000},
         quick={"batches": 4, "rows": 5_000, "runner": together},
@@ -56,8 +56,8 @@ SUITE = (
     ),
     Benchmark(
         "selections",
-        "Few and many selection queries of four shapes over one stream, {rows:,} rows a micro-batch, at equally "
-        "many matches: the price of a query. Building and loading the network comes before.",
+        "Few and many selection queries of four shapes over one stream, {rows:,} rows a micro-batch, at "
+        "equally many matches: the price of a query. Building and loading the network comes before.",
         selections.main,
         full={"batches": 60, "rows": 100_000},
         quick={"batches": 4, "rows": 10_000, "counts": (100, 2_000), "runner": together},
@@ -72,8 +72,8 @@ SUITE = (
     ),
     Benchmark(
         "memory",
-        "A join of two streams, {rows:,} rows of each a micro-batch: bytes of state beside the Arrow bytes of "
-        "the tuples that are alive.",
+        "A join of two streams, {rows:,} rows of each a micro-batch: bytes of state beside the Arrow bytes "
+        "of the tuples that are alive.",
         memory.main,
         full={"batches": 24, "rows": 100_000},
         quick={"batches": 12, "rows": 5_000},

@@ -7,6 +7,7 @@ import json
 import sys
 
 from seine.engine import read_script
+from seine.errors import ScriptError
 from seine.network.network import build_network
 from seine.safety.verdict import Verdict, verdict
 
@@ -22,18 +23,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def command(arguments: argparse.Namespace) -> int:
     script = read_script(arguments.script)
-    queries = list(script.declarations.queries.values())
-    build_network(queries)
-    verdicts = [verdict(query) for query in queries]
+    judged = [(verdict(query), position) for query, position in script.queries]
+    build_network(query for query, _ in script.queries)
     if arguments.json:
-        print(json.dumps({"queries": [v.to_json() for v in verdicts]}))
+        print(json.dumps({"queries": [found.to_json() for found, _ in judged]}))
     else:
-        for judged in verdicts:
-            print(_line(judged))
-    refused = [v for v in verdicts if not v.accepted]
-    for judged in refused:
-        where = script.positions.get(judged.query.lower())
-        print(f"{where}: {judged.reason}\n  hint: {judged.hint}", file=sys.stderr)
+        for found, _ in judged:
+            print(_line(found))
+    refused = [(found, position) for found, position in judged if not found.accepted]
+    for found, position in refused:
+        print(ScriptError(found.reason, hint=found.hint, where=position).render(), file=sys.stderr)
     return 1 if refused else 0
 
 

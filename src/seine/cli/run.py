@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 
 from seine.cli.hosting import add_hosting, buckets, carried, check_writable, positive
@@ -55,8 +56,15 @@ def command(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
         progress.say("starting Spark")
-        with carried(script, options, arguments) as run:
-            statistics = run.statistics(time.monotonic() - started)
+        try:
+            with carried(script, options, arguments) as run:
+                statistics = run.statistics(time.monotonic() - started)
+        except KeyboardInterrupt:
+            if not arguments.follow:
+                raise
+            progress.clear()
+            print("stopped", file=sys.stderr)
+            return 0
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
             json.dump(statistics, file, indent=1)

@@ -1,4 +1,4 @@
-"""Where text leaves: a file that can be cut back, standard output, a function, or nowhere.
+"""Where text leaves: a file that can be cut back, a folder, standard output, a function, or nowhere.
 
 Every outlet takes whole micro-batches: `append` and `write`, then `settle`, which gives the length to
 cut back to if what follows must be repeated.
@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from seine.errors import SeineError
@@ -19,6 +20,13 @@ from seine.errors import SeineError
 _PIECE = 1 << 20
 
 Deliver = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder that gets one file a micro-batch, as a destination of results."""
+
+    path: str
 
 
 class Outlet(Protocol):
@@ -63,6 +71,47 @@ class AppendedFile:
 
     def close(self) -> None:
         self._file.close()
+
+
+class FolderFiles:
+    """One file for each micro-batch that has text, whole or not there; its length is the number of batches.
+
+    A batch that is repeated has the same name and the same text, so a file that is there stays
+    as it is and whoever follows the folder sees each record once.
+    """
+
+    def __init__(self, path: str, length: int) -> None:
+        self._path = path
+        self._length = length
+        self._hidden = os.path.join(path, ".next")
+        try:
+            os.makedirs(path, exist_ok=True)
+            self._file: BinaryIO = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
+        except OSError as error:
+            raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
+
+    def append(self, stream: BinaryIO) -> None:
+        shutil.copyfileobj(stream, self._file, _PIECE)
+
+    def write(self, line: bytes) -> None:
+        self._file.write(line)
+
+    def settle(self) -> int:
+        if self._file.tell():
+            self._publish(os.path.join(self._path, f"{self._length:012d}.jsonl"))
+        self._length += 1
+        return self._length
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _publish(self, name: str) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if not os.path.exists(name):
+            os.rename(self._hidden, name)
+        self._file = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
 
 
 class Stream:
@@ -114,6 +163,15 @@ class Callback(Discard):
 
     def write(self, line: bytes) -> None:
         self._deliver(json.loads(line))
+
+
+def open_outlet(out: str | Folder | Deliver | None, length: int) -> Outlet:
+    """The outlet of a destination, after what it has already; None is standard output."""
+    if out is None:
+        return Stream(sys.stdout.buffer)
+    if isinstance(out, Folder):
+        return FolderFiles(out.path, length)
+    return open_path(out, length) if isinstance(out, str) else Callback(out)
 
 
 def open_path(path: str, length: int) -> Outlet:

@@ -19,7 +19,7 @@ from typing import Any
 from seine.errors import SeineError
 from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment, write_whole
-from seine.runtime.outlets import Callback, Deliver, Discard, Outlet, Stream, open_path
+from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 
 
 @dataclass
@@ -45,13 +45,17 @@ class Sink:
     """Takes the reports of each micro-batch, in order, exactly once."""
 
     def __init__(
-        self, deployment: Deployment, out: str | Deliver | None, dead: str | None, limits: dict[str, int]
+        self,
+        deployment: Deployment,
+        out: str | Folder | Deliver | None,
+        dead: str | None,
+        limits: dict[str, int],
     ) -> None:
         self._deployment = deployment
         self._limits = limits
         self.totals = _read_totals(deployment.output)
         _refuse_one_file(out, dead)
-        self._out = _open(out, self.totals.out_bytes)
+        self._out = open_outlet(out, self.totals.out_bytes)
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
 
     def commit(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> bool:
@@ -145,13 +149,7 @@ class Sink:
             totals.query_peak[query] = max(totals.query_peak.get(query, 0), rows)
 
 
-def _open(out: str | Deliver | None, length: int) -> Outlet:
-    if out is None:
-        return Stream(sys.stdout.buffer)
-    return open_path(out, length) if isinstance(out, str) else Callback(out)
-
-
-def _refuse_one_file(out: str | Deliver | None, dead: str | None) -> None:
+def _refuse_one_file(out: object, dead: str | None) -> None:
     """Two outlets of one file would write over each other; a device takes both."""
     if not (isinstance(out, str) and dead) or os.path.realpath(out) != os.path.realpath(dead):
         return

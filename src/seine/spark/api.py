@@ -1,19 +1,21 @@
 """Seine for people who already have a SparkSession.
 
-    engine = seine.Engine(spark)
-    engine.stream("bid", bids, timestamp="ts", window=20)      # any streaming DataFrame
-    engine.relation("item", items)                             # any DataFrame
-    engine.register("CREATE QUERY big AS SELECT b.item FROM bid b, item i WHERE b.item = i.item")
-    running = engine.start(print)                              # or out="alerts.jsonl"
-    running.wait()
+engine = seine.Engine(spark)
+engine.stream("bid", bids, timestamp="ts", window=20)      # any streaming DataFrame
+engine.relation("item", items)                             # any DataFrame
+engine.register("CREATE QUERY big AS SELECT b.item FROM bid b, item i WHERE b.item = i.item")
+running = engine.start()                                   # or start(print), or start(out="alerts.jsonl")
+running.results()                                          # a streaming DataFrame
+running.wait()
 """
 
 from __future__ import annotations
 
+import atexit
 import datetime as dt
 import os
+import shutil
 import tempfile
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,30 +24,37 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, Source, StreamDef
-from seine.algebra.types import Kind
-from seine.engine import Options, Run
-from seine.errors import SeineError
-from seine.frontends.script.parser import parse_script
+from seine.algebra.types import Field, Kind
+from seine.engine import Options, Run, read_statements
+from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
+from seine.intake.journal import file_name
 from seine.network.explain import explain_text
-from seine.spark.host import run_on_spark
-from seine.spark.landing import fields_of, land
+from seine.network.network import build_network
+from seine.runtime.outlets import Folder
+from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
+from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
 
 Record = dict[str, Any]
-RESULT_SCHEMA = "query string, op string, t_start string, t_end string, row string"
 
 
 class Engine:
-    """Declares streams, relations and queries, then runs them all in one pipeline."""
+    """Declares streams, relations and queries, then runs them all in one pipeline.
 
-    def __init__(self, spark: SparkSession) -> None:
+    State lives in `folder`; a program that died and is started again with the same folder and the
+    same declarations goes on where it was. Without a folder, state ends with the process. On
+    a cluster the folder must be one that all machines share.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str | None = None) -> None:
         self._spark = spark
         self._declared = Declarations()
-        self._positions: dict[str, Any] = {}
+        self._positions: dict[str, Position] = {}
         self._frames: dict[str, DataFrame] = {}
         self._aggregates: list[type[aggregates.Aggregate]] = []
-        self._folder = tempfile.mkdtemp(prefix="seine-engine-")
+        self._folder = os.path.abspath(folder) if folder else _temporary()
+        self._started = False
 
     def stream(
         self,
@@ -56,50 +65,52 @@ class Engine:
         window: int | dt.timedelta | None = None,
         lateness: int | dt.timedelta = 0,
     ) -> None:
-        """Declare a streaming DataFrame; windows are in units of its time column, or a timedelta."""
+        """Declare a streaming DataFrame.
+
+        Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one.
+        """
+        self._refuse_name(name)
+        if not frame.isStreaming:
+            raise SeineError(
+                f"the DataFrame of stream {name} is not streaming", hint="declare it by relation()"
+            )
         fields = fields_of(frame)
-        names = [field.name for field in fields]
-        if timestamp.lower() not in names:
-            raise SeineError(f"stream {name} has no column '{timestamp}'", hint=f"columns: {', '.join(names)}")
-        time = names.index(timestamp.lower())
-        if fields[time].type.kind not in (Kind.BIGINT, Kind.TIMESTAMP):
-            raise SeineError(f"the timestamp of stream {name} must be BIGINT or TIMESTAMP, not {fields[time].type}")
-        source = Source(os.path.join(self._folder, "landing", str(len(self._frames))), "PARQUET")
-        os.makedirs(source.path)
-        self._declare(name)
-        self._frames[name.lower()] = frame
-        self._declared.streams[name.lower()] = StreamDef(
-            name.lower(),
-            fields,
-            time,
-            source,
-            None if window is None else _units(window, fields[time].type.kind),
-            _units(lateness, fields[time].type.kind),
-        )
+        time = _time_column(name, fields, timestamp)
+        plain = fields[time].type.kind is Kind.BIGINT
+        lifetime = None if window is None else _length(window, plain, 1)
+        delay = _length(lateness, plain, 0) if lateness else 0
+        key = name.lower()
+        path = self._path("landing", file_name(key))
+        land_nothing(fields, path)
+        self._declared.streams[key] = StreamDef(key, fields, time, Source(path, "PARQUET"), lifetime, delay)
+        self._frames[key] = frame
 
     def relation(self, name: str, frame: DataFrame) -> None:
         """Declare a DataFrame as a relation; it is read once, now."""
-        self._declare(name)
-        path = os.path.join(self._folder, "relations", name.lower())
-        frame.coalesce(1).write.parquet(path)
-        self._declared.relations[name.lower()] = RelationDef(name.lower(), fields_of(frame), Source(path, "PARQUET"))
+        self._refuse_name(name)
+        if frame.isStreaming:
+            raise SeineError(f"the DataFrame of relation {name} is streaming", hint="declare it by stream()")
+        key = name.lower()
+        path = self._path("relations", file_name(key))
+        land_whole(frame, path)
+        self._declared.relations[key] = RelationDef(key, fields_of(frame), Source(path, "PARQUET"))
 
     def aggregate(self, aggregate: type[aggregates.Aggregate]) -> None:
         """Register an algebraic aggregate for use in queries."""
+        self._refuse_started()
         aggregates.register(aggregate)
         self._aggregates.append(aggregate)
 
     def register(self, text: str) -> None:
         """Add the statements of a script text; it is refused whole if anything in it is wrong."""
-        script = parse_script(text, file="<register>", folder=os.getcwd(), known=self._declared)
+        self._refuse_started()
+        script = read_statements(text, "<register>", os.getcwd(), self._declared)
         self._declared = script.declarations
-        self._positions.update(script.positions)
-        self._positions = {name: at for name, at in self._positions.items() if name in self._declared.queries}
+        known = {**self._positions, **script.positions}
+        self._positions = {name: at for name, at in known.items() if name in self._declared.queries}
 
     def explain(self) -> str:
         """The shared network as text."""
-        from seine.network.network import build_network
-
         network = build_network(self._declared.queries.values())
         return explain_text(network, self._declared.streams, relations=self._declared.relations)
 
@@ -111,90 +122,75 @@ class Engine:
         dead_letter: str | None = None,
         available_now: bool = False,
     ) -> Running:
-        """Start the pipeline; each record goes to the callback, or as JSON Lines to a file.
+        """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
-        With `available_now`, what the DataFrames have now is processed and the run ends.
+        With `available_now`, what the DataFrames have now is processed and the run ends. After a
+        crash a callback may get the records of one micro-batch again; the others never do.
         """
-        if (callback is None) == (out is None):
-            raise SeineError("a run needs a callback or an output file, one of them")
-        require_settings(self._spark)
-        script = Script(self._declared.copy(), dict(self._positions))
+        self._refuse_started()
+        if callback is not None and out is not None:
+            raise SeineError("records go to a callback or to a file, not to both")
+        folder = self._path("results") if callback is None and out is None else None
+        frames = {name: frame for name, frame in self._frames.items() if name in self._declared.streams}
         options = Options(
-            out=out,
+            out=Folder(folder) if folder else out,
             dead_letter=dead_letter,
-            checkpoint=os.path.join(self._folder, "pipeline"),
-            follow=bool(self._frames),
+            checkpoint=self._path("pipeline"),
+            follow=bool(frames),
             buckets=self._spark.sparkContext.defaultParallelism,
             deliver=callback,
         )
-        run = Run(script, options)
-        return Running(self._spark, run, self._land(available_now), tuple(self._aggregates))
+        run = Run(Script(self._declared.copy(), dict(self._positions)), options)
+        self._started = True
+        results = follow_results(self._spark, folder) if folder else None
+        own = self._spark.newSession()  # the settings of the user's session stay as they are
+        require_settings(own)
+        landings = {name: self._land(name, frame, available_now) for name, frame in frames.items()}
+        return Running(own, run, landings, tuple(self._aggregates), results)
 
-    def _land(self, available_now: bool) -> list[StreamingQuery]:
-        queries = []
-        for name, frame in self._frames.items():
-            source = self._declared.streams[name].source
-            assert source is not None
-            checkpoint = os.path.join(self._folder, "checkpoints", os.path.basename(source.path))
-            queries.append(land(frame, source.path, checkpoint, available_now))
-        return queries
+    def _land(self, name: str, frame: DataFrame, available_now: bool) -> StreamingQuery:
+        source = self._declared.streams[name].source
+        assert source is not None
+        checkpoint = self._path("checkpoints", os.path.basename(source.path))
+        return land_batches(frame, source.path, checkpoint, available_now)
 
-    def _declare(self, name: str) -> None:
+    def _refuse_name(self, name: str) -> None:
+        self._refuse_started()
         if name.lower() in self._declared.tables:
             raise SeineError(f"there is already a stream or relation '{name}'")
 
+    def _refuse_started(self) -> None:
+        if self._started:
+            raise SeineError("this engine has been started", hint="declare everything first, or make another")
 
-class Running:
-    """A pipeline at work in the background."""
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        run: Run,
-        landings: list[StreamingQuery],
-        registered: tuple[type[aggregates.Aggregate], ...],
-    ) -> None:
-        self._run = run
-        self._landings = landings
-        self._error: BaseException | None = None
-        self._work = threading.Thread(target=self._carry, args=(spark, registered), daemon=True)
-        self._work.start()
-        threading.Thread(target=self._end_with_landings, daemon=True).start()
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end; False if it has not come in time. Raises what went wrong."""
-        self._work.join(seconds)
-        if self._error is not None:
-            raise self._error
-        return not self._work.is_alive()
-
-    def stop(self) -> None:
-        """Take no more input, process what has landed, and end."""
-        for landing in self._landings:
-            landing.stop()
-        self.wait()
-
-    @property
-    def statistics(self) -> dict[str, Any]:
-        return self._run.statistics(0.0)
-
-    def _carry(self, spark: SparkSession, registered: tuple[type[aggregates.Aggregate], ...]) -> None:
-        try:
-            run_on_spark(spark, self._run, registered)
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._run.close()
-
-    def _end_with_landings(self) -> None:
-        for landing in self._landings:
-            landing.awaitTermination()
-        self._run.driver.stop_following()
+    def _path(self, *parts: str) -> str:
+        return os.path.join(self._folder, *parts)
 
 
-def _units(length: int | dt.timedelta, kind: Kind) -> int:
-    if isinstance(length, dt.timedelta):
-        if kind is not Kind.TIMESTAMP:
-            raise SeineError("a timedelta needs a TIMESTAMP time column", hint="give plain units as an int")
-        return length // dt.timedelta(microseconds=1)
-    return length
+def _temporary() -> str:
+    folder = tempfile.mkdtemp(prefix="seine-engine-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:
+    names = [field.name for field in fields]
+    if timestamp.lower() not in names:
+        raise SeineError(f"stream {stream} has no column '{timestamp}'", hint=f"columns: {', '.join(names)}")
+    found = names.index(timestamp.lower())
+    if fields[found].type.kind not in (Kind.BIGINT, Kind.TIMESTAMP):
+        raise SeineError(
+            f"the timestamp of stream {stream} must be BIGINT or TIMESTAMP, not {fields[found].type}",
+            hint="cast it",
+        )
+    return found
+
+
+def _length(length: int | dt.timedelta, plain: bool, least: int) -> int:
+    if isinstance(length, dt.timedelta) == plain:
+        wanted = "a whole number" if plain else "a timedelta"
+        raise SeineError(f"a {'BIGINT' if plain else 'TIMESTAMP'} time needs {wanted}, not {length!r}")
+    units = length // dt.timedelta(microseconds=1) if isinstance(length, dt.timedelta) else length
+    if units < least:
+        raise SeineError(f"a window or lateness of {length!r} is too short", hint=f"at least {least}")
+    return units

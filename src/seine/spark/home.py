@@ -1,8 +1,8 @@
 """A SPARK_HOME whose Python workers import pyspark from where it is installed.
 
-Spark puts SPARK_HOME/python/lib/pyspark.zip in front of the path of every Python process that it starts, and Python
-compiles what it imports from a zip each time anew: about a second a process, and a pipeline
-starts some ten before its first batch. A home that has everything but that zip makes
+Spark puts SPARK_HOME/python/lib/pyspark.zip in front of the path of every Python process that it
+starts, and Python compiles what it imports from a zip each time anew: about a second a process,
+and a pipeline starts some ten before its first batch. A home that has everything but that zip makes
 them use the installed, compiled package.
 """
 

@@ -18,7 +18,7 @@ def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate
 
     def watch() -> None:
         if not query.isActive:
-            raise RunError(f"the pipeline stopped: {_reason(query.exception())}")
+            raise RunError(f"the pipeline stopped: {reason_of(query.exception())}")
 
     try:
         run.driver.drive(watch)
@@ -26,7 +26,7 @@ def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate
         query.stop()
 
 
-def _reason(error: BaseException | None) -> str:
+def reason_of(error: BaseException | None) -> str:
     """The last line of a Python worker's traceback, or the first of Spark's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     python = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and ": " in line]

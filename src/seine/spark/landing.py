@@ -1,16 +1,17 @@
-"""A streaming DataFrame on its way into intake: landed as Parquet, one file a micro-batch.
+"""A DataFrame on its way into intake: landed as Parquet, a streaming one as one file a micro-batch.
 
-Admission is sequential and needs a replayable order, which a DataFrame does not have. Each of its
-micro-batches appears whole under a name made of its number; a replayed one finds its
-file there and writes nothing, so every row lands exactly once.
+Admission is sequential and needs a replayable order, which a DataFrame does not have. Each
+micro-batch appears whole under a name made of its number; a replayed one finds its file there
+and writes nothing, so every row lands exactly once. The driver writes the files, because the driver
+reads them.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming import StreamingQuery
@@ -34,8 +35,13 @@ _TYPES: dict[type[spark_types.DataType], Type] = {
 
 
 def fields_of(frame: DataFrame) -> tuple[Field, ...]:
-    """The columns of a DataFrame in Seine's types."""
-    return tuple(Field(column.name.lower(), _type(column)) for column in frame.schema.fields)
+    """The columns of a DataFrame in Seine's types, their names folded."""
+    fields = tuple(Field(column.name.lower(), _type(column)) for column in frame.schema.fields)
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise SeineError(f"column '{name}' is there twice", hint="names are the same in any case")
+    return fields
 
 
 def _type(column: spark_types.StructField) -> Type:
@@ -50,29 +56,38 @@ def _type(column: spark_types.StructField) -> Type:
     return _TYPES[type(kind)]
 
 
-def land(frame: DataFrame, folder: str, checkpoint: str, available_now: bool) -> StreamingQuery:
-    """Start writing a DataFrame's micro-batches into a folder that intake follows."""
+def land_whole(frame: DataFrame, folder: str) -> None:
+    """Write all rows of a DataFrame into a folder, in place of what was there."""
     os.makedirs(folder, exist_ok=True)
-    exact = frame.select(
-        *[
-            frame[column.name].cast(_stored(field.type)).alias(field.name)
-            for column, field in zip(frame.schema.fields, fields_of(frame), strict=True)
-        ]
-    )
+    _write(_folded(frame).toArrow(), os.path.join(folder, "whole.parquet"))
+
+
+def land_nothing(fields: tuple[Field, ...], folder: str) -> None:
+    """Make a folder with a file of no rows, so that a stream that never has any can be read to its end."""
+    os.makedirs(folder, exist_ok=True)
+    schema = pa.schema([(field.name, field.type.arrow()) for field in fields])
+    _write(schema.empty_table(), os.path.join(folder, "nothing.parquet"))
+
+
+def land_batches(frame: DataFrame, folder: str, checkpoint: str, available_now: bool) -> StreamingQuery:
+    """Start writing a DataFrame's micro-batches into a folder that intake follows."""
 
     def write(batch: DataFrame, number: int) -> None:
-        landed = os.path.join(folder, f"{number:012d}.parquet")
-        if os.path.exists(landed):
-            return
-        temporary = os.path.join(checkpoint, f"landing-{number}")
-        batch.coalesce(1).write.mode("overwrite").parquet(temporary)
-        for part in glob.glob(os.path.join(temporary, "*.parquet")):
-            os.replace(part, landed)
-        shutil.rmtree(temporary)
+        path = os.path.join(folder, f"{number:012d}.parquet")
+        if not os.path.exists(path):
+            _write(batch.toArrow(), path)
 
-    writer = exact.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+    writer = _folded(frame).writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return (writer.trigger(availableNow=True) if available_now else writer).start()
 
 
-def _stored(type_: Type) -> str:
-    return "timestamp" if type_.kind is Kind.TIMESTAMP else str(type_).lower()
+def _folded(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*[field.name for field in fields_of(frame)])
+
+
+def _write(table: pa.Table, path: str) -> None:
+    """Let a file appear whole: until then its name is hidden from intake."""
+    folder, name = os.path.split(path)
+    hidden = os.path.join(folder, f".{name}")
+    pq.write_table(table, hidden)
+    os.replace(hidden, path)

@@ -33,5 +33,5 @@ def start_pipeline(
     def finish(batch: DataFrame, batch_id: int) -> None:
         commit(batch_id, [json.loads(bytes(row.blob)) for row in batch.collect() if row.stage == REPORT])
 
-    writer = rows.writeStream.queryName("seine").foreachBatch(finish)
+    writer = rows.writeStream.queryName(f"seine {deployment.folder}").foreachBatch(finish)
     return writer.option("checkpointLocation", deployment.spark).start()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 # The JVM moves few, large rows and plans the same small query again and again: the quick compiler
 # is warm after a few batches, and a serial collector leaves the cores to the Python workers.
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_MASTER_SECONDS = 5.0
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -40,8 +41,9 @@ def open_session(master: str | None, log: str) -> SparkSession:
     use_installed_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("seine")
-    builder = builder.master(master or os.environ.get("SPARK_MASTER") or "local[*]")
+    url = master or os.environ.get("SPARK_MASTER") or "local[*]"
+    _require_master(url)
+    builder = SparkSession.builder.appName("seine").master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
     builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
     for name, value in SETTINGS.items():
@@ -52,6 +54,20 @@ def open_session(master: str | None, log: str) -> SparkSession:
             return builder.getOrCreate()
     except Exception as error:
         raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
+
+
+def _require_master(url: str) -> None:
+    """Refuse a standalone master that nobody can reach; Spark itself would try for a minute."""
+    if not url.startswith("spark://"):
+        return
+    for address in url.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), _MASTER_SECONDS):
+                return
+        except (OSError, ValueError):
+            continue
+    raise SeineError(f"no Spark master answers at {url}", hint="start it, or name another by --master")
 
 
 @contextmanager
@@ -97,5 +113,7 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
 
 
 def _first_line(error: BaseException) -> str:
-    logging.getLogger(__name__).debug("spark", exc_info=error)
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    """What went wrong, of a Java error as Java says it."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.toString() if java is not None else error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

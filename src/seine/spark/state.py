@@ -27,7 +27,8 @@ class StateHandles:
     def __init__(self, handle: StatefulProcessorHandle, cache: str) -> None:
         self._head = handle.getValueState("head", "blob binary")
         self._segments = handle.getMapState("segments", "name string", "blob binary")
-        self._cache = cache
+        scratch = _scratch()
+        self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
 
     def open(self, bucket: int) -> Segments:
         from seine.runtime.segments import Segments
@@ -74,3 +75,7 @@ class StateHandles:
         return os.path.join(self._cache, name[:2], name)
 
 
+def _scratch() -> str | None:
+    """The folder that a cluster manager empties after the application; None if there is no manager."""
+    standalone = os.environ.get("SPARK_EXECUTOR_DIRS", "").split(os.pathsep)
+    return standalone[0] or os.environ.get("LOCAL_DIRS", "").split(",")[0] or None

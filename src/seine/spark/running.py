@@ -1,0 +1,92 @@
+"""A pipeline at work in the background of a program."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from seine.algebra.aggregates import Aggregate
+from seine.engine import Run
+from seine.errors import RunError, SeineError
+from seine.spark.host import reason_of, run_on_spark
+
+_SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
+
+
+def follow_results(spark: SparkSession, folder: str) -> DataFrame:
+    """A folder of results as a streaming DataFrame; a row is its JSON text.
+
+    A micro-batch of it is one of the pipeline, so that a `-` never comes before its `+`.
+    """
+    return spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).json(folder)
+
+
+class Running:
+    """A run that ends when all of its landings have ended, or when it fails."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        run: Run,
+        landings: dict[str, StreamingQuery],
+        registered: tuple[type[Aggregate], ...],
+        results: DataFrame | None,
+    ) -> None:
+        self._spark = spark
+        self._run = run
+        self._landings = landings
+        self._results = results
+        self._error: BaseException | None = None
+        self._started = time.monotonic()
+        self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
+        self._work.start()
+        threading.Thread(target=self._end_with_landings, daemon=True).start()
+
+    def results(self) -> DataFrame:
+        """The records as a streaming DataFrame of `query`, `op`, `t_start`, `t_end` and `row`, all text."""
+        if self._results is None:
+            raise SeineError("the results of this run go elsewhere", hint="start it without callback and out")
+        return self._results
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end; False if it has not come in time. Raises what went wrong."""
+        self._work.join(seconds)
+        if self._work.is_alive():
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def stop(self) -> None:
+        """Take no more input, process what has landed, and end."""
+        for landing in self._landings.values():
+            landing.stop()
+        self.wait()
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """What `seine run --stats` tells, up to the last micro-batch."""
+        return self._run.statistics(time.monotonic() - self._started)
+
+    def _carry(self, registered: tuple[type[Aggregate], ...]) -> None:
+        try:
+            run_on_spark(self._spark, self._run, registered)
+        except BaseException as error:  # whoever waits gets it
+            self._error = error
+            for landing in self._landings.values():
+                landing.stop()
+        finally:
+            self._run.close()
+
+    def _end_with_landings(self) -> None:
+        """A DataFrame that fails ends the input, too: what has landed is processed and the reason told."""
+        for name, landing in self._landings.items():
+            try:
+                landing.awaitTermination()
+            except Exception as error:
+                self._error = self._error or RunError(f"stream {name} stopped: {reason_of(error)}")
+        self._run.driver.stop_following()

@@ -1,0 +1,243 @@
+"""Seine inside a program that has a SparkSession: DataFrames in, records out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import seine
+from seine.algebra.aggregates import unregister
+from seine.errors import RunError, SeineError
+
+pytestmark = pytest.mark.spark
+
+BIDS = "item BIGINT, price DOUBLE, Ts BIGINT"
+WINDOW = 20
+
+
+@pytest.fixture
+def registered() -> Iterator[list[type[seine.Aggregate]]]:
+    """Two aggregates, defined here so that workers get them by value: one works, one raises."""
+
+    class GeometricMean(seine.Aggregate):
+        name = "geometric_mean"
+        parts = {"logs": ("sum", np.log), "n": ("count", None)}  # noqa: RUF012
+
+        def finish(self, logs: np.ndarray, n: np.ndarray) -> np.ndarray:  # type: ignore[override]
+            return np.exp(logs / n)
+
+    class Broken(seine.Aggregate):
+        name = "broken"
+        parts = {"n": ("count", None)}  # noqa: RUF012
+
+        def finish(self, n: np.ndarray) -> np.ndarray:  # type: ignore[override]
+            raise ZeroDivisionError("no such luck")
+
+    yield [GeometricMean, Broken]
+    for aggregate in (GeometricMean, Broken):
+        unregister(aggregate.name)
+
+
+def bids_of(seed: int, count: int = 60) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    return [{"item": rng.randrange(5), "price": rng.randrange(1, 40) / 2, "Ts": i} for i in range(count)]
+
+
+def streaming(spark: SparkSession, folder: Path, rows: list[dict[str, Any]], schema: str = BIDS) -> DataFrame:
+    """A streaming DataFrame that reads the rows from three files, one a micro-batch."""
+    folder.mkdir()
+    size = -(-len(rows) // 3) or 1
+    for number, first in enumerate(range(0, len(rows), size)):
+        path = folder / f"{number}.json"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows[first : first + size]))
+        os.utime(path, (1000 + number, 1000 + number))
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(folder))
+
+
+def collected(frame: DataFrame, name: str, folder: Path) -> list[dict[str, Any]]:
+    """All that a streaming DataFrame has now."""
+    writer = frame.writeStream.format("memory").queryName(name).trigger(availableNow=True)
+    writer.option("checkpointLocation", str(folder)).start().awaitTermination()
+    return [row.asDict() for row in frame.sparkSession.table(name).collect()]
+
+
+def net(records: list[dict[str, Any]], query: str) -> list[str]:
+    """What a changelog comes to, its doubles to twelve digits."""
+    left: list[str] = []
+    for record in records:
+        if record["query"] == query:
+            row = {k: float(f"{v:.12g}") if isinstance(v, float) else v for k, v in record["row"].items()}
+            text = json.dumps(row, sort_keys=True)
+            left.append(text) if record["op"] == "+" else left.remove(text)
+    return sorted(left)
+
+
+def test_streaming_frames_in_and_out(
+    spark: SparkSession, tmp_path: Path, registered: list[type[seine.Aggregate]]
+) -> None:
+    bids = bids_of(1)
+    items = [(0, "zero"), (2, "two"), (3, "three")]
+    engine = seine.Engine(spark)
+    for aggregate in registered:
+        engine.aggregate(aggregate)
+    engine.stream("Bid", streaming(spark, tmp_path / "bids", bids), timestamp="ts", window=WINDOW)
+    engine.relation("item", spark.createDataFrame(items, "item BIGINT, name STRING"))
+    engine.register(
+        "CREATE QUERY named AS SELECT i.name AS name, b.price AS price FROM bid b, item i"
+        "  WHERE b.item = i.item;"
+        "CREATE QUERY means AS SELECT item, geometric_mean(price) AS mean FROM bid GROUP BY item;"
+        "CREATE QUERY wrong AS SELECT item, broken(price) AS nothing FROM bid GROUP BY item;"
+    )
+    before = spark.conf.getAll
+    running = engine.start(dead_letter=str(tmp_path / "dead.jsonl"), available_now=True)
+    frame = running.results()
+    assert frame.isStreaming and frame.columns == ["query", "op", "t_start", "t_end", "row"]
+    assert running.wait(240)
+    assert spark.conf.getAll == before, "the user's settings are the user's"
+    rows = collected(frame, "named", tmp_path / "named")
+    records = [{**row, "row": json.loads(row["row"])} for row in rows]
+
+    found = sorted(
+        (r["t_start"], r["t_end"], r["row"]["name"], r["row"]["price"])
+        for r in records
+        if r["query"] == "named"
+    )
+    names = dict(items)
+    expected = [
+        (str(b["Ts"]), str(b["Ts"] + WINDOW), names[b["item"]], b["price"])
+        for b in bids
+        if b["item"] in names
+    ]
+    assert found == sorted(expected) != []
+
+    alive: dict[int, list[float]] = {}
+    for bid in bids:
+        if bid["Ts"] > bids[-1]["Ts"] - WINDOW:
+            alive.setdefault(bid["item"], []).append(bid["price"])
+    means = {item: math.exp(sum(map(math.log, prices)) / len(prices)) for item, prices in alive.items()}
+    lines = [json.dumps({"item": i, "mean": float(f"{m:.12g}")}, sort_keys=True) for i, m in means.items()]
+    assert net(records, "means") == sorted(lines) != []
+    assert all(r["row"].get("nothing") is None for r in records if r["query"] == "wrong")
+    letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
+    assert {"reason": "broken: ZeroDivisionError: no such luck"} in letters
+    assert running.statistics["input_rows"] == len(bids) and running.statistics["output_rows"] == len(records)
+
+
+def test_a_callback_gets_records_until_it_is_stopped(spark: SparkSession) -> None:
+    rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10)
+    frame = rate.option("numPartitions", 1).option("startTimestamp", 1_000_000).load()
+    engine = seine.Engine(spark)
+    engine.stream("tick", frame, timestamp="timestamp", window=dt.timedelta(seconds=3))
+    engine.register("CREATE QUERY even AS SELECT value FROM tick WHERE value % 2 = 0")
+    records: list[dict[str, Any]] = []
+    running = engine.start(records.append)
+    while not records and not running.wait(0.2):
+        pass
+    running.stop()
+    values = sorted(record["row"]["value"] for record in records)
+    assert values == list(range(0, 2 * len(values), 2)) != []
+    assert records[0]["t_start"] == "1970-01-01T00:16:40Z" and records[0]["t_end"] == "1970-01-01T00:16:43Z"
+    with pytest.raises(SeineError, match="go elsewhere"):
+        running.results()
+
+
+def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession, tmp_path: Path) -> None:
+    bids = bids_of(2, 30)
+    frame = streaming(spark, tmp_path / "bids", bids)
+    taken: list[float] = []
+
+    def declared() -> seine.Engine:
+        engine = seine.Engine(spark, str(tmp_path / "engine"))
+        engine.stream("bid", frame, timestamp="Ts", window=WINDOW, lateness=1)
+        engine.register("CREATE QUERY all_of_them AS SELECT price, ts FROM bid")
+        return engine
+
+    def fail(record: dict[str, Any]) -> None:
+        raise OSError("the line is down")
+
+    with pytest.raises(RunError, match="the pipeline stopped: OSError: the line is down"):
+        declared().start(fail, available_now=True).wait(240)
+    assert declared().start(lambda record: taken.append(record["row"]["price"]), available_now=True).wait(240)
+    assert sorted(taken) == sorted(bid["price"] for bid in bids) != []
+
+
+def test_a_stream_without_rows_ends(spark: SparkSession, tmp_path: Path) -> None:
+    engine = seine.Engine(spark)
+    engine.stream("bid", streaming(spark, tmp_path / "bids", []), timestamp="ts", window=WINDOW)
+    engine.register(
+        "CREATE QUERY none AS SELECT item FROM bid; CREATE QUERY n AS SELECT COUNT(*) AS n FROM bid"
+    )
+    out = tmp_path / "out.jsonl"
+    assert engine.start(out=str(out), available_now=True).wait(240)
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {record["query"] for record in records} <= {"n"}
+
+
+def test_a_frame_that_fails_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    frame = streaming(spark, tmp_path / "bids", bids_of(3, 6))
+    engine = seine.Engine(spark)
+    engine.stream(
+        "bid",
+        frame.selectExpr("raise_error('bad bid') AS item", "ts").selectExpr("CAST(item AS BIGINT)", "ts"),
+        timestamp="ts",
+    )
+    engine.register("CREATE QUERY q AS SELECT item FROM bid")
+    with pytest.raises(RunError, match=r"stream bid stopped: .*bad bid"):
+        engine.start(print, available_now=True).wait(240)
+
+
+def test_explain_shows_what_is_shared(spark: SparkSession, tmp_path: Path) -> None:
+    engine = seine.Engine(spark)
+    engine.stream("bid", streaming(spark, tmp_path / "bids", []), timestamp="ts", window=WINDOW)
+    engine.register("CREATE QUERY a AS SELECT item FROM bid WHERE price > 3")
+    engine.register(
+        "CREATE QUERY b AS SELECT item FROM bid WHERE price > 3; CREATE QUERY c AS SELECT ts FROM bid"
+    )
+    text = engine.explain()
+    assert "bid" in text and all(name in text for name in ("a", "b", "c"))
+    engine.register("DROP QUERY c")
+    assert engine.explain() != text
+
+
+def test_what_is_wrong_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    frame = streaming(spark, tmp_path / "bids", [])
+    still = spark.createDataFrame([(1, 2)], "a BIGINT, b BIGINT")
+    engine = seine.Engine(spark)
+    engine.stream("bid", frame, timestamp="ts")
+    timed = frame.selectExpr("item", "timestamp_seconds(ts) AS at")
+    refusals: list[tuple[str, Any]] = [
+        ("already a stream", lambda: engine.stream("BID", frame, timestamp="ts")),
+        ("already a stream", lambda: engine.relation("bid", still)),
+        ("no column 'when'", lambda: engine.stream("s", frame, timestamp="when")),
+        ("must be BIGINT or TIMESTAMP, not DOUBLE", lambda: engine.stream("s", frame, timestamp="price")),
+        ("is not streaming", lambda: engine.stream("s", still, timestamp="a")),
+        ("is streaming", lambda: engine.relation("s", frame)),
+        ("needs a whole number", lambda: engine.stream("s", frame, timestamp="ts", window=dt.timedelta(1))),
+        ("needs a timedelta", lambda: engine.stream("s", timed, timestamp="at", window=5)),
+        ("too short", lambda: engine.stream("s", frame, timestamp="ts", window=0)),
+        ("has type array<int>", lambda: engine.relation("s", still.selectExpr("array(1) AS a"))),
+        ("is there twice", lambda: engine.relation("s", still.selectExpr("a", "b AS A"))),
+        ("no stream or relation", lambda: engine.register("CREATE QUERY q AS SELECT x FROM nowhere")),
+        (
+            "could grow without bound",
+            lambda: engine.register(
+                "CREATE QUERY q AS SELECT x.item FROM bid x, bid y WHERE x.item = y.item"
+            ),
+        ),
+        ("not to both", lambda: engine.start(print, out="here.jsonl")),
+        ("not a subclass", lambda: engine.aggregate(int)),  # type: ignore[arg-type]
+    ]
+    for message, attempt in refusals:
+        with pytest.raises(SeineError, match=message):
+            attempt()
+    assert engine.explain(), "what was refused has left nothing behind"

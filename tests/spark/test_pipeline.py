@@ -1,0 +1,130 @@
+"""The pipeline on Spark: the answers of a run without it, and what happens when something is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from seine.engine import Options, Run, read_script
+from seine.errors import RunError, SeineError
+from seine.local import run_local
+from seine.spark.host import run_on_spark
+from seine.spark.session import open_session
+from tests.spark.command import start
+from tests.spark.story import sorted_file, sorted_records, write_story
+
+pytestmark = pytest.mark.spark
+
+BATCH = 40
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that Spark carried to its end, and all that it left."""
+
+    script: Path
+    options: Options
+    statistics: dict[str, Any]
+
+    @property
+    def out(self) -> Path:
+        return Path(str(self.options.out))
+
+
+@pytest.fixture(scope="module")
+def finished(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    folder = tmp_path_factory.mktemp("pipeline")
+    script = write_story(folder, lines=120)
+    paths = [str(folder / name) for name in ("out.jsonl", "dead.jsonl", "state")]
+    options = Options(*paths, batch_rows=BATCH, buckets=2)
+    run = Run(read_script(str(script)), options)
+    run_on_spark(spark, run)
+    statistics = run.statistics(0.0)
+    run.close()
+    return Finished(script, options, statistics)
+
+
+def test_spark_gives_the_answers_of_a_run_without_it(finished: Finished) -> None:
+    local = run_local(str(finished.script), batch_rows=BATCH, buckets=2)
+    assert sorted_file(finished.out) == sorted_records(local.records) != []
+    assert sorted_file(Path(str(finished.options.dead_letter))) == sorted_records(local.dead) != []
+    assert {**finished.statistics, "elapsed_s": 0} == {**local.stats, "elapsed_s": 0}
+    assert finished.statistics["batches"] >= 3 and all(
+        query["outputs"] for query in finished.statistics["queries"].values()
+    )
+
+
+def test_a_finished_checkpoint_is_not_run_again(spark: SparkSession, finished: Finished) -> None:
+    before = finished.out.read_bytes()
+    run = Run(read_script(str(finished.script)), finished.options)
+    assert run.driver.finished
+    run_on_spark(spark, run)
+    run.close()
+    assert finished.out.read_bytes() == before
+    assert run.statistics(0.0) == finished.statistics
+
+
+def test_a_finished_checkpoint_cannot_be_followed(finished: Finished) -> None:
+    with pytest.raises(SeineError, match="cannot be followed"):
+        Run(read_script(str(finished.script)), replace(finished.options, follow=True))
+
+
+def test_a_checkpoint_of_another_script_is_refused(finished: Finished, tmp_path: Path) -> None:
+    other = finished.script.with_name("other.sql")
+    other.write_text(finished.script.read_text().replace("amount > 80", "amount > 81"), encoding="utf-8")
+    before = finished.out.read_bytes()
+    with pytest.raises(SeineError, match="belongs to another script") as caught:
+        Run(read_script(str(other)), finished.options)
+    assert caught.value.hint
+    assert finished.out.read_bytes() == before
+
+
+def broken_checkpoint(folder: Path) -> tuple[Path, Options]:
+    """A checkpoint whose networks are gone, so that every task fails."""
+    script = write_story(folder, lines=30)
+    options = Options(str(folder / "out.jsonl"), checkpoint=str(folder / "state"))
+    Run(read_script(str(script)), options).close()
+    shutil.rmtree(folder / "state" / "networks")
+    return script, options
+
+
+def test_what_fails_in_a_worker_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    script, options = broken_checkpoint(tmp_path)
+    run = Run(read_script(str(script)), options)
+    with pytest.raises(RunError, match=r"the pipeline stopped: FileNotFoundError: .*network.json") as caught:
+        run_on_spark(spark, run)
+    run.close()
+    assert "\n" not in caught.value.message
+
+
+def test_the_command_tells_a_failure_without_a_stack_trace(tmp_path: Path) -> None:
+    script, options = broken_checkpoint(tmp_path)
+    words = ["run", str(script), "--out", str(options.out), "--checkpoint", str(options.checkpoint)]
+    log = tmp_path / "command.log"
+    words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
+    process = start(*words, log=log)
+    assert process.wait(240) == 3
+    told = log.read_text()
+    assert "FileNotFoundError" in told and "Traceback" not in told
+    assert len(told.splitlines()) <= 2, told
+
+
+def test_a_master_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
+    script = write_story(tmp_path, lines=30)
+    log = tmp_path / "command.log"
+    words = ["run", str(script), "--master", "spark://127.0.0.1:1", "--log", str(tmp_path / "spark.log")]
+    process = start(*words, log=log)
+    assert process.wait(60) == 1
+    told = log.read_text()
+    assert "no Spark master answers at spark://127.0.0.1:1" in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:1,127.0.0.1:2", "spark://nowhere.invalid:7077"])
+def test_no_master_of_several_answers(master: str, tmp_path: Path) -> None:
+    with pytest.raises(SeineError, match="no Spark master answers"):
+        open_session(master, str(tmp_path / "spark.log"))
