@@ -56,10 +56,12 @@ def command(arguments: argparse.Namespace) -> int:
 
     check_writable(arguments.out)
     chosen = [benchmark(arguments.name)] if arguments.name else SUITE
-    pages = [_measure(one, arguments.quick) for one in chosen]
-    if arguments.out:
-        with open(arguments.out, "w", encoding="utf-8") as file:
-            file.write("\n".join(pages))
+    pages: list[str] = []
+    for one in chosen:
+        pages.append(_measure(one, arguments.quick))
+        if arguments.out:  # each time: what is measured is not lost if the next one fails
+            with open(arguments.out, "w", encoding="utf-8") as file:
+                file.write("\n".join(pages))
     return 0
 
 

@@ -79,7 +79,7 @@ def json_instants(times: pa.Array, domain: str) -> pa.Array:
 
 def json_lines(
     queries: pa.Array | str,
-    op: str,
+    ops: pa.Array | str,
     starts: pa.Array,
     ends: pa.Array | None,
     names: tuple[str, ...],
@@ -87,9 +87,12 @@ def json_lines(
     columns: list[pa.Array],
     domain: str,
 ) -> pa.Array:
-    """One text line, newline included, for each row. `queries` is one name or JSON texts of names."""
+    """One text line, newline included, for each row.
+
+    `queries` is one name or JSON texts of names; `ops` is one op or one for each row.
+    """
     query: pa.Array | str = json.dumps(queries, ensure_ascii=False) if isinstance(queries, str) else queries
-    pieces: list[pa.Array | str] = ['{"query": ', query, f', "op": "{op}", "t_start": ']
+    pieces: list[pa.Array | str] = ['{"query": ', query, ', "op": "', ops, '", "t_start": ']
     pieces += [
         json_instants(starts, domain),
         ', "t_end": ',

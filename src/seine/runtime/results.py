@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from seine.network.nodes import OutputNode
-from seine.operators.delta import Delta, data_names
+from seine.operators.delta import NEVER, Delta, data_names
 from seine.runtime.records import json_lines, json_strings, text_bytes
 
 _PIECE_ROWS = 1 << 16
-_PIECE_BYTES = (
-    1 << 28
-)  # an Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer
+# An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
+_PIECE_BYTES = 1 << 28
 
 
 class Results:
@@ -35,14 +34,20 @@ class Results:
 
     def deliver(self, node: OutputNode, delta: Delta) -> None:
         """All records of one query that follow from a delta; ends come after beginnings."""
+        if node.changelog:
+            self._deliver(node, *_in_event_time(delta, len(node.types)))
+            return
         for op, batch in (("+", delta.plus), ("-", delta.minus)):
             if batch is not None and batch.num_rows:
-                room = self._room(node.query, node.limit)
-                if batch.num_rows > room:
-                    self.cut.add(node.query)
-                    batch = batch.slice(0, room)
-                self._write(node, op, batch, node.query)
-                self.counts[node.query] += batch.num_rows
+                self._deliver(node, batch, op)
+
+    def _deliver(self, node: OutputNode, batch: pa.RecordBatch, ops: pa.Array | str) -> None:
+        room = self._room(node.query, node.limit)
+        if batch.num_rows > room:
+            self.cut.add(node.query)
+            batch = batch.slice(0, room)
+        self._write(node, ops, batch, node.query)
+        self.counts[node.query] += batch.num_rows
 
     def deliver_many(
         self, node: OutputNode, batch: pa.RecordBatch, queries: list[str], picks: np.ndarray
@@ -69,14 +74,40 @@ class Results:
         """How many more records a query may deliver here."""
         return max(0, limit - self.counts[query])
 
-    def _write(self, node: OutputNode, op: str, batch: pa.RecordBatch, queries: pa.Array | str) -> None:
+    def _write(
+        self, node: OutputNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
+    ) -> None:
         for start, length in _pieces(batch):
-            names = queries if isinstance(queries, str) else queries.slice(start, length)
-            text = _text(node, op, batch.slice(start, length), names)
+            piece = batch.slice(start, length)
+            text = _text(node, _part(ops, start, length), piece, _part(queries, start, length))
             if self._file is None:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
                 self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
             self._file.write(text)
+
+
+def _part(texts: pa.Array | str, start: int, length: int) -> pa.Array | str:
+    return texts if isinstance(texts, str) else texts.slice(start, length)
+
+
+def _in_event_time(delta: Delta, width: int) -> tuple[pa.RecordBatch, pa.Array]:
+    """The changes of a changelog as they happen, with their ops; an old row ends before a new one begins."""
+    plus, minus = delta.plus, delta.minus
+    names = data_names(width)
+    if minus is None or not minus.num_rows:
+        ends = np.empty(0, np.int64)
+        parts = [plus.select(names)]
+    else:
+        ends = minus.column("_d").to_numpy()
+        parts = [plus.select(names), minus.select(names)]
+    times = np.concatenate([plus.column("_s").to_numpy(), ends])
+    begins = np.arange(len(times)) < plus.num_rows
+    # What is there before all time has to begin before it can end.
+    order = np.lexsort((np.where(times == NEVER, ~begins, begins), times))
+    data = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    columns = [data[0].column(name).take(pa.array(order)) for name in names] if data else []
+    told = pa.RecordBatch.from_arrays([pa.array(times[order]), *columns], ["_s", *names])
+    return told, pa.array(np.where(begins[order], "+", "-"), pa.string())
 
 
 def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -95,13 +126,10 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
         yield start, min(length, batch.num_rows - start)
 
 
-def _text(node: OutputNode, op: str, batch: pa.RecordBatch, queries: pa.Array | str) -> memoryview:
-    starts, ends = _times(node, op, batch)
+def _text(
+    node: OutputNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
+) -> memoryview:
     columns = [batch.column(name) for name in data_names(len(node.types))]
-    return text_bytes(json_lines(queries, op, starts, ends, node.names, node.types, columns, node.domain))
-
-
-def _times(node: OutputNode, op: str, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array | None]:
-    if node.changelog:
-        return batch.column("_s" if op == "+" else "_d"), None
-    return batch.column("_s"), batch.column("_e" if op == "+" else "_d")
+    ends = None if node.changelog else batch.column("_d" if ops == "-" else "_e")
+    starts = batch.column("_s")
+    return text_bytes(json_lines(queries, ops, starts, ends, node.names, node.types, columns, node.domain))

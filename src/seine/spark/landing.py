@@ -74,8 +74,8 @@ def land_batches(frame: DataFrame, folder: str, checkpoint: str, available_now: 
 
     def write(batch: DataFrame, number: int) -> None:
         path = os.path.join(folder, f"{number:012d}.parquet")
-        if not os.path.exists(path):
-            _write(batch.toArrow(), path)
+        if not os.path.exists(path) and (rows := batch.toArrow()).num_rows:
+            _write(rows, path)
 
     writer = _folded(frame).writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return (writer.trigger(availableNow=True) if available_now else writer).start()
@@ -89,5 +89,8 @@ def _write(table: pa.Table, path: str) -> None:
     """Let a file appear whole: until then its name is hidden from intake."""
     folder, name = os.path.split(path)
     hidden = os.path.join(folder, f".{name}")
-    pq.write_table(table, hidden)
+    with open(hidden, "wb") as file:
+        pq.write_table(table, file)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(hidden, path)
