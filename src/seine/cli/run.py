@@ -59,12 +59,15 @@ def command(arguments: argparse.Namespace) -> int:
         try:
             with carried(script, options, arguments) as run:
                 statistics = run.statistics(time.monotonic() - started)
+                cut = run.sink.totals.cut
         except KeyboardInterrupt:
             if not arguments.follow:
                 raise
             progress.clear()
             print("stopped", file=sys.stderr)
             return 0
+    for query in cut:
+        print(f"query {query} was cut off at its limit; WITH (limit = n) sets another", file=sys.stderr)
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
             json.dump(statistics, file, indent=1)

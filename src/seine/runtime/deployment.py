@@ -93,29 +93,26 @@ class Deployment:
             "nodes": [node_to_json(node) for node in nodes],
             "streams": [stream_to_json(stream) for stream in streams],
             "relations": files,
-            "dead": list(dead),
         }
+        write_whole(os.path.join(folder, "dead.json"), json.dumps(list(dead)).encode())
         write_whole(os.path.join(folder, "network.json"), json.dumps(form, separators=(",", ":")).encode())
 
     def dead_letters(self, version: int) -> list[dict[str, Any]]:
         """What was wrong with the relations of a network version."""
-        letters: list[dict[str, Any]] = self._read_network(version)["dead"]
+        with open(os.path.join(self._network(version), "dead.json"), encoding="utf-8") as file:
+            letters: list[dict[str, Any]] = json.load(file)
         return letters
 
     def load(self, version: int) -> Runtime:
-        form = self._read_network(version)
         folder = self._network(version)
+        with open(os.path.join(folder, "network.json"), encoding="utf-8") as file:
+            form = json.load(file)
         streams = [stream_from_json(stream) for stream in form["streams"]]
         paths = {name: os.path.join(folder, file) for name, file in form["relations"].items()}
         flow = Dataflow(
             map(node_from_json, form["nodes"]), len(self.settings["labels"]), RelationFiles(paths)
         )
         return Runtime(flow, {stream.name: stream for stream in streams})
-
-    def _read_network(self, version: int) -> dict[str, Any]:
-        with open(os.path.join(self._network(version), "network.json"), encoding="utf-8") as file:
-            form: dict[str, Any] = json.load(file)
-        return form
 
     def _network(self, version: int) -> str:
         return self._path("networks", f"{version:012d}")

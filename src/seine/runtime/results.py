@@ -55,8 +55,8 @@ class Results:
         """New rows for many queries with the same output form: row i is for queries[picks[i]]."""
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
-        room = np.array([self._room(name, node.limit) for name in names], np.int64)
-        if (counts > room).any():
+        if self.counts.total() + len(picks) > node.limit:  # else no single query can be over it
+            room = np.array([self._room(name, node.limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             batch, place, counts = batch.filter(pa.array(keep)), place[keep], np.minimum(counts, room)

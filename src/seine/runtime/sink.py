@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from seine.errors import SeineError
@@ -53,6 +53,7 @@ class Sink:
     ) -> None:
         self._deployment = deployment
         self._limits = limits
+        self._lowest = min(limits.values(), default=sys.maxsize)  # fewer records than this cut nobody
         self.totals = _read_totals(deployment.output)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
@@ -73,7 +74,7 @@ class Sink:
                 self._letter({"reason": notice})
         self._count_state(reports, users)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
-        write_whole(self._deployment.output, json.dumps(asdict(totals)).encode())
+        write_whole(self._deployment.output, json.dumps(vars(totals)).encode())
         self._remove_results(entry)
         return True
 
@@ -97,13 +98,16 @@ class Sink:
     def _take_results(self, results: dict[str, Any] | None) -> None:
         if results is None:
             return
-        over = {query for query, count in results["counts"].items() if self._over(query, count)}
+        counts: dict[str, int] = results["counts"]
+        over: set[str] = set()
+        if self.totals.output_rows + sum(counts.values()) > self._lowest:
+            over = {query for query, count in counts.items() if self._over(query, count)}
         with open(results["path"], "rb") as stream:
             if over:
                 self._append_within_limits(stream, over)
             else:
                 self._out.append(stream)
-                self._count(results["counts"])
+                self._count(counts)
         for query in results["cut"]:  # the task itself left out what is beyond the limit
             self._cut(query)
 
