@@ -20,7 +20,8 @@ class Position:
 class SeineError(Exception):
     """A refusal: one primary line, an optional position and an optional hint.
 
-    >>> print(SeineError("no stream 'bid'", where=Position("a.sql", 3, 9), hint="CREATE STREAM first").render())
+    >>> error = SeineError("no stream 'bid'", where=Position("a.sql", 3, 9), hint="CREATE STREAM first")
+    >>> print(error.render())
     a.sql:3:9: no stream 'bid'
       hint: CREATE STREAM first
     """

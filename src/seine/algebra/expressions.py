@@ -53,13 +53,21 @@ class Literal(Expression):
     type: Type
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and self.type == other.type and repr(self.value) == repr(other.value)
+        return (
+            isinstance(other, Literal) and self.type == other.type and repr(self.value) == repr(other.value)
+        )
 
     def __hash__(self) -> int:
         return hash(repr(self.value))
 
     def __str__(self) -> str:
-        return "NULL" if self.value is None else repr(self.value) if isinstance(self.value, str) else str(self.value)
+        return (
+            "NULL"
+            if self.value is None
+            else repr(self.value)
+            if isinstance(self.value, str)
+            else str(self.value)
+        )
 
 
 @dataclass(frozen=True)

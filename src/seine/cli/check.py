@@ -15,7 +15,9 @@ _ABOUT = "Parse, plan and safety-check a script: one verdict a query; exit 1 if 
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("check", help="is a script right, and its state bounded?", description=_ABOUT)
+    parser = commands.add_parser(
+        "check", help="is a script right, and its state bounded?", description=_ABOUT
+    )
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("--json", action="store_true", help="verdicts as JSON")
     parser.set_defaults(command=command)

@@ -36,7 +36,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", nargs="?", choices=["fedwire"], help="fedwire (the main one)")
-    parser.add_argument("--folder", metavar="DIR", help="where data, alerts and picture go (default: a new one)")
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where data, alerts and picture go (default: a new one)"
+    )
     add_hosting(parser)
     parser.set_defaults(command=command)
 
@@ -93,7 +95,9 @@ class Found:
 
 def _draw(run: Run, script: Script, path: Path) -> None:
     declared = script.declarations
-    path.write_text(explain_html(run.network, declared.streams, relations=declared.relations), encoding="utf-8")
+    path.write_text(
+        explain_html(run.network, declared.streams, relations=declared.relations), encoding="utf-8"
+    )
 
 
 def _summarise(statistics: dict[str, Any], found: Found, folder: Path) -> None:

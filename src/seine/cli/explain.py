@@ -47,5 +47,7 @@ def _known(name: str | None, queries: dict[str, int]) -> str | None:
         return None
     found = [query for query in queries if query.lower() == name.lower()]
     if not found:
-        raise SeineError(f"there is no query '{name}'", hint=f"queries: {', '.join(sorted(queries)) or 'none'}")
+        raise SeineError(
+            f"there is no query '{name}'", hint=f"queries: {', '.join(sorted(queries)) or 'none'}"
+        )
     return found[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow, Emission
 from seine.runtime.parcels import Parcel, decode
 
-Blob = bytes | pa.Buffer
+Blob: TypeAlias = bytes | pa.Buffer
 
 
 class BucketState(Protocol):
