@@ -26,6 +26,7 @@ from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
+from seine.runtime.overwriting import refuse_overwriting
 from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 
@@ -75,6 +76,9 @@ class Run:
     def __init__(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
         declarations = script.declarations
+        sources = [table.source.path for table in declarations.tables.values() if table.source]
+        out = options.out if isinstance(options.out, str) else None
+        refuse_overwriting([out, options.dead_letter], sources)
         self.network = build_network(declarations.queries.values())
         self.catalog = Catalog()
         enter(self.catalog, declarations, self.network)
@@ -104,12 +108,13 @@ class Run:
         """Create the folder of the pipeline, or check that it belongs to this script."""
         mark = fingerprint(declarations)
         if self.deployment.exists():
-            if self.deployment.settings["script"] != mark:
+            if self.deployment.settings.get("script") != mark:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
                     hint="use the script that made it, or name a new folder",
                 )
             return
+        self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
         relations = {name: batch for name, (batch, _) in read.items()}
         dead = [letter for _, letters in read.values() for letter in letters]

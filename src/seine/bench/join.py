@@ -34,12 +34,31 @@ def main(
     sides: tuple[str, ...] = SIDES,
     runner: Runner = apart,
 ) -> Table:
-    """The table of the join benchmark; there are as many keys as tuples in a window."""
+    """The table of the join benchmark; there are twice as many keys as tuples in a window.
+
+    Spark on RocksDB is so much slower that it gets only the first third of the batches.
+    """
     window = seconds_of(window_batches * rows)
+    found: dict[str, Pace] = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
-        write_keyed_streams(folder, STREAMS, batches, rows, keys=max(1, round(window_batches * rows)))
-        found = {side: measure(side, folder, rows, window, batches // 2, runner) for side in sides}
+        write_keyed_streams(folder, STREAMS, batches, rows, keys=max(1, round(2 * window_batches * rows)))
+        for side in sides:
+            given = max(2, batches // 3) if side == "spark_rocksdb" else batches
+            part = first_files(folder, given)
+            found[side] = measure(side, part, rows, window, given // 2, runner)
     return tabulate(found)
+
+
+def first_files(folder: str, count: int) -> str:
+    """A folder with links to the first files of each stream."""
+    part = os.path.join(folder, f"first-{count}")
+    for stream in STREAMS:
+        os.makedirs(os.path.join(part, stream), exist_ok=True)
+        for name in sorted(os.listdir(os.path.join(folder, stream)))[:count]:
+            link = os.path.join(part, stream, name)
+            if not os.path.exists(link):
+                os.symlink(os.path.join(folder, stream, name), link)
+    return part
 
 
 def measure(side: str, folder: str, rows: int, window: int, warm: int, runner: Runner) -> Pace:

@@ -34,16 +34,17 @@ SUITE = (
     Benchmark(
         "join",
         "A windowed equi-join of two streams, {rows:,} rows of each a micro-batch: Seine beside Spark's own "
-        "join, on its default store and on RocksDB, which Seine uses. Only Seine writes its results.",
+        "join, on its default store and on RocksDB, which Seine uses (there, Spark gets a third of the "
+        "batches). Only Seine writes its results.",
         join.main,
-        full={"batches": 60, "rows": 200_000},
+        full={"batches": 60, "rows": 100_000},
         quick={"batches": 4, "rows": 5_000, "runner": together},
     ),
     Benchmark(
         "join-large",
         "The same join in large micro-batches, {rows:,} rows of each stream: Seine beside Spark's own join.",
         join.main,
-        full={"batches": 12, "rows": 1_000_000},
+        full={"batches": 20, "rows": 500_000, "sides": ("seine", "spark")},
         quick={"batches": 3, "rows": 25_000, "sides": ("seine", "spark"), "runner": together},
     ),
     Benchmark(
@@ -51,7 +52,7 @@ SUITE = (
         "Queries that need 1, 2 and 3 stages over the same three streams, {rows:,} rows of each a "
         "micro-batch: the price of a stage when there is little to do.",
         stages.main,
-        full={"batches": 60, "rows": 100},
+        full={"batches": 40, "rows": 100},
         quick={"batches": 4, "rows": 100, "runner": together},
     ),
     Benchmark(
@@ -59,7 +60,7 @@ SUITE = (
         "Few and many selection queries of four shapes over one stream, {rows:,} rows a micro-batch, at "
         "equally many matches: the price of a query. Building and loading the network comes before.",
         selections.main,
-        full={"batches": 60, "rows": 100_000},
+        full={"batches": 40, "rows": 100_000},
         quick={"batches": 4, "rows": 10_000, "counts": (100, 2_000), "runner": together},
     ),
     Benchmark(

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from seine.cli.run import check_writable
+from seine.cli.hosting import check_writable
 
 if TYPE_CHECKING:
     from seine.bench.suite import Benchmark
@@ -17,7 +17,7 @@ Measure Seine on this machine. Each benchmark prints a Markdown table with a rat
 line that says what is compared:
 
     join        a windowed equi-join, beside Spark's own join of two streams
-    join-large  the same, a million rows a stream in each micro-batch
+    join-large  the same, a million rows in each micro-batch
     stages      queries that need 1, 2 and 3 stages: what a stage costs when there is little to do
     selections  100 and 100,000 queries at equally many matches: what a query costs
     window      a window of 1x, 4x and 16x at equally many matches: what holding more costs

@@ -10,6 +10,7 @@ import time
 from seine.cli.hosting import add_hosting, buckets, carried, check_writable, positive
 from seine.cli.progress import ProgressLine
 from seine.engine import Options, read_script
+from seine.runtime.overwriting import refuse_overwriting
 
 _ABOUT = "Run a script to the end of its sources (or for ever, with --follow)."
 _EXAMPLE = """\
@@ -44,6 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def command(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     script = read_script(arguments.script)
+    refuse_overwriting([arguments.out, arguments.dead_letter, arguments.stats], [arguments.script])
     check_writable(arguments.stats)
     with ProgressLine() as progress:
         options = Options(

@@ -104,6 +104,11 @@ class Journal:
                 form = json.load(file)
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
+        except ValueError:
+            raise RunError(
+                f"the checkpoint is damaged: '{folder}' is no journal entry",
+                hint="name a new checkpoint folder",
+            ) from None
         return Entry(
             form["entry"],
             folder,

@@ -202,10 +202,13 @@ class LineReader:
             offset = len(_BOM)
         if self._delimiter is not None and header is None:
             first = self._lines(opened, offset, 1, LINE_LIMIT)
-            if not first:
-                return None
-            header = _header(first, self._delimiter)
-            offset, line = offset + len(first), line + 1
+            if not first and self._left(opened) > LINE_LIMIT:
+                raise RunError(f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes")
+            header = _header(first, self._delimiter) if first else None
+            offset, line = offset + len(first), line + bool(first)
+        self._pass_preamble(opened, offset, line, head, header)
+        if self._delimiter is not None and header is None:
+            return None
         named = tuple(header) if header is not None else None
         data = self._lines(opened, offset, lines, size)
         if not data and force:
@@ -213,6 +216,16 @@ class LineReader:
         if data:
             return Block(opened.key, opened.path, data, line + 1, offset, head, named)
         return self._skip_line(opened, offset, line, head, named) if force else None
+
+    def _pass_preamble(
+        self, opened: _Opened, offset: int, line: int, head: bytes, header: list[str] | None
+    ) -> None:
+        """A file with nothing after its byte order mark and header has been read to its end."""
+        if offset > self.cursors[opened.key]["offset"] and os.fstat(opened.handle).st_size == offset:
+            preamble = Block(
+                opened.key, opened.path, b"", line + 1, offset, head, tuple(header) if header else None
+            )
+            self.cursors[opened.key] = preamble.cursor(0)
 
     def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
         """Whole lines from an offset, within both limits; reads no more than it needs."""

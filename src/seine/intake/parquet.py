@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seine.algebra.types import Kind, Type
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.intake.files import Files
 from seine.intake.layout import Layout
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, tuples_only
@@ -76,7 +76,7 @@ class ParquetReader:
                 continue
             row = self.cursors.setdefault(key, {"path": path, "row": 0})["row"]
             if row < file.metadata.num_rows:
-                rows = Rows(key, path, _slice(file, row, lines), row + 1)
+                rows = Rows(key, path, _slice(path, file, row, lines), row + 1)
                 self.cursors[key] = rows.cursor(rows.count)
                 return rows
         return None
@@ -126,13 +126,16 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0][:200]
 
 
-def _slice(file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
+def _slice(path: str, file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
     """Rows from `row` on, to the end of their row group at most."""
     group = 0
     while row >= file.metadata.row_group(group).num_rows:
         row -= file.metadata.row_group(group).num_rows
         group += 1
-    return file.read_row_group(group).slice(row, lines)
+    try:
+        return file.read_row_group(group).slice(row, lines)
+    except (pa.ArrowException, OSError) as error:
+        raise RunError(f"cannot read row group {group} of '{path}': {_first_line(error)}") from None
 
 
 class ParquetRows:

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
+from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.network.nodes import LookupNode, Node, node_from_json, node_to_json
 from seine.operators.lookup import LookupOperator, index_relation
@@ -30,6 +31,8 @@ from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.parcels import ipc_bytes, read_ipc
 from seine.runtime.settings import read_settings, settings_path
+
+_NEW = "name a new folder, or an empty one"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,18 @@ class Deployment:
 
     def exists(self) -> bool:
         return os.path.exists(settings_path(self.folder))
+
+    def refuse_foreign(self) -> None:
+        """Refuse a folder that is of somebody else, or cannot be made or written to."""
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            foreign = [name for name in os.listdir(self.folder) if name != "networks"]
+            writable = os.access(self.folder, os.W_OK | os.X_OK)
+        except OSError as error:
+            raise SeineError(f"cannot keep state in '{self.folder}': {error.strerror}", hint=_NEW) from error
+        if foreign or not writable:
+            reason = f"it holds '{sorted(foreign)[0]}' and no checkpoint" if foreign else "it is not writable"
+            raise SeineError(f"cannot keep state in '{self.folder}': {reason}", hint=_NEW)
 
     def create(self, settings: dict[str, Any]) -> None:
         os.makedirs(self.folder, exist_ok=True)

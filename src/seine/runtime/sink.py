@@ -13,12 +13,14 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment, write_whole
+from seine.runtime.settings import damaged, read_object
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 
 
@@ -55,6 +57,7 @@ class Sink:
         self._limits = limits
         self._lowest = min(limits.values(), default=sys.maxsize)  # fewer records than this cut nobody
         self.totals = _read_totals(deployment.output)
+        _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
@@ -64,6 +67,17 @@ class Sink:
         if entry.number <= self.totals.entry:
             self._remove_results(entry)
             return False
+        try:
+            self._append(entry, reports, users)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            hint = "make room; a run with --checkpoint goes on where it was"
+            raise RunError(f"cannot write the output: {error.strerror}", hint=hint) from error
+        self._remove_results(entry)
+        return True
+
+    def _append(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
         totals = self.totals
         totals.entry, totals.batches = entry.number, totals.batches + 1
         totals.input_rows += sum(entry.rows.values()) + entry.dead
@@ -75,12 +89,12 @@ class Sink:
         self._count_state(reports, users)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
         write_whole(self._deployment.output, json.dumps(vars(totals)).encode())
-        self._remove_results(entry)
-        return True
 
     def close(self) -> None:
-        self._out.close()
-        self._dead.close()
+        """What is settled is safe; a full disk may refuse the rest once more."""
+        for outlet in (self._out, self._dead):
+            with suppress(OSError):
+                outlet.close()
 
     def _remove_results(self, entry: Entry) -> None:
         """Remove what all attempts of the tasks of an entry wrote."""
@@ -163,8 +177,17 @@ def _refuse_one_file(out: object, dead: str | None) -> None:
         )
 
 
+def _refuse_lost_progress(deployment: Deployment, totals: Totals) -> None:
+    """Entries leave the journal when they are delivered: without a record of that, output would be lost."""
+    kept = deployment.journal.numbers()
+    if kept and kept[0] > totals.entry + 1:
+        raise damaged(deployment.output)
+
+
 def _read_totals(path: str) -> Totals:
     if not os.path.exists(path):
         return Totals()
-    with open(path, encoding="utf-8") as file:
-        return Totals(**json.load(file))
+    try:
+        return Totals(**read_object(path))
+    except TypeError:
+        raise damaged(path) from None

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from seine.algebra.definitions import Source
 from seine.frontends.script.cursor import Cursor
 from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.names import suggest
 
-FORMATS = ("JSON", "CSV", "PARQUET", "XML")
+OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ()}
+FORMATS = tuple(OPTIONS)
 
 
 @dataclass
@@ -20,6 +22,7 @@ class SourceClauses:
     path: str | None = None
     format: str | None = None
     options: dict[str, str] = field(default_factory=dict)
+    places: dict[str, Token] = field(default_factory=dict)  # of the options
 
     def read(self, cursor: Cursor) -> bool:
         """Read one clause if one comes next."""
@@ -37,12 +40,25 @@ class SourceClauses:
             return False
         return True
 
-    def finish(self, cursor: Cursor) -> Source:
+    def finish(self, cursor: Cursor, documents: bool = False) -> Source:
+        """The source, when all clauses are read; `documents`: it has XML, so namespaces mean something."""
         if self.path is None:
             raise cursor.error(
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
             )
+        self._refuse_unknown(cursor, documents or self.format == "XML")
         return Source(self.path, self.format or "JSON", tuple(self.options.items()))
+
+    def _refuse_unknown(self, cursor: Cursor, documents: bool) -> None:
+        known = [*OPTIONS[self.format or "JSON"], *(["namespaces"] if documents else [])]
+        for key, token in self.places.items():
+            if key not in known:
+                hint = suggest(key, known, "options") or "take it out"
+                raise cursor.error(
+                    f"a source of FORMAT {self.format or 'JSON'} has no option {key}", hint, at=token
+                )
+        if self.options.get("namespaces", "ignore") != "ignore":
+            raise cursor.error("option namespaces can only be 'ignore'", at=self.places["namespaces"])
 
     def _read_path(self, cursor: Cursor) -> str:
         token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")
@@ -58,6 +74,7 @@ class SourceClauses:
         if key in self.options:
             raise cursor.error(f"option {key} is given twice", at=token)
         cursor.expect_symbol("=")
+        self.places[key] = token
         self.options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value
 
 

@@ -12,6 +12,7 @@ from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.names import suggest
 from seine.frontends.sql.blocks import Projection
 from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.bounds import refuse_large
 from seine.frontends.sql.expressions import Translator
 from seine.frontends.sql.scope import Block, Named, Visible, key_of
 
@@ -103,7 +104,7 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
 def _columns_of_common(
     common: CommonTable, block: Block, context: Context, analyse: Analyse, node: exp.Expr
 ) -> list[Named]:
-    columns = _take_over(analyse(common.query, common.context), block)
+    columns = _take_over(analyse(common.query, common.context), block, context, node)
     return _rename(columns, common.columns, context, node)
 
 
@@ -114,11 +115,12 @@ def _add_query(
     alias = node.args.get("alias")
     if alias is None or alias.this is None:
         raise context.error(node, "a sub-query in FROM needs an alias", "write (SELECT ...) t")
-    return key_of(alias.this), _take_over(analyse(node.this, context), block)
+    return key_of(alias.this), _take_over(analyse(node.this, context), block, context, node)
 
 
-def _take_over(source: Projection | Plan, block: Block) -> list[Named]:
+def _take_over(source: Projection | Plan, block: Block, context: Context, node: exp.Expr) -> list[Named]:
     """Merge a plain SELECT into the block; join anything else as one item."""
+    refuse_large(source, len(block.items), context, node)
     if isinstance(source, Projection):
         return block.merge(source.block, source.outputs)
     return block.add_item(source)

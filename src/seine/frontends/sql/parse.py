@@ -9,9 +9,11 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from seine.algebra.plan import Plan, Scan, walk
+from seine.frontends.sql.blocks import Projection
+from seine.frontends.sql.bounds import refuse_large
 from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.setops import query_plan
+from seine.frontends.sql.setops import analyse
 from seine.frontends.text import ScriptText
 
 _NO_OPERAND = {
@@ -39,7 +41,9 @@ def parse_select(source: ScriptText, start: int, end: int, tables: Mapping[str, 
     context = Context(source, start, tables)
     try:
         tree = _syntax_tree(source, start, end)
-        plan = query_plan(tree, context)
+        query = analyse(tree, context)
+        refuse_large(query, 0, context, tree)
+        plan = query.plan() if isinstance(query, Projection) else query
     except RecursionError:
         raise source.error(start, "this query is nested too deeply", "split it") from None
     _refuse_mixed_domains(plan, tree, context)

@@ -66,7 +66,8 @@ def _to_timestamp(data: np.ndarray, source: Type) -> tuple[np.ndarray, np.ndarra
     if source == DOUBLE:
         return truncated(data * MICROS_PER_SECOND)
     seconds = data.astype(np.int64)
-    fits = np.abs(seconds) < 2**62 // MICROS_PER_SECOND
+    limit = 2**62 // MICROS_PER_SECOND
+    fits = (seconds > -limit) & (seconds < limit)
     return np.where(fits, seconds, 0) * MICROS_PER_SECOND, fits
 
 

@@ -11,6 +11,7 @@ from seine.algebra.expressions import Call
 from seine.operators.expressions.constants import with_constants
 from seine.operators.expressions.datum import Kernel, nulls
 
+LONGEST = 2**20  # characters that a function may make of one value; more fails, so is NULL
 _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
@@ -75,9 +76,26 @@ def _counted(call: Call, array: pa.Array, regex: str) -> pa.Array:
 def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.Array:
     """Java's $1 stands for a group, a backslash before a character for itself."""
     try:
-        return pc.replace_substring_regex(array, regex, _rewritten(replacement))
+        return pc.replace_substring_regex(
+            _not_grown(array, regex, replacement), regex, _rewritten(replacement)
+        )
     except pa.ArrowInvalid:
         return nulls(call.type, len(array))
+
+
+def _not_grown(array: pa.Array, regex: str, replacement: str) -> pa.Array:
+    """A group takes at most its match, so each reference adds at most the text once more."""
+    matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
+    length = pc.cast(pc.utf8_length(array), pa.int64())
+    copied = pc.multiply(length, replacement.count("$") + 1)
+    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement))))
+
+
+def within_longest(array: pa.Array, most: pa.Array) -> pa.Array:
+    """The texts of which a replacement makes at most LONGEST characters, or twice as many; else NULL."""
+    twice = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), 2)
+    fits = pc.or_(pc.less_equal(most, LONGEST), pc.less_equal(most, twice))
+    return pc.if_else(fits, array, pa.scalar(None, pa.string()))
 
 
 def _rewritten(replacement: str) -> str:

@@ -14,8 +14,7 @@ from seine.algebra.expressions import Call
 from seine.operators.expressions import patterns
 from seine.operators.expressions.constants import with_constants
 from seine.operators.expressions.datum import Datum, Kernel, build, rows, valid, values
-
-LONGEST = 2**20  # characters that padding and repeating may make of one value; more fails, so is NULL
+from seine.operators.expressions.patterns import LONGEST, within_longest
 
 
 def each(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
@@ -113,7 +112,12 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa.Array:
-    return pc.replace_substring(array, search, replacement) if search else array
+    if not search:
+        return array
+    matches = pc.cast(pc.count_substring(array, search), pa.int64())
+    growth = pc.multiply(matches, len(replacement) - len(search))
+    most = pc.add(pc.cast(pc.utf8_length(array), pa.int64()), growth)
+    return pc.replace_substring(within_longest(array, most), search, replacement)
 
 
 def _translate(_: Call, array: pa.Array, source: str, target: str) -> pa.Array:

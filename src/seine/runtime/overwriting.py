@@ -1,0 +1,33 @@
+"""No run writes over what it reads."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable
+
+from seine.errors import SeineError
+
+
+def refuse_overwriting(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
+    """Refuse an output that is an input file, or that a folder or glob would read as one.
+
+    >>> refuse_overwriting([None, "out.jsonl"], ["bid.jsonl"])
+    >>> refuse_overwriting(["data/out.jsonl"], ["data/*.jsonl"])
+    Traceback (most recent call last):
+    seine.errors.SeineError: 'data/out.jsonl' would be written over: it is read from 'data/*.jsonl'
+    """
+    read = list(inputs)
+    for output in filter(None, outputs):
+        for path in read:
+            if _reads(path, output):
+                raise SeineError(
+                    f"'{output}' would be written over: it is read from '{path}'", hint="name another file"
+                )
+
+
+def _reads(path: str, output: str) -> bool:
+    written, source = os.path.realpath(output), os.path.realpath(path)
+    if os.path.isdir(source):
+        return os.path.dirname(written) == source and not os.path.basename(written).startswith((".", "_"))
+    return written == source or fnmatch.fnmatchcase(written, source)
