@@ -76,9 +76,8 @@ class Run:
     def __init__(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
         declarations = script.declarations
-        sources = [table.source.path for table in declarations.tables.values() if table.source]
         out = options.out if isinstance(options.out, str) else None
-        refuse_overwriting([out, options.dead_letter], sources)
+        refuse_overwriting([out, options.dead_letter], declarations.paths)
         self.network = build_network(declarations.queries.values())
         self.catalog = Catalog()
         enter(self.catalog, declarations, self.network)

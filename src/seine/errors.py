@@ -17,6 +17,15 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+def printable(text: str) -> str:
+    r"""The text with every control character escaped, so that a line stays a line.
+
+    >>> printable("a\nb\x1b[2J")
+    'a\\x0ab\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
 class SeineError(Exception):
     """A refusal: one primary line, an optional position and an optional hint.
 
@@ -36,8 +45,8 @@ class SeineError(Exception):
 
     def render(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        advice = f"\n  hint: {printable(self.hint)}" if self.hint else ""
+        return f"{place}{printable(self.message)}{advice}"
 
 
 class ScriptError(SeineError):

@@ -165,7 +165,7 @@ def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession,
     def fail(record: dict[str, Any]) -> None:
         raise OSError("the line is down")
 
-    with pytest.raises(RunError, match="the pipeline stopped: OSError: the line is down"):
+    with pytest.raises(RunError, match="the callback failed: OSError: the line is down"):
         declared().start(fail, available_now=True).wait(240)
     assert declared().start(lambda record: taken.append(record["row"]["price"]), available_now=True).wait(240)
     assert sorted(taken) == sorted(bid["price"] for bid in bids) != []

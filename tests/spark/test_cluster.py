@@ -80,7 +80,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
-    script = write_story(tmp_path)
+    script = write_story(tmp_path, lines=300)
     expected = sorted_records(run_local(str(script)).records)
     out, state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
     words = [
@@ -91,7 +91,7 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
         "--checkpoint",
         str(tmp_path / "state"),
         "--batch-rows",
-        "60",
+        "50",
     ]
     words += ["--master", cluster.url, "--buckets", "2", "--log", str(tmp_path / "spark.log")]
     process = start(*words, log=tmp_path / "command.log", SPARK_LOCAL_IP=LOOPBACK)
@@ -101,5 +101,5 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
     assert process.poll() is None, (tmp_path / "command.log").read_text()
     cluster.kill_worker()
     assert process.wait(300) == 0, (tmp_path / "command.log").read_text()
-    assert expected
-    assert sorted_file(out) == expected
+    assert "Lost executor" in (tmp_path / "spark.log").read_text()
+    assert sorted_file(out) == expected != []

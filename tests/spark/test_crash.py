@@ -18,7 +18,7 @@ KILLS = 10
 
 
 def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
-    script = write_story(tmp_path)
+    script = write_story(tmp_path, lines=500)
     expected = sorted_records(run_local(str(script)).records)
     out, output_state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
     words = [
@@ -38,15 +38,14 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
         before = output_state.read_text() if output_state.exists() else ""
         process = start(*words, log=tmp_path / "command.log")
         _wait_for_change(output_state, before, process)
-        time.sleep(rng.random() * 0.6)
+        time.sleep(rng.random() * 0.4)
         assert process.poll() is None, "it finished before it could be killed: give it more input"
         kill(process)
         moved += (output_state.read_text() if output_state.exists() else "") != before
     assert moved == KILLS
     final = start(*words, log=tmp_path / "command.log")
     assert final.wait(300) == 0, (tmp_path / "command.log").read_text()
-    assert expected
-    assert sorted_file(out) == expected
+    assert sorted_file(out) == expected != []
 
 
 def _wait_for_change(path: Path, before: str, process: object, seconds: float = 90.0) -> None:

@@ -24,7 +24,7 @@ def test_all_clauses_of_a_stream():
         TIMESTAMP BY TS WINDOW 20 LATENESS 5 PUNCTUATED ON ("ItemId")
         PUNCTUATED ON (bidderid, "ItemId") LIFESPAN 100
         RETRACTABLE IMPORTANCE BY imp FROM 'in/bid.csv' FORMAT csv
-        WITH (header = 'true', a.b = 'it''s', 'K' = 'v');"""
+        WITH (header = 'true', 'delimiter' = '''');"""
     )
     assert (bid.name, bid.time, bid.window, bid.lateness, bid.retractable, bid.importance) == (
         "bid",
@@ -38,7 +38,7 @@ def test_all_clauses_of_a_stream():
     assert bid.schemes == (Scheme((1,)), Scheme((0, 1), 100))
     assert bid.source is not None
     assert (bid.source.path, bid.source.format) == ("/data/in/bid.csv", "CSV")
-    assert bid.source.options == (("header", "true"), ("a.b", "it's"), ("K", "v"))
+    assert bid.source.options == (("header", "true"), ("delimiter", "'"))
     assert bid.domain == "plain"
 
 

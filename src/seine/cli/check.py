@@ -7,7 +7,7 @@ import json
 import sys
 
 from seine.engine import read_script
-from seine.errors import ScriptError
+from seine.errors import ScriptError, printable
 from seine.network.network import build_network
 from seine.safety.verdict import Verdict, verdict
 
@@ -40,4 +40,4 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _line(judged: Verdict) -> str:
     word = "safe   " if judged.safe else "by wish" if judged.accepted else "REFUSED"
-    return f"{word}  {judged.query}: {judged.reason}"
+    return printable(f"{word}  {judged.query}: {judged.reason}")

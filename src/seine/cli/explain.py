@@ -10,6 +10,7 @@ from seine.engine import read_script
 from seine.errors import SeineError
 from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.network import build_network
+from seine.runtime.overwriting import refuse_overwriting
 
 _ABOUT = "Show the shared network: each node once, with who shares it and why."
 
@@ -31,6 +32,7 @@ def command(arguments: argparse.Namespace) -> int:
     query = _known(arguments.query, network.queries)
     streams, relations = declarations.streams, declarations.relations
     if arguments.html:
+        refuse_overwriting([arguments.html], [arguments.script, *declarations.paths])
         check_writable(arguments.html)
         with open(arguments.html, "w", encoding="utf-8") as file:
             file.write(explain_html(network, streams, query, relations=relations))

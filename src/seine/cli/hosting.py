@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from seine.engine import Options, Run
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
+from seine.spark.master import chosen_master
 
 _CLUSTER_BUCKETS = 8
 
@@ -36,20 +38,33 @@ def carried(script: Script, options: Options, arguments: argparse.Namespace) -> 
             from seine.spark.host import run_on_spark
             from seine.spark.session import open_session
 
-            log = arguments.log or os.path.join(tempfile.mkdtemp(prefix="seine-log-"), "spark.log")
-            check_writable(log)
-            run_on_spark(open_session(arguments.master, log), run)
+            with _spark_log(arguments.log) as log:
+                run_on_spark(open_session(arguments.master, log), run)
         yield run
     finally:
         run.close()
+
+
+@contextmanager
+def _spark_log(path: str | None) -> Iterator[str]:
+    """Where Spark's log goes; a temporary one is kept only for a run that fails."""
+    folder = None if path else tempfile.mkdtemp(prefix="seine-log-")
+    log = path or os.path.join(str(folder), "spark.log")
+    check_writable(log)
+    try:
+        yield log
+    except RunError as error:
+        error.hint = error.hint or f"Spark's log is {log}"
+        raise
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def buckets(arguments: argparse.Namespace) -> int:
     """One bucket a core of a local master; of a cluster, which may grow, a few."""
     if arguments.buckets:
         return int(arguments.buckets)
-    master = arguments.master or os.environ.get("SPARK_MASTER") or "local[*]"
-    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", master)
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", chosen_master(arguments.master) or "")
     if not found:
         return _CLUSTER_BUCKETS
     cores = found.group(1) or "1"

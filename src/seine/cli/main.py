@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
+import traceback
 
 from seine.cli import bench, check, demo, explain, run
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 
 _ABOUT = """\
 Seine hangs a net across data streams: standing SQL queries, thousands of them, evaluated
@@ -37,6 +40,29 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 3
+    except OSError as error:
+        _forget_output()
+        what = f"cannot use '{error.filename}'" if error.filename else "cannot write the output"
+        print(f"{what}: {error.strerror}", file=sys.stderr)
+        return 3
+    except Exception as error:
+        print(_failure(error).render(), file=sys.stderr)
+        return 3
+
+
+def _forget_output() -> None:
+    """What standard output did not take, it must not be offered again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _failure(error: Exception) -> RunError:
+    """A fault of ours, in one line; the trace goes to a file."""
+    with tempfile.NamedTemporaryFile("w", prefix="seine-", suffix=".trace", delete=False) as file:
+        file.write("".join(traceback.format_exception(error)))
+    reason = str(error).split("\n")[0]
+    return RunError(
+        f"internal error: {type(error).__name__}: {reason}", hint=f"please report it with {file.name}"
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

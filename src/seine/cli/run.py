@@ -45,7 +45,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def command(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     script = read_script(arguments.script)
-    refuse_overwriting([arguments.out, arguments.dead_letter, arguments.stats], [arguments.script])
+    written = [arguments.out, arguments.dead_letter, arguments.stats]
+    refuse_overwriting(written, [arguments.script, *script.declarations.paths])
     check_writable(arguments.stats)
     with ProgressLine() as progress:
         options = Options(

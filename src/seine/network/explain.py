@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from seine.network.lines import Line, Relations, Streams, enumerate_names, explain_lines, printable
+from seine.errors import printable
+from seine.network.lines import Line, Relations, Streams, enumerate_names, explain_lines
 from seine.network.network import Network
 from seine.network.nodes import OutputNode, node_to_json
 from seine.network.picture import draw

@@ -68,12 +68,3 @@ def enumerate_names(names: Iterable[str]) -> str:
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
     return ", ".join(listed[:MOST_NAMES]) + more
-
-
-def printable(text: str) -> str:
-    r"""The text with every control character escaped, so that a line stays a line.
-
-    >>> printable("a\nb\x1b[2J")
-    'a\\x0ab\\x1b[2J'
-    """
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

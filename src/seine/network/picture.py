@@ -6,8 +6,9 @@ import json
 from html import escape
 from typing import Any
 
+from seine.errors import printable
 from seine.network.boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
-from seine.network.lines import Line, printable
+from seine.network.lines import Line
 from seine.network.page import PAGE
 
 MOST_LISTED = 200  # nodes and queries that the panel lists for one box

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 
 _PIECE = 1 << 20
 
@@ -162,7 +162,10 @@ class Callback(Discard):
             self.write(line)
 
     def write(self, line: bytes) -> None:
-        self._deliver(json.loads(line))
+        try:
+            self._deliver(json.loads(line))
+        except Exception as error:  # a user's code may raise anything
+            raise RunError(f"the callback failed: {type(error).__name__}: {error}") from error
 
 
 def open_outlet(out: str | Folder | Deliver | None, length: int) -> Outlet:

@@ -20,8 +20,8 @@ from typing import Any
 from seine.errors import RunError, SeineError
 from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment, write_whole
-from seine.runtime.settings import damaged, read_object
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
+from seine.runtime.settings import damaged, read_object
 
 
 @dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from seine.algebra.aggregates import Aggregate
 from seine.engine import Run
-from seine.errors import RunError
+from seine.errors import RunError, SeineError
 from seine.spark.pipeline import start_pipeline
 
 
@@ -14,11 +16,20 @@ def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return
-    query = start_pipeline(spark, run.deployment, aggregates, lambda _, reports: run.driver.commit(reports))
+    refused: list[SeineError] = []
+
+    def commit(_: int, reports: list[dict[str, Any]]) -> None:
+        try:
+            run.driver.commit(reports)
+        except SeineError as error:
+            refused.append(error)
+            raise
+
+    query = start_pipeline(spark, run.deployment, aggregates, commit)
 
     def watch() -> None:
         if not query.isActive:
-            raise RunError(f"the pipeline stopped: {reason_of(query.exception())}")
+            raise refused[0] if refused else RunError(f"the pipeline stopped: {reason_of(query.exception())}")
 
     try:
         run.driver.drive(watch)

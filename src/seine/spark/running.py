@@ -41,6 +41,7 @@ class Running:
         self._landings = landings
         self._results = results
         self._error: BaseException | None = None
+        self._stopping = False
         self._started = time.monotonic()
         self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
         self._work.start()
@@ -63,8 +64,7 @@ class Running:
 
     def stop(self) -> None:
         """Take no more input, process what has landed, and end."""
-        for landing in self._landings.values():
-            landing.stop()
+        self._stop_landings()
         self.wait()
 
     @property
@@ -77,16 +77,24 @@ class Running:
             run_on_spark(self._spark, self._run, registered)
         except BaseException as error:  # whoever waits gets it
             self._error = error
-            for landing in self._landings.values():
-                landing.stop()
+            self._stop_landings()
         finally:
             self._run.close()
 
+    def _stop_landings(self) -> None:
+        self._stopping = True
+        for landing in self._landings.values():
+            landing.stop()
+
     def _end_with_landings(self) -> None:
-        """A DataFrame that fails ends the input, too: what has landed is processed and the reason told."""
+        """A DataFrame that fails ends the input, too: what has landed is processed and the reason told.
+
+        One that is stopped in the middle of a micro-batch may look as if it had failed.
+        """
         for name, landing in self._landings.items():
             try:
                 landing.awaitTermination()
             except Exception as error:
-                self._error = self._error or RunError(f"stream {name} stopped: {reason_of(error)}")
+                if not self._stopping and self._error is None:
+                    self._error = RunError(f"stream {name} stopped: {reason_of(error)}")
         self._run.driver.stop_following()

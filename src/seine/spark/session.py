@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-import socket
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,13 +15,13 @@ from pyspark.sql import SparkSession
 from seine.errors import SeineError
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
+from seine.spark.master import chosen_master, require_master
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 # The JVM moves few, large rows and plans the same small query again and again: the quick compiler
 # is warm after a few batches, and a serial collector leaves the cores to the Python workers.
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-_MASTER_SECONDS = 5.0
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -41,9 +42,10 @@ def open_session(master: str | None, log: str) -> SparkSession:
     use_installed_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    url = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    _require_master(url)
-    builder = SparkSession.builder.appName("seine").master(url)
+    builder = SparkSession.builder.appName("seine")
+    if url := chosen_master(master):
+        require_master(url)
+        builder = builder.master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
     builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
     for name, value in SETTINGS.items():
@@ -54,20 +56,6 @@ def open_session(master: str | None, log: str) -> SparkSession:
             return builder.getOrCreate()
     except Exception as error:
         raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
-
-
-def _require_master(url: str) -> None:
-    """Refuse a standalone master that nobody can reach; Spark itself would try for a minute."""
-    if not url.startswith("spark://"):
-        return
-    for address in url.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), _MASTER_SECONDS):
-                return
-        except (OSError, ValueError):
-            continue
-    raise SeineError(f"no Spark master answers at {url}", hint="start it, or name another by --master")
 
 
 @contextmanager
@@ -95,6 +83,7 @@ def require_settings(spark: SparkSession) -> None:
 def _log_options(log: str) -> str:
     """A log4j2 configuration of our own: everything into one file."""
     folder = tempfile.mkdtemp(prefix="seine-log-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "log4j2.properties")
     with open(path, "w", encoding="utf-8") as file:
         file.write(_LOG4J.format(log=log))

@@ -24,6 +24,9 @@ TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 
 
+_MARKS = ("@op", "@punctuate")
+
+
 def read_columns(cursor: Cursor) -> tuple[Field, ...]:
     seen: set[str] = set()
 
@@ -31,6 +34,10 @@ def read_columns(cursor: Cursor) -> tuple[Field, ...]:
         name = cursor.expect_name("a column name")
         if name.key.lower() in seen:
             raise cursor.error(f"column {name.written} is declared twice", at=name)
+        if name.key.lower() in _MARKS:
+            raise cursor.error(
+                f"{name.written} marks a kind of line, so no column can have this name", at=name
+            )
         seen.add(name.key.lower())
         return Field(name.key, read_type(cursor))
 

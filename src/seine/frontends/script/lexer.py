@@ -65,7 +65,9 @@ def tokenize(source: ScriptText) -> list[Token]:
     for match in _LEXEME.finditer(source.text):
         group = match.lastgroup
         if group == "open":
-            raise source.error(match.start(), f"this {_UNCLOSED[match.group()]} is never closed")
+            empty = match.group() in ('"', "`") and source.text.startswith(match.group() * 2, match.start())
+            what = "empty" if empty else "never closed"
+            raise source.error(match.start(), f"this {_UNCLOSED[match.group()]} is {what}")
         if group != "skip" and group is not None:
             kind = TokenKind[group]
             tokens.append(Token(kind, match.group(), _value(kind, match.group()), *match.span()))

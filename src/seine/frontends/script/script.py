@@ -26,6 +26,11 @@ class Declarations:
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:
         return {**self.streams, **self.relations}
 
+    @property
+    def paths(self) -> list[str]:
+        """Where all streams and relations are read from."""
+        return [table.source.path for table in self.tables.values() if table.source is not None]
+
 
 @dataclass(frozen=True)
 class Script:

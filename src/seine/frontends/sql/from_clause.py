@@ -11,8 +11,8 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.names import suggest
 from seine.frontends.sql.blocks import Projection
-from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.bounds import refuse_large
+from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.expressions import Translator
 from seine.frontends.sql.scope import Block, Named, Visible, key_of
 

@@ -84,11 +84,11 @@ def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.A
 
 
 def _not_grown(array: pa.Array, regex: str, replacement: str) -> pa.Array:
-    """A group takes at most its match, so each reference adds at most the text once more."""
+    """A group takes at most its match, so all copies of one reference take at most the text."""
+    references = len(re.findall(r"\$\d", replacement))
+    copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
     matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
-    length = pc.cast(pc.utf8_length(array), pa.int64())
-    copied = pc.multiply(length, replacement.count("$") + 1)
-    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement))))
+    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
 
 
 def within_longest(array: pa.Array, most: pa.Array) -> pa.Array:
