@@ -244,19 +244,28 @@ def test_a_fault_of_ours_is_one_line_and_a_file(tmp_path, monkeypatch, capsys):
     [
         ("CREATE STREAM s (\"@op\" STRING, ts BIGINT) TIMESTAMP BY ts FROM 's';", "marks a kind of line"),
         ("CREATE STREAM \"\" (ts BIGINT) TIMESTAMP BY ts FROM 's';", "this quoted name is empty"),
-        (f"CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts WINDOW {'9' * 5000} FROM 's';", "too long a time"),
-        (f"CREATE STREAM s (a DECIMAL({'9' * 5000}), ts BIGINT) TIMESTAMP BY ts FROM 's';", "DECIMAL"),
-        (STREAM.format(path="s", clauses="") + select("9" * 5000), "more than 38 digits"),
-        (STREAM.format(path="s", clauses="") + select("1e" + "9" * 5000), None),
+        (
+            f"CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts WINDOW {'9' * 5000} FROM 's';",
+            "more than 1000 digits",
+        ),
+        (
+            f"CREATE STREAM s (a DECIMAL({'9' * 5000}), ts BIGINT) TIMESTAMP BY ts FROM 's';",
+            "more than 1000 digits",
+        ),
+        (STREAM.format(path="s", clauses="") + select("9" * 5000 + "L"), "more than 1000 digits"),
+        (STREAM.format(path="s", clauses="") + select("1e" + "9" * 999), "more than 1000"),
+        (STREAM.format(path="s", clauses="") + select("1e" + "9" * 900), None),
+        (STREAM.format(path="s", clauses="") + select("1e5-1"), "put spaces around the operator"),
+        (STREAM.format(path="s", clauses="") + select("1e-5 - 1e5 AS x, '1e5-1' AS y"), None),
         (STREAM.format(path="s", clauses="") + select(f"INTERVAL '{'9' * 5000}' DAY"), "interval"),
         (
             STREAM.format(path="s", clauses="")
             + f"CREATE QUERY q WITH (limit = {'9' * 5000}) AS SELECT a FROM s;",
-            "expected a whole number",
+            "more than 1000 digits",
         ),
         (
             STREAM.format(path="s", clauses="") + f"CREATE QUERY q AS SEARCH 'x' MAX {'9' * 5000} TUPLES;",
-            "",
+            "more than 1000 digits",
         ),
     ],
 )

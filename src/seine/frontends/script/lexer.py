@@ -51,6 +51,7 @@ _LEXEME = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
+_LONGEST_NUMBER = 1000  # no type has as many digits
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -68,6 +69,8 @@ def tokenize(source: ScriptText) -> list[Token]:
             empty = match.group() in ('"', "`") and source.text.startswith(match.group() * 2, match.start())
             what = "empty" if empty else "never closed"
             raise source.error(match.start(), f"this {_UNCLOSED[match.group()]} is {what}")
+        if len(match.group()) > _LONGEST_NUMBER and match.group()[0].isdigit():
+            raise source.error(match.start(), f"this number has more than {_LONGEST_NUMBER} digits")
         if group != "skip" and group is not None:
             kind = TokenKind[group]
             tokens.append(Token(kind, match.group(), _value(kind, match.group()), *match.span()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -16,6 +17,7 @@ from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.setops import analyse
 from seine.frontends.text import ScriptText
 
+_GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
 _NO_OPERAND = {
     TokenType.COMMA,
     TokenType.R_PAREN,
@@ -57,6 +59,7 @@ def _syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
         dialect = SeineSql()
         tokens = dialect.tokenize(text)
         _refuse_gaps(tokens, source, start)
+        _refuse_glued(tokens, source, start)
         trees = dialect.parser().parse(tokens, text)
     except ParseError as error:
         raise _syntax_error(error, source, start, end) from None
@@ -72,6 +75,14 @@ def _refuse_gaps(tokens: list[Token], source: ScriptText, start: int) -> None:
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type is TokenType.COMMA and (following is None or following.token_type in _NO_OPERAND):
             raise source.error(start + token.start, "nothing follows this ','", "take it out")
+
+
+def _refuse_glued(tokens: list[Token], source: ScriptText, start: int) -> None:
+    """The tokenizer takes the sign after an exponent for a part of the number: 1e5-1."""
+    for token in tokens:
+        if _GLUED.match(source.text, start + token.start, start + token.end + 1):
+            hint = "put spaces around the operator"
+            raise source.error(start + token.start, "a sign follows the exponent of this number", hint)
 
 
 def _syntax_error(error: ParseError, source: ScriptText, start: int, end: int) -> Exception:
