@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.types import Kind, Type
+from seine.algebra.types import BIGINT, TIMESTAMP, Kind, Type
 from seine.operators.delta import FOREVER, NEVER
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
+Piece: TypeAlias = pa.Array | str
+_YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
 _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
@@ -24,21 +28,71 @@ def json_strings(array: pa.Array) -> pa.Array:
     return pc.replace_with_mask(quoted, special, pa.array(escaped, pa.string()))
 
 
-def iso_times(array: pa.Array) -> pa.Array:
-    """UTC timestamps as ISO 8601, without a fraction where it is zero.
+def json_values(array: pa.Array, type_: Type) -> pa.Array:
+    """Each value as JSON text; NULL as null.
 
-    >>> iso_times(pa.array([0, 1_500_000], pa.timestamp("us", tz="UTC"))).to_pylist()
-    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500000Z']
+    >>> json_values(pa.array([0, None, 1_500_000], TIMESTAMP.arrow()), TIMESTAMP).to_pylist()
+    ['"1970-01-01T00:00:00Z"', 'null', '"1970-01-01T00:00:01.500000Z"']
     """
+    return _joined(_pieces(array, type_))
+
+
+def json_instants(times: pa.Array, domain: str) -> pa.Array:
+    """Event times as JSON; before and after all time is null."""
+    return _joined(_instant_pieces(times, domain))
+
+
+def _pieces(array: pa.Array, type_: Type) -> list[Piece]:
+    """What has to be joined to make each value's JSON text: constants apart, so that one join does it all."""
+    if array.null_count:
+        return [pc.fill_null(_joined(_known_pieces(array, type_)), "null")]
+    return _known_pieces(array, type_)
+
+
+def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
+    if type_.is_text:
+        return [json_strings(array)]
+    if type_.kind is Kind.TIMESTAMP:
+        return ['"', _times(array), 'Z"']
+    if type_.kind is Kind.DATE:
+        return ['"', array.cast(pa.string()), '"']
+    if type_.kind is Kind.DOUBLE:
+        return [_doubles(array)]
+    return [(array.cast(pa.int64()) if type_.kind is Kind.DAY_TIME else array).cast(pa.string())]
+
+
+def _instant_pieces(times: pa.Array, domain: str) -> list[Piece]:
+    numbers = times.to_numpy()
+    open_ = (numbers == FOREVER) | (numbers == NEVER)
+    if open_.any():
+        times = pc.if_else(pa.array(open_), pa.scalar(None, pa.int64()), times)
+    return _pieces(times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else _pieces(times, BIGINT)
+
+
+def _joined(pieces: list[Piece]) -> pa.Array:
+    if len(pieces) == 1:
+        return pieces[0]
+    return pc.binary_join_element_wise(*_merge_constants(pieces), "")
+
+
+def _times(array: pa.Array) -> pa.Array:
+    """UTC timestamps as ISO 8601 without the zone, and without a fraction where it is zero."""
     # Without a time zone Arrow prints some thirty times faster; the zone is known to be UTC.
     text = array.view(pa.timestamp("us")).cast(pa.string())
-    text = pc.replace_substring(text, " ", "T", max_replacements=1)
-    return pc.binary_join_element_wise(pc.replace_substring(text, ".000000", ""), "Z", "")
+    micros = array.view(pa.int64()).fill_null(1).to_numpy()
+    if ((micros >= _YEAR_1) & (micros < _YEAR_10000)).all():
+        text = pc.binary_replace_slice(text, 10, 11, "T")
+    else:
+        text = pc.replace_substring(text, " ", "T", max_replacements=1)
+    return text if (micros % 1_000_000).all() else pc.replace_substring(text, ".000000", "")
 
 
 def _doubles(array: pa.Array) -> pa.Array:
     """The shortest text that reads back; a whole number has a point: no reader takes it for an integer."""
     text = array.cast(pa.string())
+    values = array.fill_null(0.5).to_numpy()
+    if np.isfinite(values).all() and (values % 1).all():  # nothing is whole
+        return text
     finite = pc.is_finite(array)
     short = pc.and_(pc.equal(array, pc.trunc(array)), pc.invert(pc.match_substring(text, "e")))
     text = pc.binary_join_element_wise(text, pc.if_else(pc.and_(short, finite), ".0", ""), "")
@@ -47,34 +101,6 @@ def _doubles(array: pa.Array) -> pa.Array:
     for plain, quoted in _NOT_FINITE.items():
         text = pc.if_else(pc.fill_null(pc.equal(text, plain), False), quoted, text)
     return text
-
-
-def json_values(array: pa.Array, type_: Type) -> pa.Array:
-    """Each value as JSON text; NULL as null."""
-    if type_.is_text:
-        text = json_strings(array)
-    elif type_.kind is Kind.TIMESTAMP:
-        text = pc.binary_join_element_wise('"', iso_times(array), '"', "")
-    elif type_.kind is Kind.DATE:
-        text = pc.binary_join_element_wise('"', array.cast(pa.string()), '"', "")
-    elif type_.kind is Kind.DOUBLE:
-        text = _doubles(array)
-    elif type_.kind is Kind.DAY_TIME:
-        text = array.cast(pa.int64()).cast(pa.string())
-    else:
-        text = array.cast(pa.string())
-    return pc.fill_null(text, "null")
-
-
-def json_instants(times: pa.Array, domain: str) -> pa.Array:
-    """Event times as JSON; before and after all time is null."""
-    open_ = pc.or_(pc.equal(times, FOREVER), pc.equal(times, NEVER))
-    known = pc.if_else(open_, pa.scalar(None, pa.int64()), times)
-    if domain == "timestamp":
-        text = pc.binary_join_element_wise('"', iso_times(known.cast(pa.timestamp("us", tz="UTC"))), '"', "")
-    else:
-        text = known.cast(pa.string())
-    return pc.fill_null(text, "null")
 
 
 def json_lines(
@@ -92,21 +118,16 @@ def json_lines(
     `queries` is one name or JSON texts of names; `ops` is one op or one for each row.
     """
     query: pa.Array | str = json.dumps(queries, ensure_ascii=False) if isinstance(queries, str) else queries
-    pieces: list[pa.Array | str] = ['{"query": ', query, ', "op": "', ops, '", "t_start": ']
-    pieces += [
-        json_instants(starts, domain),
-        ', "t_end": ',
-        "null" if ends is None else json_instants(ends, domain),
-        ', "row": {',
-    ]
+    pieces: list[Piece] = ['{"query": ', query, ', "op": "', ops, '", "t_start": ']
+    pieces += [*_instant_pieces(starts, domain), ', "t_end": ']
+    pieces += [*(["null"] if ends is None else _instant_pieces(ends, domain)), ', "row": {']
     for i, (name, type_, column) in enumerate(zip(names, types, columns, strict=True)):
-        pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", json_values(column, type_)]
-    pieces.append("}}\n")
-    return pc.binary_join_element_wise(*_merge_constants(pieces), "")
+        pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", *_pieces(column, type_)]
+    return _joined([*pieces, "}}\n"])
 
 
-def _merge_constants(pieces: list[pa.Array | str]) -> list[pa.Array | str]:
-    merged: list[pa.Array | str] = []
+def _merge_constants(pieces: list[Piece]) -> list[Piece]:
+    merged: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, str) and merged and isinstance(merged[-1], str):
             merged[-1] += piece
