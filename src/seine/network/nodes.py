@@ -5,7 +5,7 @@ pipeline reads it, Spark's plan never depends on it. Stateless nodes (select, pr
 lookup, merge) run where their input appears; a stateful one has a stage of its own, one
 above its highest input (ARGUS calls it JoinLevel), and receives each input by a port.
 
-Cites: ARGUS 3 (JoinLevel order)
+Cites: ARGUS 6 (JoinLevel order)
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ def _instant_pieces(times: pa.Array, domain: str) -> list[Piece]:
     open_ = (numbers == FOREVER) | (numbers == NEVER)
     if open_.any():
         times = pc.if_else(pa.array(open_), pa.scalar(None, pa.int64()), times)
-    return _pieces(times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else _pieces(times, BIGINT)
+    return (
+        _pieces(times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else _pieces(times, BIGINT)
+    )
 
 
 def _joined(pieces: list[Piece]) -> pa.Array:

@@ -2,7 +2,7 @@
 
 Differs: SAFETY also lets punctuations purge; here a window is the one promise that counts.
 
-Cites: SAFETY 3 (safety of a query)
+Cites: SAFETY 2.2 (safety of a query)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SEARCH 'keywords' [OVER (streams)] [MAX n TUPLES]: a keyword query, read and checked.
 
-Cites: SKWS 2 (keyword queries over a streaming schema)
+Cites: SKWS 3.1 (keyword queries over a streaming schema)
 """
 
 from __future__ import annotations
