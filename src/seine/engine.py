@@ -45,6 +45,7 @@ class Options:
     buckets: int = 2
     depth: int = 0  # 0: as deep as the script needs
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
+    notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
 
 
@@ -94,6 +95,7 @@ class Run:
                 batch_rows=options.batch_rows,
                 follow=follow,
                 network=lambda: self.network.version,
+                notice=options.notice,
             )
 
         limits = {n.query: n.limit for n in self.network.nodes.values() if isinstance(n, OutputNode)}
@@ -107,6 +109,11 @@ class Run:
         """Create the folder of the pipeline, or check that it belongs to this script."""
         mark = fingerprint(declarations)
         if self.deployment.exists():
+            if self.deployment.settings.get("format") != _FORMAT:
+                raise SeineError(
+                    f"checkpoint '{self.deployment.folder}' was made by another version of Seine",
+                    hint="use that version, or name a new folder",
+                )
             if self.deployment.settings.get("script") != mark:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' belongs to another script",

@@ -139,3 +139,26 @@ def test_following_ends_when_it_is_told_to(tmp_path: Path) -> None:
     rig.driver.drive(watch)
     assert rig.progress == list(range(5)) and rig.sink.totals.input_rows == 4
     assert [(intake.follow, intake.closed) for intake in rig.opened] == [(True, True), (False, False)]
+
+
+def test_a_commit_that_fails_is_not_taken_for_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path / "state", count=0)
+    rig.driver._feed()
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rig.sink._out, "settle", full)
+    with pytest.raises(RunError, match="No space left"):
+        rig.driver.commit(rig.reports(0))
+    assert not rig.driver.finished
+
+
+def test_a_refused_run_leaves_the_output_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("of an earlier run\n")
+    sink = Sink(deployment(tmp_path / "state"), str(out), None, {})
+    sink.close()
+    assert out.read_text() == "of an earlier run\n"

@@ -38,8 +38,12 @@ def carried(script: Script, options: Options, arguments: argparse.Namespace) -> 
             from seine.spark.host import run_on_spark
             from seine.spark.session import open_session
 
-            with _spark_log(arguments.log) as log:
-                run_on_spark(open_session(arguments.master, log), run)
+            try:
+                with _spark_log(arguments.log) as log:
+                    run_on_spark(open_session(arguments.master, log), run)
+            except KeyboardInterrupt:
+                if not options.follow:  # the only way to end a run that follows its input
+                    raise
         yield run
     finally:
         run.close()

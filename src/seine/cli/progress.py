@@ -24,6 +24,11 @@ class ProgressLine:
             self._stream.write(f"\r\033[K{text}")
             self._stream.flush()
 
+    def tell(self, text: str) -> None:
+        """A line that stays, on a terminal or not."""
+        self.clear()
+        print(text, file=self._stream, flush=True)
+
     def clear(self) -> None:
         """Make room for ordinary output; the line comes back after the next micro-batch."""
         if self._live:

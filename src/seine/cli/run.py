@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 
 from seine.cli.hosting import add_hosting, buckets, carried, check_writable, positive
@@ -56,21 +55,14 @@ def command(arguments: argparse.Namespace) -> int:
             batch_rows=arguments.batch_rows,
             follow=arguments.follow,
             buckets=buckets(arguments),
+            notice=progress.tell,
             progress=progress,
         )
         progress.say("starting Spark")
-        try:
-            with carried(script, options, arguments) as run:
-                statistics = run.statistics(time.monotonic() - started)
-                cut = run.sink.totals.cut
-        except KeyboardInterrupt:
-            if not arguments.follow:
-                raise
-            progress.clear()
-            print("stopped", file=sys.stderr)
-            return 0
-    for query in cut:
-        print(f"query {query} was cut off at its limit; WITH (limit = n) sets another", file=sys.stderr)
+        with carried(script, options, arguments) as run:
+            statistics = run.statistics(time.monotonic() - started)
+            for query in run.sink.totals.cut:
+                progress.tell(f"query {query} was cut off at its limit; WITH (limit = n) sets another")
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
             json.dump(statistics, file, indent=1)

@@ -44,10 +44,15 @@ class Outlet(Protocol):
 
 
 class AppendedFile:
-    """A file that grows by whole micro-batches; opening it cuts off what came after the last of them."""
+    """A file that grows by whole micro-batches.
+
+    What came after the last of them is cut off when the first one is added, not before: a run that is
+    refused leaves the file as it was.
+    """
 
     def __init__(self, path: str, file: BinaryIO, length: int) -> None:
         self._file = file
+        self._length: int | None = length
         size = os.fstat(file.fileno()).st_size
         if size < length:
             file.close()
@@ -55,16 +60,23 @@ class AppendedFile:
                 f"'{path}' is shorter than the checkpoint says ({size} < {length} bytes)",
                 hint="use the output file of the run that made the checkpoint, or a new checkpoint",
             )
-        file.truncate(length)
-        file.seek(length)
 
     def append(self, stream: BinaryIO) -> None:
+        self._cut_back()
         shutil.copyfileobj(stream, self._file, _PIECE)
 
     def write(self, line: bytes) -> None:
+        self._cut_back()
         self._file.write(line)
 
+    def _cut_back(self) -> None:
+        if self._length is not None:
+            self._file.truncate(self._length)
+            self._file.seek(self._length)
+            self._length = None
+
     def settle(self) -> int:
+        self._cut_back()
         self._file.flush()
         os.fsync(self._file.fileno())
         return self._file.tell()

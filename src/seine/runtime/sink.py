@@ -79,7 +79,7 @@ class Sink:
 
     def _append(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
         totals = self.totals
-        totals.entry, totals.batches = entry.number, totals.batches + 1
+        totals.batches += 1
         totals.input_rows += sum(entry.rows.values()) + entry.dead
         self._take_dead(entry)
         for report in sorted(reports, key=lambda r: (r["stage"], r["bucket"])):
@@ -88,7 +88,9 @@ class Sink:
                 self._letter({"reason": notice})
         self._count_state(reports, users)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
-        write_whole(self._deployment.output, json.dumps(vars(totals)).encode())
+        durable = {**vars(totals), "entry": entry.number}
+        write_whole(self._deployment.output, json.dumps(durable).encode())
+        totals.entry = entry.number  # last: whoever reads it may rely on all of the above
 
     def close(self) -> None:
         """What is settled is safe; a full disk may refuse the rest once more."""

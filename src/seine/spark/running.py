@@ -14,6 +14,7 @@ from seine.engine import Run
 from seine.errors import RunError, SeineError
 from seine.spark.host import reason_of, run_on_spark
 
+_MOMENT_SECONDS = 0.2
 _SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
 
 
@@ -91,10 +92,19 @@ class Running:
 
         One that is stopped in the middle of a micro-batch may look as if it had failed.
         """
-        for name, landing in self._landings.items():
-            try:
-                landing.awaitTermination()
-            except Exception as error:
-                if not self._stopping and self._error is None:
-                    self._error = RunError(f"stream {name} stopped: {reason_of(error)}")
+        waiting = dict(self._landings)
+        while waiting:
+            for name, landing in list(waiting.items()):
+                if self._has_ended(name, landing):
+                    del waiting[name]
         self._run.driver.stop_following()
+
+    def _has_ended(self, name: str, landing: StreamingQuery) -> bool:
+        """Wait a moment for a DataFrame to end; if it failed, the others are stopped."""
+        try:
+            return bool(landing.awaitTermination(_MOMENT_SECONDS))
+        except Exception as error:
+            if not self._stopping and self._error is None:
+                self._error = RunError(f"stream {name} stopped: {reason_of(error)}")
+            self._stop_landings()
+            return True
