@@ -44,7 +44,7 @@ SUITE = (
         "join-large",
         "The same join in large micro-batches, {rows:,} rows of each stream: Seine beside Spark's own join.",
         join.main,
-        full={"batches": 20, "rows": 500_000, "sides": ("seine", "spark")},
+        full={"batches": 12, "rows": 500_000, "sides": ("seine", "spark")},
         quick={"batches": 3, "rows": 25_000, "sides": ("seine", "spark"), "runner": together},
     ),
     Benchmark(
@@ -60,7 +60,7 @@ SUITE = (
         "Few and many selection queries of four shapes over one stream, {rows:,} rows a micro-batch, at "
         "equally many matches: the price of a query. Building and loading the network comes before.",
         selections.main,
-        full={"batches": 40, "rows": 100_000},
+        full={"batches": 24, "rows": 100_000},
         quick={"batches": 4, "rows": 10_000, "counts": (100, 2_000), "runner": together},
     ),
     Benchmark(
@@ -68,7 +68,7 @@ SUITE = (
         "One join with windows that are multiples of {base:,} tuples, {rows:,} rows of each stream a "
         "micro-batch, at equally many matches: the price of holding more.",
         window.main,
-        full={"batches": 60, "rows": 100_000, "base": 100_000},
+        full={"batches": 40, "rows": 100_000, "base": 100_000},
         quick={"batches": 6, "rows": 4_000, "base": 4_000, "factors": (1, 4), "runner": together},
     ),
     Benchmark(
