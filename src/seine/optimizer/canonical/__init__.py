@@ -1,0 +1,1 @@
+"""Predicates that mean the same get the same form."""
