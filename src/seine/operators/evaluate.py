@@ -8,6 +8,7 @@ computed for all rows, which nothing can observe since failing is silent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +29,15 @@ KERNELS: dict[str, Kernel] = {
 }
 
 
+class Columns(Protocol):
+    """What expressions read: a sequence of arrays, or the DataColumns of a batch."""
+
+    def __getitem__(self, index: int, /) -> pa.Array | None: ...
+
+
 def evaluate(
     expression: Expression,
-    columns: Sequence[pa.Array | None],
+    columns: Columns,
     num_rows: int,
     parameters: Sequence[Datum | None] | None = None,
 ) -> pa.Array:
@@ -52,7 +59,7 @@ def evaluate(
 
 def truth(
     predicate: Expression,
-    columns: Sequence[pa.Array | None],
+    columns: Columns,
     num_rows: int,
     parameters: Sequence[Datum | None] | None = None,
 ) -> np.ndarray:
@@ -70,9 +77,7 @@ def truth(
     return pc.fill_null(verdict, False).to_numpy(zero_copy_only=False)
 
 
-def _evaluate(
-    expression: Expression, columns: Sequence[pa.Array | None], parameters: Sequence[Datum | None]
-) -> Datum:
+def _evaluate(expression: Expression, columns: Columns, parameters: Sequence[Datum | None]) -> Datum:
     match expression:
         case Column(index):
             return _whole(columns[index])

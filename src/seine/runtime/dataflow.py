@@ -24,15 +24,16 @@ from seine.network.nodes import (
     SelectNode,
     SourceNode,
 )
+from seine.operators.data_columns import DataColumns
 from seine.operators.delta import Delta, data_names, identity_names
 from seine.operators.evaluate import evaluate
 from seine.operators.hashing import bucket_of, hash_columns, null_mask
 from seine.operators.lookup import LookupOperator
 from seine.operators.operator import Operator
+from seine.operators.selection import Pairs, SelectionGroup
 from seine.runtime.parcels import Parcel
 from seine.runtime.registry import make_operator
 from seine.runtime.results import Results
-from seine.runtime.selection import Pairs, SelectionGroup
 
 Lookups = Callable[[LookupNode], LookupOperator]
 OutputForm = tuple[tuple[Expression, ...] | None, tuple[str, ...], str, int]
@@ -159,7 +160,7 @@ class SelectionFan:
     def __init__(self, flow: Dataflow, nodes: list[SelectNode]) -> None:
         self.flow = flow
         self.nodes = nodes
-        self.group = SelectionGroup([node.predicate for node in nodes])
+        self.group = SelectionGroup.of([node.predicate for node in nodes])
         self.bulk: dict[OutputForm, tuple[OutputNode, list[int], list[str]]] = {}
         self.single: list[int] = []
         for i, node in enumerate(nodes):
@@ -205,7 +206,7 @@ class SelectionFan:
         return [i for i in self.single if hit[i]]
 
     def _matches(self, batch: pa.RecordBatch) -> Pairs:
-        return self.group.match(data_columns(batch), batch.num_rows)
+        return self.group.match(DataColumns(batch), batch.num_rows)
 
 
 def _of_members(pairs: Pairs, members: list[int], count: int) -> Pairs:

@@ -16,9 +16,10 @@ import pytest
 from seine.algebra.expressions import Call, Column, Expression, Literal, split_shape
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+from seine.operators import selection
+from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import truth
-from seine.runtime import selection
-from seine.runtime.selection import SelectionGroup
+from seine.operators.selection import SelectionGroup
 
 MONEY = Type.parse("DECIMAL(12,2)")
 WIDE = Type.parse("DECIMAL(38,4)")
@@ -105,7 +106,9 @@ def expected(predicates: list[Expression], columns: list[pa.Array], count: int) 
 
 
 def found(group: SelectionGroup, columns: list[pa.Array], count: int) -> list[tuple[int, int]]:
-    rows, picks = group.match(columns, count)
+    rows, picks = group.match(
+        DataColumns(pa.record_batch(columns, [f"c{i}" for i in range(len(columns))])), count
+    )
     return list(zip(rows.tolist(), picks.tolist(), strict=True))
 
 
@@ -122,7 +125,7 @@ def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> N
         count = rng.choice([0, 1, 30])
         columns = rows_of(rng, count)
         monkeypatch.setattr(selection, "_BLOCK", rng.choice([1, 50, 1 << 21]))
-        group = SelectionGroup(predicates)
+        group = SelectionGroup.of(predicates)
         answer = expected(predicates, columns, count)
         assert found(group, columns, count) == answer, f"seed {seed}: {predicates[0]}"
         hits += len(answer)
@@ -137,7 +140,7 @@ def test_every_operator_on_every_type_is_indexed(name: str, column: Column) -> N
         call(name, column, Literal(v, column.type)) for v in POOLS[column.type] * 2
     ]
     columns = rows_of(random.Random(name), 60)
-    group = SelectionGroup(predicates)
+    group = SelectionGroup.of(predicates)
     answer = expected(predicates, columns, 60)
     assert group.indexed and answer and found(group, columns, 60) == answer
 
@@ -157,7 +160,7 @@ def test_between_and_several_ranges_are_indexed() -> None:
         parts = [comparison(rng, name, column) for name, column in shape]
         predicates: list[Expression] = [call("and", *(part(rng) for part in parts)) for _ in range(60)]
         columns = rows_of(rng, 80)
-        group = SelectionGroup(predicates)
+        group = SelectionGroup.of(predicates)
         answer = expected(predicates, columns, 80)
         assert group.indexed and not group.others and answer
         assert found(group, columns, 80) == answer
@@ -167,7 +170,7 @@ def test_a_constant_of_another_type_is_compared_as_sql_does() -> None:
     whole = COLUMNS[TYPES.index(BIGINT)]
     predicates = [resolve_call("lt", [whole, literal(v)]) for v in (0.5, 1.5, 2.5, 3.5, -0.0)]
     columns = rows_of(random.Random(1), 40)
-    group = SelectionGroup(predicates)
+    group = SelectionGroup.of(predicates)
     answer = expected(predicates, columns, 40)
     assert group.indexed and answer and found(group, columns, 40) == answer
 
@@ -180,7 +183,7 @@ def test_a_residual_is_asked_only_of_candidates() -> None:
         for pattern in ("a%", "%b", "%")
     ]
     columns = rows_of(random.Random(2), 60)
-    group = SelectionGroup(predicates)
+    group = SelectionGroup.of(predicates)
     answer = expected(predicates, columns, 60)
     assert group.indexed and len(group.others) == 1
     assert answer and found(group, columns, 60) == answer

@@ -19,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjuncts, split_shape
+from seine.operators.comparison import Comparison, comparison_of, has_parameter, ordinals
+from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import evaluate, truth
 from seine.operators.hashing import hash_columns, is_exact
-from seine.runtime.comparison import Comparison, comparison_of, has_parameter, ordinals
 
 _FEW = 4  # below this many, evaluating each predicate is cheaper than matching
 _BLOCK = 1 << 21  # candidate pairs that are verified at a time, to bound memory
@@ -42,13 +43,18 @@ class Slices(NamedTuple):
 class SelectionGroup:
     """The selections of one shape; `match` says which rows satisfy which of them."""
 
-    def __init__(self, predicates: Sequence[Expression]) -> None:
-        self.predicates = list(predicates)
-        shape, sample = split_shape(predicates[0])
-        constants = [split_shape(p)[1] for p in predicates]
-        self._table = [
-            pa.array([row[i].value for row in constants], one.type.arrow()) for i, one in enumerate(sample)
-        ]
+    def __init__(
+        self,
+        shape: Expression | None,
+        table: Sequence[pa.Array],
+        count: int,
+        checks: Sequence[Expression] = (),
+    ) -> None:
+        """Selection i is the shape with the constants `table[p][i]` for Parameter p; no shape is always true.
+
+        The checks are further conjuncts, asked only of the pairs that satisfy all else.
+        """
+        self.shape, self.count, self._table, self._checks = shape, count, list(table), list(checks)
         self.common: list[Expression] = []
         self.comparisons: list[Comparison] = []
         self.others: list[Expression] = []
@@ -59,22 +65,48 @@ class SelectionGroup:
                 self.comparisons.append(comparison)
             else:
                 self.others.append(part)
-        self.indexed = len(predicates) >= _FEW and bool(self.comparisons)
+        self.indexed = count >= _FEW and bool(self.comparisons)
         self._equal = [i for i, c in enumerate(self.comparisons) if c.op == "eq"]
         equal = [self.comparisons[i] for i in self._equal]
-        table_hash = hash_columns([c.constants for c in equal], len(predicates))
+        table_hash = hash_columns([c.constants for c in equal], count)
         self._hashes, self._group = np.unique(table_hash, return_inverse=True)
         self._exact = equal if is_exact([c.expression.type for c in equal]) else []
 
-    def match(self, columns: Sequence[pa.Array], num_rows: int) -> Pairs:
-        """Pairs (row, selection), ordered by selection and then by row."""
-        return self._by_index(columns, num_rows) if self.indexed else self._one_by_one(columns, num_rows)
+    @staticmethod
+    def of(predicates: Sequence[Expression]) -> SelectionGroup:
+        """The group of predicates that all have one shape."""
+        shape, sample = split_shape(predicates[0])
+        constants = [split_shape(p)[1] for p in predicates]
+        table = [
+            pa.array([row[i].value for row in constants], one.type.arrow()) for i, one in enumerate(sample)
+        ]
+        return SelectionGroup(shape, table, len(predicates))
 
-    def _one_by_one(self, columns: Sequence[pa.Array], num_rows: int) -> Pairs:
-        hits = [np.flatnonzero(truth(p, columns, num_rows)) for p in self.predicates]
+    def match(self, columns: DataColumns, num_rows: int) -> Pairs:
+        """Pairs (row, selection), ordered by selection and then by row."""
+        if not self.count or not num_rows:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if self.indexed:
+            return self._checked(columns, *self._by_index(columns, num_rows))
+        return self._checked(columns, *self._one_by_one(columns, num_rows))
+
+    def _checked(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> Pairs:
+        for part in self._checks:
+            good = self._truth(part, columns, rows, picks)
+            rows, picks = rows[good], picks[good]
+        return rows, picks
+
+    def _one_by_one(self, columns: DataColumns, num_rows: int) -> Pairs:
+        every = np.arange(num_rows)
+        if self.shape is None:
+            return np.tile(every, self.count), np.repeat(np.arange(self.count), num_rows)
+        hits = [
+            np.flatnonzero(truth(self.shape, columns, num_rows, [constants[i] for constants in self._table]))
+            for i in range(self.count)
+        ]
         return np.concatenate(hits), np.repeat(np.arange(len(hits)), [len(h) for h in hits])
 
-    def _by_index(self, columns: Sequence[pa.Array], num_rows: int) -> Pairs:
+    def _by_index(self, columns: DataColumns, num_rows: int) -> Pairs:
         alive = np.ones(num_rows, bool)
         for part in self.common:
             alive &= truth(part, columns, num_rows)
@@ -92,7 +124,7 @@ class SelectionGroup:
 
     def _verified(
         self,
-        columns: Sequence[pa.Array],
+        columns: DataColumns,
         values: list[pa.Array],
         kept: np.ndarray,
         slices: Slices,
@@ -111,11 +143,11 @@ class SelectionGroup:
         return rows, picks
 
     def _truth(
-        self, part: Expression, columns: Sequence[pa.Array], rows: np.ndarray, picks: np.ndarray
+        self, part: Expression, columns: DataColumns, rows: np.ndarray, picks: np.ndarray
     ) -> np.ndarray:
         """Is a conjunct with parameters true for each pair?"""
         used, at, of = columns_of(part), pa.array(rows), pa.array(picks)
-        picked = [column.take(at) if i in used else None for i, column in enumerate(columns)]
+        picked = {i: columns[i].take(at) for i in used}
         return truth(part, picked, len(rows), [constants.take(of) for constants in self._table])
 
     def _slices(self, values: list[pa.Array], num_rows: int) -> Slices:
