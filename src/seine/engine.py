@@ -21,7 +21,7 @@ from seine.frontends.script.script import Declarations, Script, tables_of
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
-from seine.network.nodes import OutputNode, node_to_json
+from seine.network.nodes import node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
@@ -29,6 +29,7 @@ from seine.runtime.outlets import Folder
 from seine.runtime.overwriting import refuse_overwriting
 from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 _FORMAT = 1  # of the deployment folder
 
@@ -44,6 +45,7 @@ class Options:
     follow: bool = False
     buckets: int = 2
     depth: int = 0  # 0: as deep as the script needs
+    sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
@@ -79,7 +81,7 @@ class Run:
         declarations = script.declarations
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
-        self.network = build_network(declarations.queries.values())
+        self.network = build_network(declarations.queries.values(), options.sharing)
         self.catalog = Catalog()
         enter(self.catalog, declarations, self.network)
         self._temporary = None if options.checkpoint else tempfile.TemporaryDirectory(prefix="seine-")
@@ -98,8 +100,9 @@ class Run:
                 notice=options.notice,
             )
 
-        limits = {n.query: n.limit for n in self.network.nodes.values() if isinstance(n, OutputNode)}
-        self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
+        self.sink = Sink(
+            self.deployment, options.out or options.deliver, options.dead_letter, self.network.limits()
+        )
         users = _users(self.network)
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: users, options.progress
@@ -124,9 +127,8 @@ class Run:
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
         relations = {name: batch for name, (batch, _) in read.items()}
         dead = [letter for _, letters in read.values() for letter in letters]
-        self.deployment.save(
-            self.network.commit(), self.network, declarations.streams.values(), relations, dead
-        )
+        self.network.commit()
+        self.deployment.save(self.network, declarations.streams.values(), relations, dead)
         self.deployment.create(
             {
                 "format": _FORMAT,

@@ -37,6 +37,7 @@ class StreamDef:
     schemes: tuple[Scheme, ...] = ()
     retractable: bool = False
     importance: int | None = None  # position of the importance column
+    arrival: int | None = None  # position of the arrival column, which only a live network sees
 
     @property
     def domain(self) -> str:

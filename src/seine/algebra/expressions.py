@@ -174,7 +174,7 @@ def to_json(expression: Expression) -> list[Any]:
         case Parameter(index, type_):
             return ["par", str(type_), index]
         case Literal(value, type_):
-            return ["lit", str(type_), _value_to_json(value)]
+            return ["lit", str(type_), value_to_json(value)]
         case Call(name, args, type_):
             return ["call", str(type_), name, *map(to_json, args)]
     raise TypeError(f"not an expression: {expression!r}")
@@ -187,11 +187,11 @@ def from_json(form: list[Any]) -> Expression:
     if tag == "par":
         return Parameter(form[2], type_)
     if tag == "lit":
-        return Literal(_value_from_json(form[2], type_), type_)
+        return Literal(value_from_json(form[2], type_), type_)
     return Call(form[2], tuple(map(from_json, form[3:])), type_)
 
 
-def _value_to_json(value: Any) -> Any:
+def value_to_json(value: Any) -> Any:
     if isinstance(value, dt.datetime | dt.date):
         return value.isoformat()
     if isinstance(value, Decimal):
@@ -199,7 +199,7 @@ def _value_to_json(value: Any) -> Any:
     return value
 
 
-def _value_from_json(value: Any, type_: Type) -> Any:
+def value_from_json(value: Any, type_: Type) -> Any:
     if value is None:
         return None
     if type_.kind is Kind.DATE:

@@ -1,26 +1,30 @@
-"""The shared network: all queries as one graph of nodes, each once."""
+"""The shared network: all queries as one graph of nodes and their tables."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.plan import Query
 from seine.errors import SeineError
-from seine.network.build import build_query
-from seine.network.nodes import Node, OutputNode, node_from_json, node_to_json
+from seine.network.build import Builder
+from seine.network.form import ends_are_told, form_of
+from seine.network.live import counted_from
+from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
+from seine.network.site import Claim, Site
+from seine.network.snapshot import Change
+from seine.network.tables import ParameterTable
 from seine.optimizer.pipeline import optimise
-from seine.sharing.consing import ConsingIndex
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 
 @dataclass(frozen=True)
 class Addition:
-    """What one query brought: its output, the nodes it added, and the ids it found."""
+    """What one query brought: the ids of the nodes it added, and of those it found."""
 
-    output: OutputNode
-    added: tuple[Node, ...]
+    added: tuple[int, ...]
     shared: tuple[int, ...]
 
 
@@ -28,150 +32,161 @@ class Network:
     """Nodes by id, and the queries that they serve.
 
     `add` and `remove` cost the size of one query. Changes since the last `commit` belong to
-    the next version. Ids are never given twice, also after nodes are freed.
+    the next version. Ids are never given twice, also after nodes are freed. In a live network
+    a query counts from the journal entry with which it is born.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, strategy: Strategy = CONFIGURATIONS["all"], *, live: bool = False) -> None:
         self.version = 0
-        self.nodes: dict[int, Node] = {}
-        self.queries: dict[str, int] = {}
-        self._next_id = 1
-        self._changed = False
-        self._index = ConsingIndex()
-        self._consumers: dict[int, dict[int, None]] = {}
-        self._stages: dict[int, int] = {}
+        self.strategy = strategy
+        self.live = live
+        self.queries: dict[str, list[Claim]] = {}
+        self._site = Site()
+        self._touched_queries: dict[str, None] = {}
 
-    def add(self, query: Query) -> Addition:
+    @property
+    def nodes(self) -> dict[int, Node]:
+        return self._site.nodes
+
+    @property
+    def tables(self) -> dict[int, ParameterTable]:
+        return self._site.tables
+
+    def add(self, query: Query, born: int = 0) -> Addition:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
-        transaction = _Transaction(self)
+        first = self._site.next_id
+        builder = Builder(self._site, query, self.strategy)
         try:
-            output = build_query(query, optimise(query.plan), transaction.place)
+            form = form_of(query)
+            plan = optimise(counted_from(query.plan, born) if self.live else query.plan)
+            builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
         except BaseException as error:
-            transaction.undo()
+            self._site.release(builder.claims, query.name)
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
-        self.queries[query.name] = output.id
-        self._changed = True
-        return Addition(output, tuple(transaction.added.values()), tuple(sorted(transaction.found)))
+        self.queries[query.name] = builder.claims
+        self._touched_queries[query.name] = None
+        used = {claim[1] for claim in builder.claims if claim[0] == "node"}
+        return Addition(
+            tuple(sorted(i for i in used if i >= first)), tuple(sorted(i for i in used if i < first))
+        )
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
         if name not in self.queries:
             raise SeineError(f"there is no query {name!r}")
-        freed: list[Node] = []
-        waiting = [self.queries.pop(name)]
-        while waiting:
-            node = self.nodes[waiting.pop()]
-            self._free(node)
-            freed.append(node)
-            waiting += [i for i in dict.fromkeys(node.inputs) if not self._consumers[i]]
-        self._changed = True
-        return tuple(freed)
+        self._touched_queries[name] = None
+        return tuple(self._site.release(self.queries.pop(name), name))
+
+    @property
+    def changed(self) -> bool:
+        """Whether there are changes since the last commit."""
+        return bool(self._touched_queries)
 
     def commit(self) -> int:
         """Close the changes since the last commit as the next version, if there are any."""
-        if self._changed:
-            self.version += 1
-            self._changed = False
+        self.take_change()
         return self.version
+
+    def take_change(self) -> Change | None:
+        """The same, and what the new version has changed."""
+        if not self.changed:
+            return None
+        site = self._site
+        change = Change(
+            {i: node_to_json(site.nodes[i]) if i in site.nodes else None for i in sorted(site.touched_nodes)},
+            {
+                i: [str(t) for t in site.tables[i].types] if i in site.tables else None
+                for i in sorted(site.touched_tables)
+            },
+            [
+                (table, row, site.tables[table].row_to_json(row) if row in site.tables[table].rows else None)
+                for table, row in sorted(site.touched_rows)
+                if table in site.tables
+            ],
+            {i: site.tags[i][0] if i in site.tags else None for i in sorted(site.touched_tags)},
+            {name: self.queries.get(name) for name in self._touched_queries},
+            site.next_id,
+        )
+        site.forget_changes()
+        self._touched_queries.clear()
+        self.version += 1
+        return change
 
     @property
     def depth(self) -> int:
         """The highest stage: how many stateful stages the pipeline needs."""
-        return max(self._stages, default=0)
+        return max((node.stage for node in self.nodes.values()), default=0)
 
-    def consumers(self, node_id: int) -> tuple[int, ...]:
-        """The ids of the nodes that read a node."""
-        return tuple(self._consumers[node_id])
-
-    def users(self, node_id: int) -> set[str]:
+    def users(self, node_id: int) -> list[str]:
         """The names of the queries that a node serves."""
-        seen = {node_id}
-        waiting = [node_id]
-        while waiting:
-            fresh = [c for c in self._consumers[waiting.pop()] if c not in seen]
-            seen.update(fresh)
-            waiting += fresh
-        outputs = (self.nodes[i] for i in seen)
-        return {node.query for node in outputs if isinstance(node, OutputNode)}
+        return list(self._site.users[node_id])
 
     def beneath(self, query: str) -> list[Node]:
         """The nodes of one query, inputs first."""
-        seen = {self.queries[query]}
-        waiting = list(seen)
-        while waiting:
-            fresh = [i for i in self.nodes[waiting.pop()].inputs if i not in seen]
-            seen.update(fresh)
-            waiting += fresh
-        return [self.nodes[i] for i in sorted(seen)]
+        used = {claim[1] for claim in self.queries[query] if claim[0] == "node"}
+        return [self.nodes[i] for i in topological(self.nodes) if i in used]
 
-    def to_json(self) -> dict[str, Any]:
-        """A form that `from_json` reads back; equal networks with equal histories print the same."""
-        nodes = [node_to_json(node) for _, node in sorted(self.nodes.items())]
-        return {"version": self.version, "next_id": self._next_id, "nodes": nodes}
-
-    @staticmethod
-    def from_json(form: dict[str, Any]) -> Network:
-        network = Network()
-        for node in map(node_from_json, form["nodes"]):
-            network._insert(node)
-        network.version = form["version"]
-        network._next_id = form["next_id"]
-        return network
+    def limits(self) -> dict[str, int]:
+        """How many records each query may deliver."""
+        return {
+            query: node.limit
+            for node in self.nodes.values()
+            if isinstance(node, DeliverNode)
+            for query in self._site.users[node.id]
+        }
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes, inputs before what reads them."""
-        return (self.nodes[i] for i in sorted(self.nodes))
+        return (self.nodes[i] for i in topological(self.nodes))
 
-    def _insert(self, node: Node) -> None:
-        self.nodes[node.id] = node
-        self._consumers[node.id] = {}
-        self._stages[node.stage] = self._stages.get(node.stage, 0) + 1
-        for source in node.inputs:
-            self._consumers[source][node.id] = None
-        if isinstance(node, OutputNode):
-            self.queries[node.query] = node.id
-        else:
-            self._index.enter(node)
+    def to_json(self) -> dict[str, Any]:
+        """A form that `from_json` reads back; equal networks with equal histories print the same."""
+        site = self._site
+        return {
+            "version": self.version,
+            "live": self.live,
+            "next_id": site.next_id,
+            "nodes": [node_to_json(node) for _, node in sorted(site.nodes.items())],
+            "tables": {str(i): table.to_json() for i, table in sorted(site.tables.items())},
+            "tags": {str(tag): identity for tag, (identity, _) in sorted(site.tags.items())},
+            "queries": self.queries,
+        }
 
-    def _free(self, node: Node) -> None:
-        del self.nodes[node.id], self._consumers[node.id]
-        self._stages[node.stage] -= 1
-        if not self._stages[node.stage]:
-            del self._stages[node.stage]
-        for source in node.inputs:
-            self._consumers[source].pop(node.id, None)
-        if not isinstance(node, OutputNode):
-            self._index.leave(node)
+    @staticmethod
+    def from_json(form: dict[str, Any], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:
+        network = Network(strategy, live=form["live"])
+        network.queries = {name: [_hashable(c) for c in claims] for name, claims in form["queries"].items()}
+        network._site.restore(
+            {node.id: node for node in map(node_from_json, form["nodes"])},
+            {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()},
+            {int(tag): _hashable(identity) for tag, identity in form["tags"].items()},
+            network.queries,
+        )
+        network._site.next_id = form["next_id"]
+        network.version = form["version"]
+        return network
 
 
-class _Transaction:
-    """The nodes that one query places: found where they exist, inserted where not."""
+def topological(nodes: dict[int, Node]) -> list[int]:
+    """The ids of nodes, inputs before what reads them and else ascending."""
+    order: dict[int, None] = {}
+    for start in sorted(nodes):
+        waiting = [start]
+        while waiting:
+            missing = [i for i in nodes[waiting[-1]].inputs if i not in order]
+            if missing:
+                waiting += reversed(missing)
+            else:
+                order[waiting.pop()] = None
+    return list(order)
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
-        self.added: dict[int, Node] = {}
-        self.found: set[int] = set()
 
-    def place(self, candidate: Node) -> Node:
-        network = self.network
-        existing = None if isinstance(candidate, OutputNode) else network._index.find(candidate)
-        if existing is not None:
-            if existing not in self.added:
-                self.found.add(existing)
-            return network.nodes[existing]
-        node = replace(candidate, id=network._next_id)
-        network._next_id += 1
-        network._insert(node)
-        self.added[node.id] = node
-        return node
-
-    def undo(self) -> None:
-        for node in reversed(self.added.values()):
-            self.network._free(node)
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def network_text(network: Network) -> str:
@@ -179,9 +194,9 @@ def network_text(network: Network) -> str:
     return json.dumps(network.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def build_network(queries: Iterable[Query]) -> Network:
+def build_network(queries: Iterable[Query], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:
     """A network of these queries, committed as its first version."""
-    network = Network()
+    network = Network(strategy)
     for query in queries:
         network.add(query)
     network.commit()

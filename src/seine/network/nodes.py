@@ -1,11 +1,15 @@
 """The nodes of the shared network: what runs, as data.
 
 A node is frozen, knows its inputs by id, and prints to JSON and back: the running
-pipeline reads it, Spark's plan never depends on it. Stateless nodes (select, project,
-lookup, merge) run where their input appears; a stateful one has a stage of its own, one
+pipeline reads it, Spark's plan never depends on it. Stateless nodes (gate, lookup, fan,
+merge, deliver) run where their input appears; a stateful one has a stage of its own, one
 above its highest input (ARGUS calls it JoinLevel), and receives each input by a port.
 
-Cites: ARGUS 6 (JoinLevel order)
+A row is as wide as everything combined in it, and sparse: `types` are all of its columns,
+`out` are those that somebody needs. Conditions address the row by position, so a query that
+needs one more column changes nothing for the others (ARGUS calls it projection enrichment).
+
+Cites: ARGUS 4 (minimum projection, projection enrichment), 6 (JoinLevel order)
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.expressions import Expression, columns_of, from_json, to_json
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import Type
 
@@ -36,12 +40,26 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Filter:
+    """Conditions of one shape; each row of the parameter table makes one of them.
+
+    `shape` is a conjunction with parameters, None if every row satisfies it. `checks` have parameters
+    of the same table: conditions in the words of the query, for what the shape only comes close to.
+    """
+
+    shape: Expression | None
+    table: int
+    checks: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True)
 class Node:
     """Base of all nodes.
 
-    `types` are the output's columns and `identities` its identity columns. Of `streams`, all
-    streams beneath, `hold` are those whose progress must pass an instant before the output
-    up to it is final: retractable ones, and all streams beneath an aggregate or set operator.
+    `types` are the output's columns, `out` the positions of those that exist, and `identities` counts
+    its identity columns. Of `streams`, all streams beneath, `hold` are those whose progress must pass an
+    instant before the output up to it is final: retractable ones, and all streams beneath an aggregate
+    or set operator. `owner` names the query that shares it with no other; mostly nobody.
     """
 
     kind: ClassVar[str]
@@ -50,14 +68,21 @@ class Node:
     id: int
     ports: tuple[Port, ...]
     types: tuple[Type, ...]
+    out: tuple[int, ...]
     streams: tuple[str, ...]
     hold: tuple[str, ...]
     identities: int
     stage: int
+    owner: str
 
     @property
     def inputs(self) -> tuple[int, ...]:
         return tuple(port.node for port in self.ports)
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """The numbers of its parameter tables."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -72,33 +97,47 @@ class SourceNode(Node):
 class ResolveNode(Node):
     """Finds for each negative tuple of a retractable stream the tuple that it deletes.
 
-    Its one identity column is the arrival number of the tuple. `window` and `time` are the stream's.
+    Its one identity column is the arrival number of the tuple. `window` is the stream's; tuples
+    that agree in the columns of the port's key are alike.
     """
 
     kind = "resolve"
     stateful = True
     stream: str
-    time: int
     window: int | None
 
 
 @dataclass(frozen=True)
-class SelectNode(Node):
-    kind = "select"
-    predicate: Expression
+class FilteringNode(Node):
+    """A node that lets a row (or a pair) pass if any row of any of its filters' tables holds for it."""
+
+    filters: tuple[Filter, ...]
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return tuple(filter_.table for filter_ in self.filters)
+
+    @property
+    def tested(self) -> frozenset[int]:
+        """The positions that its filters read."""
+        shapes = [filter_.shape for filter_ in self.filters]
+        if None in shapes:
+            return frozenset()
+        return frozenset(i for shape in shapes if shape is not None for i in columns_of(shape))
 
 
 @dataclass(frozen=True)
-class ProjectNode(Node):
-    kind = "project"
-    expressions: tuple[Expression, ...]
+class GateNode(FilteringNode):
+    """In front of one join: keeps out what no query can use there."""
+
+    kind = "gate"
 
 
 @dataclass(frozen=True)
-class LookupNode(Node):
-    """Joins each row with the relation's tuples: equal keys, then the residual over row + tuple.
+class LookupNode(FilteringNode):
+    """Joins each row with the relation's tuples on equal keys.
 
-    `out` picks the output columns from the row's columns followed by the relation's.
+    Filters and `out` address the row followed by the tuple.
     `relation_key` are expressions over the relation's columns, one for each of `row_key`.
     """
 
@@ -107,27 +146,41 @@ class LookupNode(Node):
     relation_types: tuple[Type, ...]
     row_key: tuple[Expression, ...]
     relation_key: tuple[Expression, ...]
-    residual: Expression | None
-    out: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class JoinNode(Node):
-    """Joins two inputs on their ports' keys (equal and not NULL), then the residual.
+class JoinNode(FilteringNode):
+    """Joins two inputs on their ports' keys (equal and not NULL).
 
-    The residual and `out` address the left row followed by the right. A row of the output
+    Filters and `out` address the left row followed by the right. A row of the output
     lives where both live; its identity is the left's followed by the right's.
     """
 
     kind = "join"
     stateful = True
-    residual: Expression | None
-    out: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FanNode(Node):
+    """Rows for a fence: what satisfies a row of the table goes on, computed, with that row's tag in front.
+
+    So queries that differ in constants share the fence, each with tags of its own. The
+    expressions may have parameters too; the tag is the table's last column. An untagged fan has one row.
+    """
+
+    kind = "fan"
+    filter: Filter
+    expressions: tuple[Expression, ...]
+    tagged: bool
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.filter.table,)
 
 
 @dataclass(frozen=True)
 class MergeNode(Node):
-    """All rows of all inputs. With identities, the first one is the number of the input."""
+    """All rows of all inputs. With identities, the first tells input and tag."""
 
     kind = "merge"
 
@@ -170,15 +223,23 @@ class ChangelogNode(Node):
 
 
 @dataclass(frozen=True)
-class OutputNode(Node):
-    """Where a query's records leave. A changelog's records have an instant and no end."""
+class DeliverNode(Node):
+    """Where records leave: a row that satisfies row i of the table is a result of the queries of row i.
 
-    kind = "output"
-    query: str
+    The expressions may have parameters of the table. A changelog's records have an instant and no end.
+    """
+
+    kind = "deliver"
+    filter: Filter
+    expressions: tuple[Expression, ...]
     names: tuple[str, ...]
     changelog: bool
     domain: str
     limit: int
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.filter.table,)
 
 
 KINDS: dict[str, type[Node]] = {
@@ -186,16 +247,16 @@ KINDS: dict[str, type[Node]] = {
     for cls in (
         SourceNode,
         ResolveNode,
-        SelectNode,
-        ProjectNode,
+        GateNode,
         LookupNode,
         JoinNode,
+        FanNode,
         MergeNode,
         AggregateNode,
         DistinctNode,
         ExceptNode,
         ChangelogNode,
-        OutputNode,
+        DeliverNode,
     )
 }
 
@@ -216,7 +277,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall():
+        case Port() | AggregateCall() | Filter():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case tuple():
             return [_plain(item) for item in value]
@@ -224,7 +285,8 @@ def _plain(value: Any) -> Any:
 
 
 _TYPES = {"types", "relation_types"}
-_EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args"}
+_EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
+_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter}
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -236,10 +298,14 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name in ("predicate", "residual"):
+    if name == "shape":
         return from_json(value)
-    if name == "ports":
-        return tuple(Port(**{k: _typed(k, v) for k, v in form.items()}) for form in value)
-    if name == "calls":
-        return tuple(AggregateCall(**{k: _typed(k, v) for k, v in form.items()}) for form in value)
+    if name in _PARTS:
+        return tuple(_part(_PARTS[name], form) for form in value)
+    if name == "filter":
+        return _part(Filter, value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _part(cls: Any, form: dict[str, Any]) -> Any:
+    return cls(**{name: _typed(name, value) for name, value in form.items()})

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.expressions import Call, Expression, columns_of, conjunction, conjuncts, shift_columns
-from seine.algebra.types import BOOLEAN
+from seine.algebra.expressions import Call, Expression, columns_of, conjunction, shift_columns
+from seine.algebra.types import BOOLEAN, Type
 from seine.operators import hashing
-from seine.operators.delta import data_names
+from seine.operators.any_of import AnyOf
+from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import evaluate, truth
 
 
@@ -25,66 +26,84 @@ class Rows:
     def column(self, name: str) -> pa.Array:
         return pc.take(self._batch[name], self._rows, boundscheck=False)
 
+    def data(self, index: int, type_: Type) -> pa.Array:
+        """A data column; rows from before anybody asked for it have NULL there."""
+        place = self._batch.schema.get_field_index(f"c{index}")
+        if place < 0:
+            return pa.nulls(len(self._rows), type_.arrow())
+        return pc.take(self._batch.column(place), self._rows, boundscheck=False)
+
+
+class PairColumns:
+    """The columns of pairs, the left row followed by the right, each gathered once."""
+
+    def __init__(self, left: Rows, right: Rows, width: int, types: Sequence[Type]) -> None:
+        self.memo: dict[Expression, pa.Array] = {}
+        self._left, self._right, self._width, self._types = left, right, width, types
+        self._columns: dict[int, pa.Array] = {}
+
+    def __getitem__(self, index: int) -> pa.Array:
+        if index not in self._columns:
+            side, place = (
+                (self._left, index) if index < self._width else (self._right, index - self._width)
+            )
+            self._columns[index] = side.data(place, self._types[index])
+        return self._columns[index]
+
 
 class Combination:
-    """Pairs of a left and a right row: equal keys, then a residual over left + right, then `out`.
+    """Pairs of a left and a right row: equal keys, then any of the filters, then `out`.
 
     Equality of keys is tested by value only where equal hashes don't prove it.
     """
 
     def __init__(
         self,
-        left_width: int,
-        left_key: Sequence[Expression],
-        right_key: Sequence[Expression],
-        residual: Expression | None,
+        left: Sequence[Type],
+        right: Sequence[Type],
+        keys: tuple[Sequence[Expression], Sequence[Expression]],
+        filters: AnyOf,
+        tested: Iterable[int],
         out: Sequence[int],
     ) -> None:
-        self._left_width = left_width
+        """`tested` are the positions that the filters read."""
+        self._width = len(left)
+        self._types = (*left, *right)
         self._out = tuple(out)
-        same_key = (
-            [] if hashing.is_exact(k.type for k in left_key) else _equality(left_key, right_key, left_width)
-        )
-        self._predicate = conjunction(same_key + conjuncts(residual))
-        self._tested = sorted(columns_of(self._predicate)) if self._predicate else []
+        self._filters = filters
+        self._tested = frozenset(tested)
+        exact = hashing.is_exact(k.type for k in keys[0])
+        self._same_key = None if exact else conjunction(_equality(*keys, self._width))
 
-    def columns(self, side: int) -> list[str]:
-        """The data columns of a side that pairs need, in order."""
-        needed = {*self._tested, *self._out}
-        shift = self._left_width if side else 0
-        return [f"c{i - shift}" for i in sorted(needed) if (i >= self._left_width) == bool(side)]
+    def needed(self, side: int) -> list[int]:
+        """The data columns of a side that pairs need, ascending."""
+        keys = columns_of(self._same_key) if self._same_key else set()
+        needed = {*self._out, *self._tested, *keys}
+        first = self._width if side else 0
+        return sorted(i - first for i in needed if (i >= self._width) == bool(side))
 
-    def holds(self, left: Rows, right: Rows, count: int) -> np.ndarray | None:
-        """Which pairs satisfy the predicate; None if all do."""
-        if self._predicate is None:
-            return None
-        columns: list[pa.Array | None] = [None] * (max(self._tested, default=-1) + 1)
-        for index in self._tested:
-            columns[index] = self._column(left, right, index)
-        return truth(self._predicate, columns, count)
+    def columns(self, left: Rows, right: Rows) -> PairColumns:
+        return PairColumns(left, right, self._width, self._types)
 
-    def output(self, left: Rows, right: Rows) -> list[tuple[str, pa.Array]]:
+    def holds(self, columns: PairColumns, count: int) -> np.ndarray | None:
+        """Which pairs are wanted; None if all are."""
+        mask = self._filters.holds(columns, count)
+        if self._same_key is None:
+            return mask
+        same = truth(self._same_key, columns, count)
+        return same if mask is None else mask & same
+
+    def output(self, columns: PairColumns) -> list[tuple[str, pa.Array]]:
         """The data columns of the pairs, with their names."""
-        return [(f"c{place}", self._column(left, right, i)) for place, i in enumerate(self._out)]
-
-    def _column(self, left: Rows, right: Rows, index: int) -> pa.Array:
-        if index < self._left_width:
-            return left.column(f"c{index}")
-        return right.column(f"c{index - self._left_width}")
+        return [(f"c{i}", columns[i]) for i in self._out]
 
 
-def key_columns(batch: pa.RecordBatch, key: Iterable[Expression], width: int) -> list[pa.Array]:
+def key_columns(batch: pa.RecordBatch, key: Iterable[Expression]) -> list[pa.Array]:
     """The values of key expressions over the data columns of a batch."""
-    columns = [batch[name] for name in data_names(width)]
+    columns = DataColumns(batch)
     return [evaluate(expression, columns, batch.num_rows) for expression in key]
 
 
-def without_null_keys(batch: pa.RecordBatch, key: Sequence[Expression], width: int) -> pa.RecordBatch:
-    """The rows that can equal something."""
-    nulls = hashing.null_mask(key_columns(batch, key, width))
-    return batch if nulls is None else batch.filter(pa.array(~nulls))
-
-
-def _equality(left: Sequence[Expression], right: Sequence[Expression], left_width: int) -> list[Expression]:
-    moved = [shift_columns(expression, lambda i: i + left_width) for expression in right]
+def _equality(left: Sequence[Expression], right: Sequence[Expression], width: int) -> list[Expression]:
+    moved = [shift_columns(expression, lambda i: i + width) for expression in right]
     return [Call("eq", (a, b), BOOLEAN) for a, b in zip(left, moved, strict=True)]

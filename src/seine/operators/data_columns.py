@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression
+
+
+class Remembering(Protocol):
+    """Columns by position, with a memo of what was computed over them."""
+
+    memo: dict[Expression, pa.Array]
+
+    def __getitem__(self, index: int, /) -> pa.Array: ...
 
 
 class DataColumns:

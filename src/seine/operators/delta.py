@@ -9,7 +9,7 @@ from a result that changed. Columns of a batch, in this order:
     _e   int64   natural end of life: the earliest end of the tuples combined
     _d   int64   early end, only in `minus`; _s < _d < _e
     _i0, _i1, .. int64  identity of the parts that may end early; none for append-only rows
-    c0, c1, ..   the data columns, by position
+    c0, c1, ..   the data columns that somebody needs, named by position
 
 A row of `minus` repeats the whole row that ends (same _s, _e, identity and columns), so an
 operator can route and probe with it. Within a batch the order of rows means nothing.
@@ -17,6 +17,7 @@ operator can route and probe with it. Within a batch the order of rows means not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -42,3 +43,18 @@ def data_names(width: int) -> list[str]:
 
 def identity_names(count: int) -> list[str]:
     return [f"_i{i}" for i in range(count)]
+
+
+def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch of all rows; a column that some lack is NULL in their rows.
+
+    >>> concat([pa.record_batch({"c0": [1]}), pa.record_batch({"c0": [2], "c5": [7]})]).to_pylist()
+    [{'c0': 1, 'c5': None}, {'c0': 2, 'c5': 7}]
+    """
+    if len(batches) == 1:
+        return batches[0]
+    if all(batch.schema.names == batches[0].schema.names for batch in batches[1:]):
+        return pa.concat_batches(batches)
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    whole = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    return whole.to_batches()[0] if whole.num_rows else batches[0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.delta import FOREVER, Delta
+from seine.operators.delta import FOREVER, Delta, concat
 from seine.operators.store import Store
 
 FAN_IN = 8
@@ -113,7 +113,7 @@ def _reachable(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+    whole = concat(batches)
     times = times_of(whole)
     if (times[1:] >= times[:-1]).all():
         return whole

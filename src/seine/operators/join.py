@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from seine.network.nodes import JoinNode
+from seine.operators.any_of import AnyOf
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
 from seine.operators.delta import Delta
@@ -24,8 +25,16 @@ from seine.operators.store import Store
 class JoinOperator:
     """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
 
-    def __init__(self, node: JoinNode) -> None:
-        self._way: AppendJoin | RetractingJoin = RetractingJoin(node) if node.hold else AppendJoin(node)
+    def __init__(self, node: JoinNode, filters: AnyOf) -> None:
+        pairs = JoinPairs(node, filters)
+        self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
+        self._way: AppendJoin | RetractingJoin = (
+            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs)
+        )
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        return self._needed[port]
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         return coalesce(self._way.step(inputs, clock, store))
@@ -37,8 +46,8 @@ class JoinOperator:
 class AppendJoin:
     """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
 
-    def __init__(self, node: JoinNode) -> None:
-        self._pairs = JoinPairs(node)
+    def __init__(self, pairs: JoinPairs) -> None:
+        self._pairs = pairs
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         state = self._state(store)

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.network.nodes import JoinNode
-from seine.operators.combination import Combination, Rows, without_null_keys
-from seine.operators.delta import identity_names
+from seine.operators.any_of import AnyOf
+from seine.operators.combination import Combination, Rows
+from seine.operators.delta import concat, identity_names
 from seine.operators.pairs import Pairs
 from seine.operators.sorted_run import END, KEY, START, SortedRun
 
@@ -20,35 +21,32 @@ SIDES = (LEFT, RIGHT)
 class JoinPairs:
     """What append-only and retracting joins share. A side that probes may be the left or the right."""
 
-    def __init__(self, node: JoinNode) -> None:
+    def __init__(self, node: JoinNode, filters: AnyOf) -> None:
         left, right = node.ports
         self.ports = (left, right)
         self.by = KEY if left.key else START
-        self._combination = Combination(len(left.types), left.key, right.key, node.residual, node.out)
+        self._combination = Combination(
+            left.types, right.types, (left.key, right.key), filters, node.tested, node.out
+        )
 
     def carried(self, side: int) -> list[str]:
         """The columns that a row of a side needs from arrival on."""
         identity = identity_names(self.ports[side].identities)
-        return [KEY, START, END, *identity, *self._combination.columns(side)]
+        return [KEY, START, END, *identity, *(f"c{i}" for i in self._combination.needed(side))]
 
     def arrivals(
         self, side: int, batches: Sequence[pa.RecordBatch], names: list[str]
     ) -> pa.RecordBatch | None:
-        """The rows that came by a port and that can join something; None if there are none."""
-        batches = [batch for batch in batches if batch.num_rows]
-        if not batches:
-            return None
-        port = self.ports[side]
-        whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
-        rows = without_null_keys(whole, port.key, len(port.types)).select(names)
-        return rows if rows.num_rows else None
+        """The rows that came by a port; None if there are none. A row with a NULL in its key is not sent."""
+        batches = [batch.select(names) for batch in batches if batch.num_rows]
+        return concat(batches) if batches else None
 
     def matches(self, side: int, probe: SortedRun, run: SortedRun) -> Iterator[Pairs]:
         """The pairs of a side's rows with a run of the other side that satisfy all conditions."""
         for pairs in run.matches(probe):
             if pairs.size:
-                left, right = self._oriented(side, probe, run, pairs)
-                mask = self._combination.holds(left, right, pairs.size)
+                columns = self._combination.columns(*self._oriented(side, probe, run, pairs))
+                mask = self._combination.holds(columns, pairs.size)
                 yield pairs if mask is None or mask.all() else pairs.where(mask)
 
     def joined(
@@ -60,7 +58,7 @@ class JoinPairs:
         if early is not None:
             named.append(("_d", pa.array(early)))
         named += self._identity(left, right)
-        named += self._combination.output(left, right)
+        named += self._combination.output(self._combination.columns(left, right))
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
     def _identity(self, left: Rows, right: Rows) -> list[tuple[str, pa.Array]]:

@@ -29,8 +29,8 @@ State = list[EndableRuns]
 class RetractingJoin:
     """What arrives waits for W; then ends of stored pairs are told, then new pairs are formed."""
 
-    def __init__(self, node: JoinNode) -> None:
-        self._pairs = JoinPairs(node)
+    def __init__(self, node: JoinNode, pairs: JoinPairs) -> None:
+        self._pairs = pairs
         self._hold = node.hold
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:

@@ -1,6 +1,6 @@
 """Joins rows with the tuples of a relation, which are always alive.
 
-Law: lookup(rows) = {row + tuple | row_key = relation_key, residual(row, tuple)}, of plus and minus alike.
+Law: lookup(rows) = {row + tuple | row_key = relation_key, some filter holds}, of plus and minus alike.
 A row keeps its life and identity; if it meets several tuples they share it, and end together.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.network.nodes import LookupNode
+from seine.operators.any_of import AnyOf
 from seine.operators.coalesce import coalesce
 from seine.operators.combination import Combination, Rows, key_columns
 from seine.operators.delta import Delta
@@ -25,10 +26,16 @@ NO_PAIRS = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 class LookupOperator:
     """One lookup node with its relation; it serves any number of deltas until the relation changes."""
 
-    def __init__(self, node: LookupNode, relation: RelationIndex | pa.RecordBatch) -> None:
-        width = len(node.ports[0].types)
-        self._key, self._width = node.row_key, width
-        self._combination = Combination(width, node.row_key, node.relation_key, node.residual, node.out)
+    def __init__(self, node: LookupNode, filters: AnyOf, relation: RelationIndex | pa.RecordBatch) -> None:
+        self._key = node.row_key
+        self._combination = Combination(
+            node.ports[0].types,
+            node.relation_types,
+            (node.row_key, node.relation_key),
+            filters,
+            node.tested,
+            node.out,
+        )
         self._index = relation if isinstance(relation, RelationIndex) else index_relation(node, relation)
 
     def apply(self, delta: Delta) -> Iterator[Delta]:
@@ -40,10 +47,10 @@ class LookupOperator:
         return coalesce(Delta(plus or no_plus, minus or no_minus) for plus, minus in pieces)
 
     def _joined(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        key = key_columns(batch, self._key, self._width)
+        key = key_columns(batch, self._key)
         for rows, tuples in self._index.candidates(key, batch.num_rows):
-            left, right = Rows(batch, rows), Rows(self._index.batch, tuples)
-            mask = self._combination.holds(left, right, len(rows))
+            columns = self._combination.columns(Rows(batch, rows), Rows(self._index.batch, tuples))
+            mask = self._combination.holds(columns, len(rows))
             if mask is not None:
                 rows, tuples = rows[mask], tuples[mask]
             yield self._combined(batch, rows, tuples)
@@ -51,15 +58,11 @@ class LookupOperator:
     def _combined(self, batch: pa.RecordBatch, rows: np.ndarray, tuples: np.ndarray) -> pa.RecordBatch:
         left, right = Rows(batch, rows), Rows(self._index.batch, tuples)
         kept = [name for name in batch.schema.names if name.startswith("_") and name != KEY]
-        named = [(name, left.column(name)) for name in kept] + self._combination.output(left, right)
+        named = [(name, left.column(name)) for name in kept]
+        named += self._combination.output(self._combination.columns(left, right))
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
 
 def index_relation(node: LookupNode, tuples: pa.RecordBatch) -> RelationIndex:
     """Sort a relation's tuples by a node's key, for all nodes with that key."""
-    return RelationIndex(tuples, key_columns(tuples, node.relation_key, len(node.relation_types)))
-
-
-def lookup(node: LookupNode, delta: Delta, relation: RelationIndex | pa.RecordBatch) -> Iterator[Delta]:
-    """Apply a node to one delta."""
-    return LookupOperator(node, relation).apply(delta)
+    return RelationIndex(tuples, key_columns(tuples, node.relation_key))

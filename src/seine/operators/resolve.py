@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.expressions import Column
 from seine.network.nodes import ResolveNode
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
@@ -36,7 +37,7 @@ class ResolveOperator:
     def __init__(self, node: ResolveNode) -> None:
         names = data_names(len(node.ports[0].types))
         self._stream = node.stream
-        self._content = [name for place, name in enumerate(names) if place != node.time]
+        self._content = [f"c{key.index}" for key in node.ports[0].key if isinstance(key, Column)]
         self._plus = [START, END, ARRIVAL, *names]
         self._minus = [START, END, EARLY, ARRIVAL, *names]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.delta import FOREVER, NEVER
+from seine.operators.delta import FOREVER, NEVER, concat
 from seine.operators.sorted_run import END, KEY, SortedRun, take_rows
 from seine.operators.store import Store
 
@@ -102,7 +102,7 @@ class Runs:
 
     def _merge(self, entries: list[Entry], bound: int) -> None:
         batches = [SortedRun(self._store.get(entry["run"])).plain() for entry in entries]
-        whole = pa.concat_batches(batches)
+        whole = concat(batches)
         alive = np.flatnonzero(whole[END].to_numpy() > bound)
         order = alive[np.argsort(whole[self._by].to_numpy()[alive], kind="stable")]
         merged = SortedRun.of(take_rows(whole, order), self._by)

@@ -25,7 +25,10 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.network.nodes import LookupNode, Node, node_from_json, node_to_json
+from seine.network.network import Network
+from seine.network.nodes import LookupNode, node_from_json
+from seine.network.tables import ParameterTable
+from seine.operators.any_of import AnyOf
 from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
@@ -89,8 +92,7 @@ class Deployment:
 
     def save(
         self,
-        version: int,
-        nodes: Iterable[Node],
+        network: Network,
         streams: Iterable[StreamDef],
         relations: Mapping[str, pa.RecordBatch],
         dead: Iterable[dict[str, Any]] = (),
@@ -99,13 +101,13 @@ class Deployment:
 
         `dead` are the dead letters of reading them.
         """
-        folder = self._network(version)
+        folder = self._network(network.version)
         os.makedirs(folder, exist_ok=True)
         files = {name: f"relation-{i}.arrow" for i, name in enumerate(sorted(relations))}
         for name, file in files.items():
             write_whole(os.path.join(folder, file), ipc_bytes(relations[name]).to_pybytes())
         form = {
-            "nodes": [node_to_json(node) for node in nodes],
+            "network": network.to_json(),
             "streams": [stream_to_json(stream) for stream in streams],
             "relations": files,
         }
@@ -124,8 +126,12 @@ class Deployment:
             form = json.load(file)
         streams = [stream_from_json(stream) for stream in form["streams"]]
         paths = {name: os.path.join(folder, file) for name, file in form["relations"].items()}
+        network = form["network"]
         flow = Dataflow(
-            map(node_from_json, form["nodes"]), len(self.settings["labels"]), RelationFiles(paths)
+            map(node_from_json, network["nodes"]),
+            {int(i): ParameterTable.from_json(table) for i, table in network["tables"].items()},
+            len(self.settings["labels"]),
+            RelationFiles(paths),
         )
         return Runtime(flow, {stream.name: stream for stream in streams})
 
@@ -143,12 +149,12 @@ class RelationFiles:
         self._paths = paths
         self._indexes: dict[tuple[str, object], RelationIndex] = {}
 
-    def __call__(self, node: LookupNode) -> LookupOperator:
+    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
         key = (node.relation, node.relation_key)
         if key not in self._indexes:
             batch = read_ipc(pa.memory_map(self._paths[node.relation]).read_buffer())
             self._indexes[key] = index_relation(node, batch)
-        return LookupOperator(node, self._indexes[key])
+        return LookupOperator(node, filters, self._indexes[key])
 
 
 def write_whole(path: str, content: bytes) -> None:

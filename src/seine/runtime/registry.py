@@ -1,4 +1,4 @@
-"""Which operator runs a stateful node."""
+"""Which operator runs a stateful node other than a join."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from seine.operators.aggregate import AggregateOperator
 from seine.operators.changelog import ChangelogOperator
 from seine.operators.distinct import DistinctOperator
 from seine.operators.except_ import ExceptOperator
-from seine.operators.join import JoinOperator
 from seine.operators.operator import Operator
 from seine.operators.resolve import ResolveOperator
 
@@ -19,7 +18,6 @@ OPERATORS: dict[str, Callable[[Any], Operator]] = {
     "changelog": ChangelogOperator,
     "distinct": DistinctOperator,
     "except": ExceptOperator,
-    "join": JoinOperator,
     "resolve": ResolveOperator,
 }
 

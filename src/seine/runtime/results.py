@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from seine.network.nodes import OutputNode
-from seine.operators.delta import NEVER, Delta, data_names
+from seine.network.nodes import DeliverNode
+from seine.operators.delta import NEVER, data_names
 from seine.runtime.records import json_lines, json_strings, text_bytes
 
 _PIECE_ROWS = 1 << 16
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
+
+
+class Chosen(NamedTuple):
+    """Computed rows with their lives, and for each the position of the query that it is for."""
+
+    batch: pa.RecordBatch
+    picks: np.ndarray
 
 
 class Results:
@@ -32,27 +39,22 @@ class Results:
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
 
-    def deliver(self, node: OutputNode, delta: Delta) -> None:
-        """All records of one query that follow from a delta; ends come after beginnings."""
-        if node.changelog:
-            self._deliver(node, *_in_event_time(delta, len(node.types)))
-            return
-        for op, batch in (("+", delta.plus), ("-", delta.minus)):
-            if batch is not None and batch.num_rows:
-                self._deliver(node, batch, op)
-
-    def _deliver(self, node: OutputNode, batch: pa.RecordBatch, ops: pa.Array | str) -> None:
-        room = self._room(node.query, node.limit)
-        if batch.num_rows > room:
-            self.cut.add(node.query)
-            batch = batch.slice(0, room)
-        self._write(node, ops, batch, node.query)
-        self.counts[node.query] += batch.num_rows
-
-    def deliver_many(
-        self, node: OutputNode, batch: pa.RecordBatch, queries: list[str], picks: np.ndarray
+    def deliver(
+        self, node: DeliverNode, queries: list[str], plus: Chosen, minus: Chosen | None = None
     ) -> None:
-        """New rows for many queries with the same output form: row i is for queries[picks[i]]."""
+        """The records of queries that follow from new rows and from rows that end early.
+
+        Ends come after beginnings, or in event time if it is a changelog.
+        """
+        if node.changelog:
+            self._deliver(node, queries, *_in_event_time(plus, minus, len(node.types)))
+            return
+        for op, chosen in (("+", plus), ("-", minus)):
+            if chosen is not None and len(chosen.picks):
+                self._deliver(node, queries, chosen, op)
+
+    def _deliver(self, node: DeliverNode, queries: list[str], chosen: Chosen, ops: pa.Array | str) -> None:
+        batch, picks = chosen
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
         if self.counts.total() + len(picks) > node.limit:  # else no single query can be over it
@@ -60,7 +62,11 @@ class Results:
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             batch, place, counts = batch.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
-        self._write(node, "+", batch, json_strings(pa.array(names, pa.string())).take(pa.array(place)))
+            ops = ops if isinstance(ops, str) else ops.filter(pa.array(keep))
+        who: pa.Array | str = names[0]
+        if len(names) > 1:
+            who = json_strings(pa.array(names, pa.string())).take(pa.array(place))
+        self._write(node, ops, batch, who)
         self.counts.update(dict(zip(names, counts.tolist(), strict=True)))
 
     def close(self) -> dict[str, Any] | None:
@@ -75,7 +81,7 @@ class Results:
         return max(0, limit - self.counts[query])
 
     def _write(
-        self, node: OutputNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
+        self, node: DeliverNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
     ) -> None:
         for start, length in _pieces(batch):
             piece = batch.slice(start, length)
@@ -90,24 +96,21 @@ def _part(texts: pa.Array | str, start: int, length: int) -> pa.Array | str:
     return texts if isinstance(texts, str) else texts.slice(start, length)
 
 
-def _in_event_time(delta: Delta, width: int) -> tuple[pa.RecordBatch, pa.Array]:
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[Chosen, pa.Array]:
     """The changes of a changelog as they happen, with their ops; an old row ends before a new one begins."""
-    plus, minus = delta.plus, delta.minus
     names = data_names(width)
-    if minus is None or not minus.num_rows:
-        ends = np.empty(0, np.int64)
-        parts = [plus.select(names)]
-    else:
-        ends = minus.column("_d").to_numpy()
-        parts = [plus.select(names), minus.select(names)]
-    times = np.concatenate([plus.column("_s").to_numpy(), ends])
-    begins = np.arange(len(times)) < plus.num_rows
+    times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
+    if minus is not None and len(minus.picks):
+        times = np.concatenate([times, minus.batch["_d"].to_numpy()])
+        picks = np.concatenate([picks, minus.picks])
+        parts.append(minus.batch.select(names))
+    begins = np.arange(len(times)) < plus.batch.num_rows
     # What is there before all time has to begin before it can end.
     order = np.lexsort((np.where(times == NEVER, ~begins, begins), times))
     data = pa.Table.from_batches(parts).combine_chunks().to_batches()
     columns = [data[0].column(name).take(pa.array(order)) for name in names] if data else []
     told = pa.RecordBatch.from_arrays([pa.array(times[order]), *columns], ["_s", *names])
-    return told, pa.array(np.where(begins[order], "+", "-"), pa.string())
+    return Chosen(told, picks[order]), pa.array(np.where(begins[order], "+", "-"), pa.string())
 
 
 def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -127,7 +130,7 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
 
 
 def _text(
-    node: OutputNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
+    node: DeliverNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
 ) -> memoryview:
     columns = [batch.column(name) for name in data_names(len(node.types))]
     ends = None if node.changelog else batch.column("_d" if ops == "-" else "_e")

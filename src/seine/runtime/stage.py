@@ -12,7 +12,8 @@ from seine.network.nodes import AggregateNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
 from seine.operators.store import Store
-from seine.runtime.dataflow import Dataflow, Emission
+from seine.runtime.dataflow import Dataflow
+from seine.runtime.emission import Emission
 from seine.runtime.parcels import Parcel, decode
 
 Blob: TypeAlias = bytes | pa.Buffer

@@ -12,7 +12,7 @@ from typing import Any
 
 from seine.operators.clock import Clock
 from seine.runtime import depot
-from seine.runtime.dataflow import Emission
+from seine.runtime.emission import Emission
 from seine.runtime.deployment import Deployment, Runtime
 from seine.runtime.parcels import encode
 from seine.runtime.results import Results
@@ -62,7 +62,8 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
         if source is not None and batch is not None:
             rows_here = batch.slice(slice_.start, slice_.length)
-            here.flow.push(source, source_delta(here.streams[slice_.stream], rows_here), emission)
+            delta = source_delta(here.streams[slice_.stream], rows_here, source, entry.number)
+            here.flow.push(source.id, delta, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)
 

@@ -1,46 +1,92 @@
 """Hash-consing: two nodes that do the same to the same inputs are one node.
 
-The builder asks here, and nowhere else, whether what it is about to add already exists.
+What a node does is its signature. Constants in conditions are no part of it: they are rows of
+its tables. A gate belongs to its join, a fan to its fence, so they have no signature of their own.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Protocol
 
-from seine.network.nodes import KINDS, Node
+from seine.network.nodes import (
+    AggregateNode,
+    ChangelogNode,
+    DeliverNode,
+    DistinctNode,
+    ExceptNode,
+    FanNode,
+    JoinNode,
+    LookupNode,
+    MergeNode,
+    Node,
+    ResolveNode,
+    SourceNode,
+)
+from seine.network.tables import ParameterTable
 
 Signature = tuple[Hashable, ...]
+Values = tuple[object, ...]
+Fence = AggregateNode | DistinctNode | ExceptNode | MergeNode | ChangelogNode
 
 
-class ConsingIndex:
-    """The nodes of a network by signature."""
+class Ground(Protocol):
+    """What a signature needs to know of the network."""
 
-    def __init__(self) -> None:
-        self._ids: dict[Signature, int] = {}
+    nodes: dict[int, Node]
+    tables: dict[int, ParameterTable]
 
-    def find(self, candidate: Node) -> int | None:
-        """The id of the node that computes the same, if there is one."""
-        return self._ids.get(signature(candidate))
-
-    def enter(self, node: Node) -> None:
-        self._ids[signature(node)] = node.id
-
-    def leave(self, node: Node) -> None:
-        del self._ids[signature(node)]
+    def beneath_gate(self, node: Node, port: int) -> int: ...
 
 
-_COMMON = {field.name for field in dataclasses.fields(Node)}
-_PARAMETERS = {
-    kind: tuple(field.name for field in dataclasses.fields(cls) if field.name not in _COMMON)
-    for kind, cls in KINDS.items()
-}
+def signature(node: Node, ground: Ground) -> Signature | None:
+    """What a standing node does; None if it does it for another node alone."""
+    match node:
+        case SourceNode() | ResolveNode():
+            return (node.kind, node.stream)
+        case JoinNode():
+            left, right = node.ports
+            inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
+            return join_signature(*inputs, left.key, right.key, node.owner)
+        case LookupNode():
+            row = ground.beneath_gate(node, 0)
+            return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
+        case DeliverNode():
+            return deliver_signature(node)
+        case AggregateNode() | DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
+            feeding = [ground.nodes[i] for i in node.inputs]
+            return fence_signature(node, feeding, _constants(feeding[0], ground.tables))
+    return None
 
 
-def signature(node: Node) -> Signature:
-    """What a node does: its kind, its inputs with their keys, and its own parameters.
+def _constants(node: Node, tables: Mapping[int, ParameterTable]) -> Values:
+    if not isinstance(node, FanNode) or node.tagged:
+        return ()
+    return next(iter(tables[node.filter.table].rows.values()))
 
-    Everything else, such as types and stage, follows from these.
-    """
-    ports = tuple((port.node, port.key) for port in node.ports)
-    return (node.kind, ports, *(getattr(node, name) for name in _PARAMETERS[node.kind]))
+
+def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
+    return ("join", left, right, left_key, right_key, owner)
+
+
+def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:
+    return ("lookup", row, relation, row_key, key, owner)
+
+
+def deliver_signature(node: DeliverNode) -> Signature:
+    filter_ = node.filter
+    form = (node.names, node.changelog, node.domain, node.limit)
+    return ("deliver", node.inputs, filter_.shape, filter_.checks, node.expressions, form, node.owner)
+
+
+def fence_signature(node: Fence, inputs: list[Node], constants: Values) -> Signature:
+    """A fence with the fans that feed it; the constants of an untagged fan count too."""
+    keys = tuple(port.key for port in node.ports)
+    calls = node.calls if isinstance(node, AggregateNode) else ()
+    return (node.kind, keys, calls, tuple(map(_feeding, inputs)), tuple(map(repr, constants)), node.owner)
+
+
+def _feeding(node: Node) -> Hashable:
+    if not isinstance(node, FanNode):
+        return node.id
+    return (node.inputs, node.filter.shape, node.filter.checks, node.expressions, node.tagged)

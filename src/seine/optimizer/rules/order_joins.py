@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seine.algebra.expressions import Expression, conjunction, shift_columns
 from seine.algebra.plan import Join, Plan, Project, Scan, walk
-from seine.optimizer.equalities import equated
+from seine.optimizer.equalities import connects
 from seine.optimizer.join_block import JoinBlock, flatten
 from seine.optimizer.traverse import with_inputs
 
@@ -51,7 +51,7 @@ def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -
         if number in reads and len(reads) > 1 and reads <= together
     ]
     own = range(block.offsets[number], block.offsets[number + 1])
-    if any(equated(condition, lambda index: index not in own) for condition in reachable):
+    if any(connects(condition, lambda index: index not in own) for condition in reachable):
         return 0 if stream else 1
     if reachable:
         return 2 if stream else 3

@@ -1,0 +1,120 @@
+"""The conditions of a query where its rows are: what must hold, in which form, decided by which columns.
+
+Gates and joins need conditions that are enough: true for every row that the query wants. What is
+delivered needs all of them exactly; where the canonical form only comes close, its guards are
+checked as well.
+
+Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from seine.algebra.expressions import (
+    Expression,
+    Literal,
+    Parameter,
+    columns_of,
+    conjunction,
+    rewrite,
+    shift_columns,
+    split_shape,
+)
+from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.infer import infer
+from seine.sharing.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Expressions with their constants taken out: parameters count through all of them."""
+
+    shape: Expression | None
+    others: tuple[Expression, ...]
+    constants: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of a block over the row in which all its items stand side by side."""
+
+    words: tuple[Expression, ...]
+    strategy: Strategy
+
+    @cached_property
+    def _canonical(self) -> list[tuple[Expression, ...]]:
+        """The conditions that each conjunct becomes."""
+        if not self.strategy.canonical:
+            return [(word,) for word in self.words]
+        return [tuple(map(_expression, canonicalise(word).clauses)) for word in self.words]
+
+    @cached_property
+    def inferred(self) -> tuple[Expression, ...]:
+        """What follows from them and is not among them."""
+        if not self.strategy.transitivity:
+            return ()
+        known: PredicateSet = tuple(clause for word in self.words for clause in canonicalise(word).clauses)
+        have = {expression for expressions in self._canonical for expression in expressions}
+        return tuple(e for e in map(_expression, infer(known)) if e not in have)
+
+    def enough(self, reads: Callable[[int], bool], without: Sequence[int] = ()) -> list[Expression]:
+        """What a row must satisfy that has the columns of `reads`; some conjuncts are known to hold."""
+        own = [e for i, es in enumerate(self._canonical) if i not in without for e in es]
+        candidates = dict.fromkeys([*own, *self.inferred])
+        return [e for e in candidates if (columns := columns_of(e)) and all(map(reads, columns))]
+
+    def exact(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
+        """What decides about a whole row: conditions, and checks for where these only come close."""
+        shape: list[Expression] = []
+        checks: list[Expression] = []
+        for i, (word, expressions) in enumerate(zip(self.words, self._canonical, strict=True)):
+            if i not in without:
+                shape += expressions
+                if self.strategy.canonical:
+                    checks += map(_expression, canonicalise(word).guards)
+        return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
+
+
+_expression = lru_cache(maxsize=1 << 14)(clause_expression)
+
+
+def shaped(
+    conditions: Sequence[Expression], checks: Sequence[Expression] = (), outputs: Sequence[Expression] = ()
+) -> tuple[Shaped, tuple[Expression, ...]]:
+    """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
+    split = sorted((_split(e) for e in conditions), key=lambda pair: (pair[0][1], str(pair[1])))
+    constants: list[Literal] = []
+    shapes = [_numbered(shape, given, constants) for (shape, _), given in split]
+    rest = [_numbered(shape, given, constants) for (shape, _), given in map(_split, checks)]
+    computed = [_numbered(shape, given, constants) for (shape, _), given in map(_split, outputs)]
+    return Shaped(conjunction(shapes), tuple(rest), tuple(constants)), tuple(computed)
+
+
+def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
+    """The same over rows that begin further left."""
+    return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
+
+
+@lru_cache(maxsize=1 << 14)
+def _split(expression: Expression) -> tuple[tuple[Expression, str], tuple[Literal, ...]]:
+    """The shape with its text, and the constants."""
+    shape, constants = split_shape(expression)
+    return (shape, str(shape)), constants
+
+
+def _numbered(shape: Expression, given: tuple[Literal, ...], constants: list[Literal]) -> Expression:
+    """The shape with its parameters counted on from the constants so far."""
+    first = len(constants)
+    constants.extend(given)
+    return _counted_on(shape, first) if given else shape
+
+
+@lru_cache(maxsize=1 << 14)
+def _counted_on(shape: Expression, first: int) -> Expression:
+    if not first:
+        return shape
+    return rewrite(shape, lambda e: Parameter(e.index + first, e.type) if isinstance(e, Parameter) else e)

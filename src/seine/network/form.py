@@ -1,0 +1,56 @@
+"""How the records of a query leave: as rows with a life, or as a changelog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Query, Scan, UnionAll, walk
+from seine.errors import SeineError
+
+DEFAULT_LIMIT = 10_000_000
+
+
+@dataclass(frozen=True)
+class Form:
+    """What records look like. A changelog's have an instant and no end."""
+
+    names: tuple[str, ...]
+    changelog: bool
+    domain: str
+    limit: int
+
+
+def form_of(query: Query) -> Form:
+    """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
+    names = tuple(field.name for field in query.plan.schema)
+    changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
+    limit = query.option("limit", DEFAULT_LIMIT)
+    assert isinstance(limit, int)
+    return Form(names, changelog, _domain(query), limit)
+
+
+def ends_are_told(plan: Plan) -> bool:
+    """Whether every row ends by an early end that is told, none silently by its window.
+
+    So it is above aggregates, distincts and excepts; such rows need no changelog node.
+    """
+    match plan:
+        case Aggregate() | Distinct() | Except():
+            return True
+        case Join(left, Lookup()):
+            return ends_are_told(left)
+    return bool(plan.inputs) and all(map(ends_are_told, plan.inputs))
+
+
+def _domain(query: Query) -> str:
+    domains = {scan.stream.domain for scan in walk(query.plan) if isinstance(scan, Scan)}
+    if not domains:
+        raise SeineError(
+            f"query {query.name!r} reads no stream", hint="a standing query needs at least one stream"
+        )
+    if len(domains) > 1:
+        raise SeineError(
+            f"query {query.name!r} mixes streams timed by TIMESTAMP with streams timed by BIGINT",
+            hint="lives can be compared only within one kind of time",
+        )
+    return domains.pop()

@@ -1,0 +1,209 @@
+"""The joins of a block: in which order, and which of them the network has already.
+
+Matching the plan takes the order that is best for the query alone and looks what of it stands.
+Selecting by sharing looks for the order of which most stands already.
+
+Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from seine.algebra.expressions import Expression, columns_of, shift_columns
+from seine.network.blocks import Block
+from seine.network.nodes import JoinNode
+from seine.network.site import Site
+from seine.optimizer.equalities import is_equality, one_type
+
+MOST_SEARCHED = 6  # items of a block for which every order is tried
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where the rows of an item are: a node, or a relation; tagged rows have their tag in front."""
+
+    node: int | None
+    relation: str | None
+    width: int
+    tagged: bool
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for."""
+
+    left: tuple[Expression, ...]
+    right: tuple[Expression, ...]
+    conjuncts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One join of a block: an item joins what stands, by a node that exists or has to be built."""
+
+    item: int
+    keys: Keys
+    existing: int | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """The first item, and the joins that bring the others."""
+
+    first: int
+    steps: tuple[Step, ...]
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        return (self.first, *(step.item for step in self.steps))
+
+
+class Joining:
+    """The search for the order of one block's joins."""
+
+    def __init__(self, block: Block, bases: Sequence[Base], site: Site, owner: str) -> None:
+        self._block = block
+        self._bases = bases
+        self._site = site
+        self._owner = owner
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """For each position of the block, its item and the position in that item's row."""
+        return [
+            (item, column + self._bases[item].tagged)
+            for item, plan in enumerate(self._block.items)
+            for column in range(len(plan.schema))
+        ]
+
+    @cached_property
+    def _equalities(self) -> list[tuple[int, tuple[Expression, ...], list[set[int]]]]:
+        """Conjuncts that equate two expressions: number, sides, and the items that each side reads."""
+        found = []
+        for number, part in enumerate(self._block.conditions):
+            if is_equality(part):
+                reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
+                if all(reads):
+                    found.append((number, part.args, reads))
+        return found
+
+    def offsets(self, items: Sequence[int]) -> dict[int, int]:
+        """Where each item's row begins when their rows stand side by side in this order."""
+        offsets, width = {}, 0
+        for item in items:
+            offsets[item] = width
+            width += self._bases[item].width
+        return offsets
+
+    def moved(self, expression: Expression, offsets: dict[int, int]) -> Expression:
+        """An expression over the block as one over rows side by side."""
+
+        def place(index: int) -> int:
+            item, column = self._places[index]
+            return offsets[item] + column
+
+        return shift_columns(expression, place)
+
+    def by_plan(self) -> Order:
+        """The order in which the items are given, with the joins that stand."""
+        first, *rest = range(len(self._bases))
+        if rest and self._bases[rest[0]].node is not None:
+            second = rest[0]
+            ahead, behind = self._begin(first, second), self._begin(second, first)
+            if self._rank(second, behind) < self._rank(first, ahead):
+                return self._extended(second, (behind,), rest[1:])
+            return self._extended(first, (ahead,), rest[1:])
+        return self._extended(first, (), rest)
+
+    def by_sharing(self) -> Order:
+        """The order of which most stands; of these the one that is nearest to the given."""
+        if len(self._bases) > MOST_SEARCHED:
+            return self.by_plan()
+        best: tuple[int, tuple[Step, ...]] = (0, ())
+        for first, base in enumerate(self._bases):
+            for steps in self._standing(base.node, (first,)):
+                if len(steps) > len(best[1]):
+                    best = (first, steps)
+        first, steps = best
+        if not steps:
+            return self.by_plan()
+        joined = {first, *(step.item for step in steps)}
+        return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
+
+    def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[Step, ...]]:
+        """Every sequence of joins that stand already, from the spot of these items on."""
+        yield ()
+        for item in range(len(self._bases)):
+            if item not in items:
+                step = self._step(spot, items, item)
+                if step.existing is not None:
+                    for more in self._standing(step.existing, (*items, item)):
+                        yield (step, *more)
+
+    def _extended(self, first: int, steps: tuple[Step, ...], rest: Sequence[int]) -> Order:
+        items = (first, *(step.item for step in steps))
+        spot = steps[-1].existing if steps else self._bases[first].node
+        built = list(steps)
+        for item in self._connected(items, list(rest)):
+            built.append(self._step(spot, items, item))
+            spot = built[-1].existing
+            items = (*items, item)
+        return Order(first, tuple(built))
+
+    def _begin(self, first: int, second: int) -> Step:
+        return self._step(self._bases[first].node, (first,), second)
+
+    def _rank(self, first: int, step: Step) -> tuple[bool, int, str]:
+        """Of the two ways to begin, the lower is the better: it stands, or is the standard one."""
+        keys = " ".join(map(str, (*step.keys.left, *step.keys.right)))
+        return (step.existing is None, self._bases[first].node or 0, keys)
+
+    def _connected(self, items: Sequence[int], rest: list[int]) -> Iterator[int]:
+        """The others in their order, but first those that an equality connects."""
+        joined = list(items)
+        while rest:
+            linked = [item for item in rest if self._keys(tuple(joined), item).conjuncts]
+            streams = [item for item in linked if self._bases[item].node is not None]
+            chosen = (streams or linked or rest)[0]
+            rest.remove(chosen)
+            joined.append(chosen)
+            yield chosen
+
+    def _step(self, spot: int | None, items: tuple[int, ...], item: int) -> Step:
+        """The join of an item with these, whose rows are at a spot if it exists."""
+        keys = self._keys(items, item)
+        right = self._bases[item].node
+        if spot is None or right is None:
+            return Step(item, keys, None)
+        wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
+        best: Step | None = None
+        for node in self._site.joins(spot, right):
+            have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
+            if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
+                continue
+            if best is None or len(have) > len(best.keys.conjuncts):
+                best = Step(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
+        return best or Step(item, keys, None)
+
+    def _keys(self, items: tuple[int, ...], item: int) -> Keys:
+        offsets = self.offsets(items)
+        found: dict[tuple[Expression, Expression], int] = {}
+        for number, sides, reads in self._equalities:
+            for here, there in ((0, 1), (1, 0)):
+                if reads[here] <= offsets.keys() and reads[there] == {item}:
+                    pair = one_type(self.moved(sides[here], offsets), self.moved(sides[there], {item: 0}))
+                    found.setdefault(pair, number)
+        pairs = sorted(found, key=lambda pair: (str(pair[0]), str(pair[1])))
+        return Keys(
+            tuple(left for left, _ in pairs),
+            tuple(right for _, right in pairs),
+            tuple(found[pair] for pair in pairs),
+        )
+
+
+def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
+    left, right = node.ports
+    return Keys(left.key, right.key, tuple(conjuncts))

@@ -1,0 +1,247 @@
+"""The ground that queries build on: nodes, parameter tables and tags, each for as long as it is claimed.
+
+A query claims everything it uses, and every claim can be undone: so a refused query leaves no
+trace, and a dropped one frees what nobody else uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from seine.algebra.expressions import Expression, Literal
+from seine.network.nodes import (
+    Filter,
+    FilteringNode,
+    GateNode,
+    JoinNode,
+    Node,
+)
+from seine.network.tables import ParameterTable
+from seine.sharing.consing import signature
+
+Claim = tuple[Any, ...]  # ("node", id) | ("row", table, number) | ("columns", node, positions) | ("tag", tag)
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+class Site:
+    """What stands, who claims it, and what changed since the last look."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self.tables: dict[int, ParameterTable] = {}
+        self.users: dict[int, dict[str, int]] = {}
+        self.tags: dict[int, tuple[Hashable, Counter[str]]] = {}
+        self.next_id = 1  # of nodes, tables and tags alike
+        self.touched_nodes: set[int] = set()
+        self.touched_rows: set[tuple[int, int]] = set()
+        self.touched_tables: set[int] = set()
+        self.touched_tags: set[int] = set()
+        self._owner: dict[int, int] = {}  # the node of a table
+        self._index: dict[Hashable, int] = {}
+        self._joins: dict[tuple[int, int], dict[int, None]] = {}
+        self._tag_of: dict[Hashable, int] = {}
+        self._needed: dict[int, Counter[int]] = {}
+
+    # ---- finding
+
+    def find(self, identity: Hashable) -> Node | None:
+        """The node that does this, if there is one."""
+        found = self._index.get(identity)
+        return None if found is None else self.nodes[found]
+
+    def joins(self, left: int, right: int) -> list[JoinNode]:
+        """The joins of the rows of one node with those of another."""
+        found = [self.nodes[i] for i in self._joins.get((left, right), ())]
+        return [node for node in found if isinstance(node, JoinNode)]
+
+    def beneath_gate(self, node: Node, port: int) -> int:
+        """The node whose rows arrive at a port, gates apart."""
+        below = self.nodes[node.ports[port].node]
+        return below.ports[0].node if isinstance(below, GateNode) else below.id
+
+    # ---- building
+
+    def insert(self, candidate: AnyNode, identity: Hashable | None) -> AnyNode:
+        """A new node; without an identity nobody finds it."""
+        node = replace(candidate, id=self.take_id())
+        self._put(node)
+        if identity is not None:
+            self._index[identity] = node.id
+        return node
+
+    def take_id(self) -> int:
+        self.next_id += 1
+        return self.next_id - 1
+
+    def add_table(self, node: int, constants: Sequence[Literal]) -> int:
+        """A new table for a node, with columns of the types of these constants."""
+        number = self.take_id()
+        self.tables[number] = ParameterTable([literal.type for literal in constants])
+        self._owner[number] = node
+        self.touched_tables.add(number)
+        return number
+
+    def connect(self, node: AnyNode, **changes: Any) -> AnyNode:
+        """The same node with other parameters."""
+        changed = replace(node, **changes)
+        self.nodes[node.id] = changed
+        self.touched_nodes.add(node.id)
+        return changed
+
+    # ---- claims
+
+    def claim_node(self, node: int, query: str) -> Claim:
+        users = self.users[node]
+        users[query] = users.get(query, 0) + 1
+        return ("node", node)
+
+    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> Claim:
+        number = self.tables[table].claim(constants, query)
+        self.touched_rows.add((table, number))
+        return ("row", table, number)
+
+    def claim_filter(
+        self, node: int, shape: Expression | None, constants: Sequence[Literal], query: str
+    ) -> Claim:
+        """A row of the filter of this shape, which a gate, lookup or join gets if it has none."""
+        standing = self.nodes[node]
+        assert isinstance(standing, FilteringNode)
+        for filter_ in standing.filters:
+            if filter_.shape == shape:
+                return self.claim_row(filter_.table, constants, query)
+        table = self.add_table(node, constants)
+        self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
+        return self.claim_row(table, constants, query)
+
+    def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
+        """Columns that a join or lookup has to give."""
+        needed = self._needed.setdefault(node, Counter())
+        needed.update(positions)
+        self._set_out(node)
+        return ("columns", node, positions)
+
+    def claim_tag(self, identity: Hashable, query: str) -> tuple[Claim, int]:
+        """The tag of the rows that this identity stands for."""
+        tag = self._tag_of.get(identity)
+        if tag is None:
+            tag = self._tag_of[identity] = self.take_id()
+            self.tags[tag] = (identity, Counter())
+            self.touched_tags.add(tag)
+        self.tags[tag][1][query] += 1
+        return ("tag", tag), tag
+
+    def release(self, claims: Sequence[Claim], query: str) -> list[Node]:
+        """Undo the claims of a query; returns the nodes that are gone with them."""
+        freed: list[Node] = []
+        for claim in reversed(claims):
+            match claim:
+                case ("node", int(node)):
+                    freed += self._release_node(node, query)
+                case ("row", int(table), int(number)):
+                    self._release_row(table, number, query)
+                case ("columns", int(node), positions):
+                    self._needed[node].subtract(positions)
+                    self._set_out(node)
+                case ("tag", int(tag)):
+                    self._release_tag(tag, query)
+        return freed
+
+    # ---- saving
+
+    def forget_changes(self) -> None:
+        """From now on changes count anew."""
+        for touched in (self.touched_nodes, self.touched_tables, self.touched_rows, self.touched_tags):
+            touched.clear()
+
+    def restore(
+        self,
+        nodes: Mapping[int, Node],
+        tables: Mapping[int, ParameterTable],
+        tags: Mapping[int, Hashable],
+        queries: Mapping[str, Sequence[Claim]],
+    ) -> None:
+        """Stand as it was: what there is, and the claims of every query."""
+        self.nodes.update(nodes)
+        self.tables.update(tables)
+        self.users.update({i: {} for i in nodes})
+        self._owner = {table: node.id for node in nodes.values() for table in node.tables}
+        self.tags.update({tag: (identity, Counter()) for tag, identity in tags.items()})
+        self._tag_of.update({identity: tag for tag, identity in tags.items()})
+        for query, claims in queries.items():
+            for claim in claims:
+                match claim:
+                    case ("node", int(i)):
+                        self.claim_node(i, query)
+                    case ("columns", int(i), positions):
+                        self._needed.setdefault(i, Counter()).update(positions)
+                    case ("tag", int(tag)):
+                        self.tags[tag][1][query] += 1
+        for node in nodes.values():
+            identity = signature(node, self)
+            if identity is not None:
+                self._index[identity] = node.id
+            if isinstance(node, JoinNode):
+                self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
+
+    # ---- inside
+
+    def _put(self, node: Node) -> None:
+        self.nodes[node.id] = node
+        self.users[node.id] = {}
+        self.touched_nodes.add(node.id)
+        if isinstance(node, JoinNode):
+            self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
+
+    def _inputs_of_join(self, node: JoinNode) -> tuple[int, int]:
+        return self.beneath_gate(node, 0), self.beneath_gate(node, 1)
+
+    def _set_out(self, node: int) -> None:
+        standing = self.nodes[node]
+        out = tuple(sorted(+self._needed[node]))
+        if out != standing.out:
+            self.connect(standing, out=out)
+
+    def _release_node(self, node: int, query: str) -> list[Node]:
+        users = self.users[node]
+        users[query] -= 1
+        if not users[query]:
+            del users[query]
+        if users:
+            return []
+        gone = self.nodes[node]
+        identity = signature(gone, self)
+        if identity is not None:
+            del self._index[identity]
+        if isinstance(gone, JoinNode):
+            del self._joins[self._inputs_of_join(gone)][node]
+        for table in gone.tables:
+            self._remove_table(table)
+        del self.nodes[node], self.users[node]
+        self._needed.pop(node, None)
+        self.touched_nodes.add(node)
+        return [gone]
+
+    def _release_row(self, table: int, number: int, query: str) -> None:
+        standing = self.tables[table]
+        standing.release(number, query)
+        self.touched_rows.add((table, number))
+        node = self.nodes[self._owner[table]]
+        if not standing and isinstance(node, FilteringNode):
+            self._remove_table(table)
+            self.connect(node, filters=tuple(f for f in node.filters if f.table != table))
+
+    def _remove_table(self, table: int) -> None:
+        del self.tables[table], self._owner[table]
+        self.touched_tables.add(table)
+
+    def _release_tag(self, tag: int, query: str) -> None:
+        identity, claims = self.tags[tag]
+        claims[query] -= 1
+        if not claims[query]:
+            del claims[query]
+        if not claims:
+            del self.tags[tag], self._tag_of[identity]
+            self.touched_tags.add(tag)

@@ -1,0 +1,62 @@
+"""What stateless nodes do to a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Expression
+from seine.network.nodes import MergeNode
+from seine.operators.data_columns import DataColumns
+from seine.operators.delta import data_names, identity_names
+from seine.operators.evaluate import evaluate
+
+
+class Picked:
+    """Some rows of a batch, gathered column by column when asked for."""
+
+    def __init__(self, columns: DataColumns, rows: np.ndarray) -> None:
+        self._columns = columns
+        self._rows = pa.array(rows)
+
+    def __getitem__(self, index: int) -> pa.Array:
+        return pc.take(self._columns[index], self._rows, boundscheck=False)
+
+
+def computed(
+    batch: pa.RecordBatch,
+    columns: DataColumns,
+    rows: np.ndarray,
+    expressions: Sequence[Expression],
+    parameters: Sequence[pa.Array],
+    tags: pa.Array | None = None,
+) -> pa.RecordBatch:
+    """Picked rows as a batch of computed columns, in front of them their tags if there are any."""
+    names = [name for name in batch.schema.names if name[0] == "_"]
+    at = pa.array(rows)
+    system = [pc.take(batch[name], at, boundscheck=False) for name in names]
+    picked = Picked(columns, rows)
+    values = [evaluate(e, picked, len(rows), parameters) for e in expressions]
+    if tags is not None:
+        values.insert(0, tags)
+    return pa.RecordBatch.from_arrays(system + values, names + data_names(len(values)))
+
+
+def merged(node: MergeNode, port: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Give the rows of one input the identity of the merged output: input and tag, then their own."""
+    if not node.identities:
+        return batch
+    names = batch.schema.names
+    own = [batch[name] for name in names if name.startswith("_i")]
+    tags = batch["c0"].to_numpy()
+    parts = [pa.array(tags * len(node.ports) + port), *own]
+    parts += [pa.array(np.full(batch.num_rows, -1))] * (node.identities - len(parts))
+    lives = [name for name in names if name[0] == "_" and not name.startswith("_i")]
+    data = [name for name in names if name[0] == "c"]
+    return pa.RecordBatch.from_arrays(
+        [*(batch[name] for name in lives), *parts, *(batch[name] for name in data)],
+        [*lives, *identity_names(node.identities), *data],
+    )
