@@ -23,6 +23,9 @@ class Rows:
         self._batch = batch
         self._rows = pa.array(rows)
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def column(self, name: str) -> pa.Array:
         return pc.take(self._batch[name], self._rows, boundscheck=False)
 
@@ -34,11 +37,12 @@ class Rows:
         return pc.take(self._batch.column(place), self._rows, boundscheck=False)
 
 
-class PairColumns:
+class PairColumns(DataColumns):
     """The columns of pairs, the left row followed by the right, each gathered once."""
 
     def __init__(self, left: Rows, right: Rows, width: int, types: Sequence[Type]) -> None:
-        self.memo: dict[Expression, pa.Array] = {}
+        super().__init__(pa.RecordBatch.from_arrays([], []))
+        self.num_rows = len(left)
         self._left, self._right, self._width, self._types = left, right, width, types
         self._columns: dict[int, pa.Array] = {}
 

@@ -1,70 +1,54 @@
-"""A conjunct `expression <op> constant` of many selections at once: one column of their parameter table."""
+"""Conjuncts of a shape that compare an expression with constants: `x <op> c`, and `x IN (c, ...)`."""
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from seine.algebra.expressions import Call, Column, Expression, Parameter, walk
-from seine.algebra.types import BOOLEAN
-from seine.operators.evaluate import truth
+import pyarrow as pa
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, walk
+from seine.algebra.types import Kind
 
 _MIRROR = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-class Comparison:
-    """`expression <op> constants[i]` for selection i; both sides have the same type."""
+class Comparison(NamedTuple):
+    """`expression <op> constant` for each selection; `in` has several constants, the others one."""
 
-    def __init__(self, op: str, expression: Expression, constants: pa.Array) -> None:
-        self.op = op
-        self.expression = expression
-        self.constants = constants
-
-    def verify(self, values: pa.Array, rows: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        """Which of the pairs (row, selection) satisfy the conjunct."""
-        left, right = values.take(pa.array(rows)), self.constants.take(pa.array(picks))
-        type_ = self.expression.type
-        test = Call(self.op, (Column(0, type_), Column(1, type_)), BOOLEAN)
-        return truth(test, [left, right], len(rows))
+    op: str
+    expression: Expression
+    constants: list[pa.Array]  # each has one value for each selection
 
 
-def comparison_of(part: Expression, table: list[pa.Array]) -> Comparison | None:
+def comparison_of(part: Expression, table: Sequence[pa.Array], count: int) -> Comparison | None:
     """The conjunct of a shape as a Comparison, if it has that form; `table[i]` are the constants of ?i."""
-    if not (isinstance(part, Call) and part.name in _MIRROR):
+    if not isinstance(part, Call) or not (part.name in _MIRROR or part.name == "in"):
         return None
-    (left, right), op = part.args, part.name
-    if isinstance(left, Parameter):
-        left, right, op = right, left, _MIRROR[op]
-    if not isinstance(right, Parameter) or has_parameter(left) or left.type != right.type:
+    (left, *right), op = part.args, part.name
+    if op != "in" and isinstance(left, Parameter | Literal):
+        left, right, op = right[0], [left], _MIRROR[op]
+    if op == "in":  # found or not: a NULL in the list never makes it true
+        right = [one for one in right if not (isinstance(one, Literal) and one.value is None)]
+    known = all(_is_constant(one) and one.type == left.type for one in right)
+    if not known or not any(isinstance(e, Column) for e in walk(left)) or has_parameter(left):
         return None
-    return Comparison(op, left, table[right.index])
+    if left.type.kind is Kind.NULL:
+        return None
+    return Comparison(op, left, [_constants(one, table, count) for one in right])
+
+
+def _is_constant(expression: Expression) -> bool:
+    literal = isinstance(expression, Literal) and expression.value is not None
+    return literal or isinstance(expression, Parameter)
+
+
+def _constants(one: Expression, table: Sequence[pa.Array], count: int) -> pa.Array:
+    if isinstance(one, Parameter):
+        return table[one.index]
+    assert isinstance(one, Literal)
+    return pa.repeat(pa.scalar(one.value, one.type.arrow()), count)
 
 
 def has_parameter(expression: Expression) -> bool:
     return any(isinstance(e, Parameter) for e in walk(expression))
-
-
-def ordinals(values: pa.Array, constants: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers that are ordered like the values and constants, which have no NULL.
-
-    >>> [numbers.tolist() for numbers in ordinals(pa.array(["b", "a"]), pa.array(["ab", "b"]))]
-    [[2, 0], [1, 2]]
-    """
-    type_ = values.type
-    if not (pa.types.is_string(type_) or pa.types.is_decimal(type_)):
-        return _numbers(values), _numbers(constants)
-    encoded = pa.concat_arrays([values, constants]).dictionary_encode()
-    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    both = ranks[encoded.indices.to_numpy()]
-    return both[: len(values)], both[len(values) :]
-
-
-def _numbers(array: pa.Array) -> np.ndarray:
-    if pa.types.is_date32(array.type):
-        array = array.view(pa.int32())
-    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
-        array = array.view(pa.int64())
-    return array.to_numpy(zero_copy_only=False)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Column, Expression, columns_of
+from seine.operators.evaluate import evaluate
+from seine.operators.ordinals import Coder
+
+_PART = 4  # what is asked of less than a quarter of the rows is computed for those alone
 
 
-class Remembering(Protocol):
-    """Columns by position, with a memo of what was computed over them."""
+class Codes(NamedTuple):
+    """Codes of an expression's values, and where it is not NULL (None: nowhere NULL)."""
 
-    memo: dict[Expression, pa.Array]
-
-    def __getitem__(self, index: int, /) -> pa.Array: ...
+    codes: np.ndarray
+    valid: np.ndarray | None
 
 
 class DataColumns:
@@ -29,8 +33,43 @@ class DataColumns:
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
+        self.num_rows = batch.num_rows
         self._places = {name: i for i, name in enumerate(batch.schema.names)}
         self.memo: dict[Expression, pa.Array] = {}
+        self._codes: dict[tuple[Expression, Coder], Codes] = {}
 
     def __getitem__(self, index: int) -> pa.Array:
         return self._batch.column(self._places[f"c{index}"])
+
+    def values(self, expression: Expression, rows: np.ndarray | None = None) -> pa.Array:
+        """The expression's value in each row, or in some; computed once if it is for most."""
+        if isinstance(expression, Column):
+            known = self[expression.index]
+        else:
+            known = self.memo.get(expression)
+            if known is None and rows is not None and len(rows) * _PART < self.num_rows:
+                return evaluate(expression, self.picked(expression, rows), len(rows))
+            if known is None:
+                known = self.memo[expression] = evaluate(expression, self, self.num_rows)
+        return known if rows is None else known.take(pa.array(rows))
+
+    def codes(self, expression: Expression, coder: Coder, rows: np.ndarray | None = None) -> Codes:
+        """The codes of an expression's values in each row, or in some; computed once if it is for most."""
+        known = self._codes.get((expression, coder))
+        if known is None:
+            if rows is not None and len(rows) * _PART < self.num_rows:
+                return _codes(self.values(expression, rows), coder)
+            known = self._codes[expression, coder] = _codes(self.values(expression), coder)
+        if rows is None:
+            return known
+        return Codes(known.codes[rows], None if known.valid is None else known.valid[rows])
+
+    def picked(self, expression: Expression, rows: np.ndarray) -> dict[int, pa.Array]:
+        """The columns that an expression reads, at some rows; a row may occur often."""
+        at = pa.array(rows)
+        return {i: self[i].take(at) for i in columns_of(expression)}
+
+
+def _codes(array: pa.Array, coder: Coder) -> Codes:
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    return Codes(coder.encode(array), valid)

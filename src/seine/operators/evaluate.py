@@ -82,10 +82,14 @@ def truth(
     >>> truth(over, [pa.array([1, 3, None], pa.int32())], 3).tolist()
     [False, True, False]
     """
-    verdict = evaluate(predicate, columns, num_rows, parameters)
+    return is_true(evaluate(predicate, columns, num_rows, parameters))
+
+
+def is_true(verdict: pa.Array) -> np.ndarray:
+    """Where a predicate's value is true; NULL is not."""
     if pa.types.is_null(verdict.type):
-        return np.zeros(num_rows, bool)
-    return pc.fill_null(verdict, False).to_numpy(zero_copy_only=False)
+        return np.zeros(len(verdict), bool)
+    return (pc.fill_null(verdict, False) if verdict.null_count else verdict).to_numpy(zero_copy_only=False)
 
 
 def _evaluate(expression: Expression, columns: Columns, parameters: Sequence[Datum | None]) -> Datum:

@@ -1,0 +1,94 @@
+"""Finds codes among those of a table: by address, or past a sieve that few strangers get through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_SPARE = 8  # places of an address table or a sieve for each code
+_SMALL = 256  # values for which a binary search is cheaper than a sieve
+
+
+class CodeIndex:
+    """The place of a code among distinct codes, which are sorted."""
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self._codes = codes
+        span = int(codes[-1]) - int(codes[0]) + 1 if len(codes) else 0
+        self._addresses: np.ndarray | None = None
+        if span <= max(1 << 12, _SPARE * len(codes)):
+            self._addresses = np.full(span, -1, np.int64)
+            self._addresses[codes - codes[:1]] = np.arange(len(codes))
+        else:
+            bits = (_SPARE * len(codes)).bit_length()
+            self._shift = np.uint64(64 - bits)
+            self._sieve = np.zeros(1 << bits, bool)
+            self._sieve[self._slots(codes)] = True
+
+    def find(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the values are known, ascending, and the places of their codes.
+
+        >>> known, places = CodeIndex(np.array([3, 7])).find(np.array([7, 5, 3, -1]))
+        >>> known.tolist(), places.tolist()
+        ([0, 2], [1, 0])
+        """
+        if self._addresses is not None:
+            return self._by_address(values, self._addresses)
+        if len(values) > _SMALL:
+            maybe = np.flatnonzero(self._sieve[self._slots(values)])
+            known, places = self._search(values[maybe])
+            return maybe[known], places
+        return self._search(values)
+
+    def _slots(self, values: np.ndarray) -> np.ndarray:
+        return (values.view(np.uint64) * _STEP) >> self._shift
+
+    def _by_address(self, values: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not len(self._codes):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        offsets = (values - self._codes[0]).view(np.uint64)  # modulo 2**64: one before the first is far away
+        near = np.flatnonzero(offsets < np.uint64(len(addresses)))
+        places = addresses[offsets[near].view(np.int64)]
+        known = np.flatnonzero(places >= 0)
+        return near[known], places[known]
+
+    def _search(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        places = np.minimum(np.searchsorted(self._codes, values), len(self._codes) - 1)
+        known = np.flatnonzero(self._codes[places] == values)
+        return known, places[known]
+
+
+class CodeGroups:
+    """Boxes by their codes in several columns; `of[b]` is the group of box b, `count` how many there are."""
+
+    def __init__(self, columns: Sequence[np.ndarray], boxes: int) -> None:
+        self.of = np.zeros(boxes, np.int64)
+        self.count = 1
+        self._levels: list[tuple[CodeIndex, CodeIndex | None, int]] = []
+        for i, codes in enumerate(columns):
+            distinct, places = np.unique(codes, return_inverse=True)
+            index, pairs = CodeIndex(distinct), None
+            if i:
+                both, places = np.unique(self.of * len(distinct) + places, return_inverse=True)
+                pairs, self.count = CodeIndex(both), len(both)
+            else:
+                self.count = len(distinct)
+            self._levels.append((index, pairs, len(distinct)))
+            self.of = places
+
+    def find(self, columns: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray | None, np.ndarray]:
+        """The rows that have a group, ascending (None: all of them), and their groups."""
+        kept: np.ndarray | None = None
+        groups = np.zeros(rows if not self._levels else 0, np.int64)
+        for codes, (index, pairs, width) in zip(columns, self._levels, strict=True):
+            known, places = index.find(codes if kept is None else codes[kept])
+            if pairs is None:
+                kept, groups = known, places
+                continue
+            assert kept is not None
+            kept, groups = kept[known], groups[known] * width + places
+            known, groups = pairs.find(groups)
+            kept = kept[known]
+        return kept, groups
