@@ -57,15 +57,12 @@ def _atom_within(atom: Atom, goal: Clause, domains: dict[Expression, Extent]) ->
     if atom == NEVER or atom in goal:
         return True
     for view in _views(atom):
-        own = extent(view)
-        if own is None:
-            continue
-        own = intersection(own, domains.get(view.term, EVERYTHING))
-        known = [
-            e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v)) is not None
-        ]
-        if contains(union(known), own):
-            return True
+        known = [e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v))]
+        own = extent(view) if known else None
+        if own is not None:
+            domain = domains.get(view.term)
+            if contains(union(known), own if domain is None else intersection(own, domain)):
+                return True
     return any(_pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
 
