@@ -58,11 +58,10 @@ def _atom_within(atom: Atom, goal: Clause, domains: dict[Expression, Extent]) ->
         return True
     for view in _views(atom):
         known = [e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v))]
-        own = extent(view) if known else None
-        if own is not None:
-            domain = domains.get(view.term)
-            if contains(union(known), own if domain is None else intersection(own, domain)):
-                return True
+        domain = domains.get(view.term) if domains else None
+        own = extent(view) if known or domain else None
+        if own is not None and contains(union(known), own if domain is None else intersection(own, domain)):
+            return True
     return any(_pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
 
