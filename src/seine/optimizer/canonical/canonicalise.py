@@ -28,7 +28,7 @@ from seine.optimizer.canonical.atoms import (
     clause_expression,
     clause_key,
 )
-from seine.optimizer.canonical.comparison import FALSE, NEGATED, TRUE, Formula, compare
+from seine.optimizer.canonical.comparison import FALSE, NEGATED, TRUE, Formula, compare, either, paired
 from seine.optimizer.canonical.extents import conjunction, disjunction, extent
 from seine.optimizer.canonical.implies import clause_implies
 from seine.optimizer.canonical.linear import linear_form
@@ -104,7 +104,7 @@ def _disjunction(clause: Clause) -> Clause | None:
         united = disjunction(term, atoms) if len(atoms) > 1 else atoms
         if united is None:
             return None
-        found.update(dict.fromkeys(united))
+        found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
     kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in found)]
     return tuple(sorted(kept or found, key=atom_key))
 
@@ -122,7 +122,7 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
         joined = conjunction(term, atoms) if len(atoms) > 1 else atoms
         if not joined:
             return None
-        rest.extend((atom,) for atom in joined)
+        rest.extend((paired(atom),) for atom in joined)
     return rest
 
 
@@ -171,10 +171,7 @@ def _logic(e: Call, parts: list[Formula], positive: bool, name: str = "") -> For
         return [clause for part in parts for clause in part]
     if prod(len(part) for part in parts) > MOST_CLAUSES:
         return _written(e, positive)
-    product: Formula = [((), False)]
-    for part in parts:
-        product = [(a + b, guard or guarded) for a, guard in product for b, guarded in part]
-    return product
+    return either(parts)
 
 
 def _comparison(e: Call, positive: bool) -> Formula:

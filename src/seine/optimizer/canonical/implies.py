@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.linear_names import coefficients_of, linear_name
-from seine.algebra.types import BIGINT, Kind
+from seine.algebra.expressions import Call, Expression
+from seine.algebra.linear_names import coefficients_of
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet
+from seine.optimizer.canonical.comparison import difference
 from seine.optimizer.canonical.extents import EVERYTHING, Extent, contains, extent, intersection, union
-from seine.optimizer.canonical.numbers import is_exact
 from seine.optimizer.canonical.patterns import prefix_of
 
 _PATTERNS = ("like", "not_like")
@@ -25,7 +24,7 @@ _PATTERNS = ("like", "not_like")
 def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
     """Whether every row that satisfies the first satisfies the second.
 
-    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.expressions import Column, Literal
     >>> from seine.algebra.types import INT
     >>> a = Column(0, INT)
     >>> over = lambda n: (Atom(a, "ge", Literal(n, INT)),)
@@ -80,19 +79,8 @@ def _views(atom: Atom) -> Iterable[Atom]:
     """The atom, and as a comparison of a difference with zero if it compares two numbers."""
     if atom.op != "holds":
         return (atom,)
-    difference = _difference(atom.term)
-    return (atom,) if difference is None else (atom, difference)
-
-
-@lru_cache(maxsize=1 << 12)
-def _difference(term: Expression) -> Atom | None:
-    """x = y of one whole type as x - y = 0."""
-    if not (isinstance(term, Call) and term.name in ("eq", "ne")):
-        return None
-    left, right = term.args
-    if left.type != right.type or not is_exact(left.type) or left.type.kind is Kind.DECIMAL:
-        return None
-    return Atom(Call(linear_name((1, -1)), (left, right), BIGINT), term.name, Literal(0, BIGINT))
+    other = difference(atom.term)
+    return (atom,) if other is None else (atom, other)
 
 
 def _pattern_within(atom: Atom, other: Atom) -> bool:
