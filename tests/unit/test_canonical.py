@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, INT
 from seine.operators.evaluate import truth
 from seine.optimizer.canonical.atoms import NEVER
 from seine.optimizer.canonical.canonicalise import Canonical, canonicalise, clause_expression, conjoin
+from seine.optimizer.canonical.implies import implies
 from tests.unit.canonical_conditions import holds, random_condition, random_rows
 from tests.unit.front_end import parse
 
@@ -201,3 +203,21 @@ def test_canonical_forms_hold_where_the_text_is_true(seed: int) -> None:
         exactly = enough & holds(form.guards, columns, ROWS)
         assert np.array_equal(exactly, wanted), str(text)
         assert form.exact == (form.guards == ())
+
+
+def test_long_lists_take_no_longer_than_they_are() -> None:
+    a = Column(0, BIGINT)
+    start = time.process_time()
+    small, large = (
+        canonicalise(resolve_call("in", [a, *(literal(7 * i) for i in range(count))]))
+        for count in (1000, 2000)
+    )
+    assert implies(small.clauses, large.clauses) and not implies(large.clauses, small.clauses)
+    assert time.process_time() - start < 2
+
+
+def test_what_never_computes_is_never_true() -> None:
+    zero = resolve_call("mul", [Column(0, INT), literal(0)])
+    beyond = resolve_call("add", [resolve_call("add", [zero, literal(2**31 - 1)]), literal(1)])
+    form = canonicalise(resolve_call("gt", [beyond, literal(0)]))
+    assert not holds(form.clauses + form.guards, [pa.array([1], pa.int32())], 1)[0]

@@ -38,6 +38,7 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
+_WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
 MOST_CLAUSES = 32  # a disjunction that would become more stays as it is written
 
 
@@ -49,7 +50,7 @@ class Canonical(NamedTuple):
     guards: PredicateSet = ()
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def canonicalise(conjunct: Expression) -> Canonical:
     """The canonical form of a BOOLEAN expression.
 
@@ -105,7 +106,8 @@ def _disjunction(clause: Clause) -> Clause | None:
         if united is None:
             return None
         found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
-    kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in found)]
+    wide = [atom for atom in found if atom.op in _WIDE or isinstance(atom.term, Call)]
+    kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
     return tuple(sorted(kept or found, key=atom_key))
 
 

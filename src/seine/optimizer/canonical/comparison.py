@@ -133,7 +133,7 @@ def _decided(op: str, difference: Number) -> bool:
 
 def _guard(guard: Guard) -> Formula:
     """That a node has a value: bounds of its only base, or that it is not NULL."""
-    if len(guard.form.terms) == 1:
+    if len(guard.form.terms) == 1 and all(guard.form.terms.values()):
         least, most = bounds(guard.node.type)
         parts = [("ge", least), ("le", most)]
         found = [

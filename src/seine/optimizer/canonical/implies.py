@@ -48,20 +48,28 @@ def atom_implies(a: Atom, b: Atom) -> bool:
 
 
 def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> bool:
-    return all(_atom_within(atom, goal, domains) for atom in clause)
+    parts: dict[Expression, list[Extent]] = {}
+    for atom in goal:
+        for view in _views(atom):
+            own = extent(view)
+            if own is not None:
+                parts.setdefault(view.term, []).append(own)
+    covered = {term: union(extents) if len(extents) > 1 else extents[0] for term, extents in parts.items()}
+    return all(_atom_within(atom, goal, covered, domains) for atom in clause)
 
 
-def _atom_within(atom: Atom, goal: Clause, domains: dict[Expression, Extent]) -> bool:
-    """Whether an atom, within the domain of its term, implies one of a clause."""
-    if atom == NEVER or atom in goal:
+def _atom_within(
+    atom: Atom, goal: Clause, covered: dict[Expression, Extent], domains: dict[Expression, Extent]
+) -> bool:
+    """Whether an atom, within the domain of its term, implies a clause that holds for the values `covered`."""
+    if atom == NEVER:
         return True
     for view in _views(atom):
-        known = [e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v))]
-        domain = domains.get(view.term) if domains else None
-        own = extent(view) if known or domain else None
-        if own is not None and contains(union(known), own if domain is None else intersection(own, domain)):
+        cover, domain = covered.get(view.term), domains.get(view.term) if domains else None
+        own = extent(view) if cover or domain else None
+        if own is not None and contains(cover or [], own if domain is None else intersection(own, domain)):
             return True
-    return any(_pattern_within(atom, other) or _defines(atom, other) for other in goal)
+    return any(atom == other or _pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
 
 def _domains(conditions: PredicateSet) -> dict[Expression, Extent]:

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
 from seine.algebra.types import DOUBLE
 from seine.optimizer.canonical import bounds, order
-from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key, clause_key
+from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key
+from seine.optimizer.canonical.canonicalise import conjoin
 from seine.optimizer.canonical.implies import clause_implies
 from seine.optimizer.canonical.numbers import bounds as type_bounds
 from seine.optimizer.canonical.numbers import literal_of, step
@@ -42,7 +43,7 @@ def infer(conditions: PredicateSet) -> PredicateSet:
         for column in {c for atom in clause for c in columns_of(atom.term)}:
             by_column.setdefault(column, []).append(clause)
     fresh = [clause for clause in dict.fromkeys(found) if not _known(clause, by_column)]
-    return tuple(sorted(fresh[:MOST_CLAUSES], key=clause_key))
+    return conjoin([tuple(fresh[:MOST_CLAUSES])])
 
 
 def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
