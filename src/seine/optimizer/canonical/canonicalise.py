@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
 from seine.algebra.types import BOOLEAN, NULL, Kind
 from seine.optimizer.canonical.atoms import (
     NEVER,
@@ -28,7 +28,7 @@ from seine.optimizer.canonical.atoms import (
     clause_expression,
     clause_key,
 )
-from seine.optimizer.canonical.comparison import FALSE, NEGATED, TRUE, Formula, compare
+from seine.optimizer.canonical.comparison import FALSE, NEGATED, TRUE, Formula, compare, either, paired
 from seine.optimizer.canonical.extents import conjunction, disjunction, extent
 from seine.optimizer.canonical.implies import clause_implies
 from seine.optimizer.canonical.linear import linear_form
@@ -38,6 +38,7 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
+_WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
 MOST_CLAUSES = 32  # a disjunction that would become more stays as it is written
 
 
@@ -49,7 +50,7 @@ class Canonical(NamedTuple):
     guards: PredicateSet = ()
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def canonicalise(conjunct: Expression) -> Canonical:
     """The canonical form of a BOOLEAN expression.
 
@@ -104,8 +105,9 @@ def _disjunction(clause: Clause) -> Clause | None:
         united = disjunction(term, atoms) if len(atoms) > 1 else atoms
         if united is None:
             return None
-        found.update(dict.fromkeys(united))
-    kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in found)]
+        found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
+    wide = [atom for atom in found if atom.op in _WIDE or isinstance(atom.term, Call)]
+    kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
     return tuple(sorted(kept or found, key=atom_key))
 
 
@@ -122,18 +124,19 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
         joined = conjunction(term, atoms) if len(atoms) > 1 else atoms
         if not joined:
             return None
-        rest.extend((atom,) for atom in joined)
+        rest.extend((paired(atom),) for atom in joined)
     return rest
 
 
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
     """Without the clauses that another one implies."""
-    kept: list[Clause] = []
-    for clause in dict.fromkeys(sorted(clauses, key=len)):
-        if not any(clause_implies(other, clause) for other in kept):
-            kept = [other for other in kept if not clause_implies(clause, other)]
-            kept.append(clause)
-    return kept
+    kept: list[tuple[Clause, set[int]]] = []
+    for clause in sorted(clauses, key=len):
+        columns = {column for atom in clause for column in columns_of(atom.term)}
+        if not any(columns & theirs and clause_implies(other, clause) for other, theirs in kept):
+            kept = [(o, theirs) for o, theirs in kept if not (columns & theirs and clause_implies(clause, o))]
+            kept.append((clause, columns))
+    return [clause for clause, _ in kept]
 
 
 def _formula(e: Expression, positive: bool) -> Formula:
@@ -170,10 +173,7 @@ def _logic(e: Call, parts: list[Formula], positive: bool, name: str = "") -> For
         return [clause for part in parts for clause in part]
     if prod(len(part) for part in parts) > MOST_CLAUSES:
         return _written(e, positive)
-    product: Formula = [((), False)]
-    for part in parts:
-        product = [(a + b, guard or guarded) for a, guard in product for b, guarded in part]
-    return product
+    return either(parts)
 
 
 def _comparison(e: Call, positive: bool) -> Formula:

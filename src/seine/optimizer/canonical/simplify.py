@@ -15,10 +15,10 @@ from seine.optimizer.canonical.numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
 _COMMUTATIVE_ON_NUMBERS = ("add", "mul")  # a date stays to the left of an interval
+_LONGEST = 1000
 _REPEATABLE = ("and", "or")  # any number of operands, each needed once
 
 
-@lru_cache(maxsize=1 << 14)
 def simplify(expression: Expression) -> Expression:
     """An expression with the same value in every row.
 
@@ -47,7 +47,7 @@ def _simplify_node(expression: Expression) -> Expression:
     if not isinstance(expression, Call):
         return expression
     args = expression.args
-    if all(isinstance(arg, Literal) for arg in args):
+    if args and all(isinstance(arg, Literal) for arg in args):
         return fold(expression)
     on_numbers = expression.name in _COMMUTATIVE_ON_NUMBERS and expression.type.is_numeric
     if on_numbers or expression.name in _COMMUTATIVE:
@@ -75,10 +75,12 @@ def tidy(constant: Literal) -> Literal:
 
 
 @lru_cache(maxsize=1 << 12)
-def fold(call: Call) -> Literal:
-    """The value of a call of constants."""
-    scalar = evaluate(call, [], 1)[0]
-    return tidy(Literal(_value(scalar, call.type), call.type))
+def fold(call: Call) -> Expression:
+    """The value of a call of constants; a very long text stays a call."""
+    value = _value(evaluate(call, [], 1)[0], call.type)
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return call
+    return tidy(Literal(value, call.type))
 
 
 def _value(scalar: pa.Scalar, type_: Type) -> Any:
