@@ -8,6 +8,7 @@ import numpy as np
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SPARE = 8  # places of an address table or a sieve for each code
+_ADDRESSES = 1 << 12  # an address table of so many places is always worth it
 _SMALL = 256  # values for which a binary search is cheaper than a sieve
 
 
@@ -18,7 +19,7 @@ class CodeIndex:
         self._codes = codes
         span = int(codes[-1]) - int(codes[0]) + 1 if len(codes) else 0
         self._addresses: np.ndarray | None = None
-        if span <= max(1 << 12, _SPARE * len(codes)):
+        if span <= max(_ADDRESSES, _SPARE * len(codes)):
             self._addresses = np.full(span, -1, np.int64)
             self._addresses[codes - codes[:1]] = np.arange(len(codes))
         else:
