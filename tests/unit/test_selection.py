@@ -14,7 +14,7 @@ import pytest
 from seine.algebra.expressions import Column, Expression, Literal, Parameter, conjunction
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Type
-from seine.operators import box_index, boxes, code_groups, data_columns, ordinals, residual
+from seine.operators import box_index, boxes, code_groups, data_columns, ordinals, residual, screen
 from seine.operators.box_index import BoxIndex
 from seine.operators.code_groups import CodeIndex
 from seine.operators.data_columns import DataColumns
@@ -43,7 +43,9 @@ WAYS: list[tuple[type, str]] = [
     (CodeIndex, "_by_address"),
     (CodeIndex, "_search"),
     (CodeIndex, "_slots"),
+    (CodeIndex, "has"),
     (Places, "_search"),
+    (Places, "_look_up"),
     (Residual, "_by_pair"),
     (Residual, "_by_selection"),
 ]
@@ -76,6 +78,8 @@ def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
     monkeypatch.setattr(boxes, "_WIDEST", rng.choice([1, 20, 1 << 18]))
     monkeypatch.setattr(code_groups, "_SMALL", rng.choice([0, 256]))
     monkeypatch.setattr(code_groups, "_ADDRESSES", rng.choice([0, 1 << 12]))
+    monkeypatch.setattr(screen, "_SMALL", rng.choice([0, 256]))
+    monkeypatch.setattr(data_columns, "_SHORT", rng.choice([0, 1000]))
     monkeypatch.setattr(data_columns, "_PART", rng.choice([0, 1, 4]))
     monkeypatch.setattr(ordinals, "_PROBES", rng.choice([0, 8, 1000]))
     monkeypatch.setattr(residual, "_LONG", rng.choice([1, 64]))

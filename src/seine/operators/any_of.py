@@ -89,10 +89,11 @@ class Asked:
     def __init__(self, boxes: Boxes, part: Conjuncts, table: Sequence[pa.Array]) -> None:
         self.boxes = boxes
         self._common = set(part.common)
-        self._screen, self._stairs = Screen(boxes, part.common), Stairs(boxes)
+        groups = CodeGroups(list(boxes.equal.values()), len(boxes))
+        self._screen, self._stairs = Screen(boxes, groups, part.common), Stairs(boxes, groups)
         self._residual = Residual(part.others, table)
         self.is_exact = self._stairs.is_exact and not self._residual
-        self._index = None if self.is_exact else BoxIndex(boxes)
+        self._index = None if self.is_exact else BoxIndex(boxes, groups)
 
     def accepted(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None) -> np.ndarray:
         """Of the given rows (None: all) those for which the filter holds."""

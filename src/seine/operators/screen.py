@@ -14,10 +14,12 @@ import numpy as np
 
 from seine.algebra.expressions import Column, Expression
 from seine.operators.boxes import Boxes
+from seine.operators.code_groups import CodeGroups
 from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import is_true
 from seine.operators.ordinals import OWN
 
+_SMALL = 256  # rows that are not worth a search among points
 _THIN = 2  # rows are dropped on the way if so many times fewer are left
 
 
@@ -32,8 +34,9 @@ class Survivors(NamedTuple):
 class Screen:
     """What all boxes of a table demand together, and the conditions that they have in common."""
 
-    def __init__(self, boxes: Boxes, common: Sequence[Expression]) -> None:
+    def __init__(self, boxes: Boxes, groups: CodeGroups, common: Sequence[Expression]) -> None:
         self._terms = boxes.terms
+        self._points = dict(zip(boxes.equal, groups.indices, strict=True))
         self._common = sorted(common, key=lambda part: len(str(part)))
         self._order = sorted(range(len(boxes.terms)), key=self._cost)
         self._reach: list[tuple[int | None, int | None]] = []
@@ -59,11 +62,16 @@ class Screen:
             expression, coder = self._terms[term]
             codes = columns.codes(expression, coder, left.rows)
             left.codes[term] = codes.codes
-            low, high = self._reach[term]
             left.keep(codes.valid)
-            left.keep(None if low is None else codes.codes >= low)
-            left.keep(None if high is None else codes.codes <= high)
+            if term in self._points and left.size > _SMALL:
+                left.keep(self._points[term].has(codes.codes))
+            else:
+                low, high = self._reach[term]
+                left.keep(None if low is None else codes.codes >= low)
+                left.keep(None if high is None else codes.codes <= high)
             left.shrink(_THIN)
+            if not left.size:
+                return Survivors(left.rows, 0, [])
         for part in self._common:
             left.keep(is_true(columns.values(part, left.rows)))
             left.shrink(_THIN)

@@ -23,8 +23,9 @@ _ROUNDS = 64  # boxes of three and more bounds, of each group, whose subjects ar
 class Stairs:
     """The boxes of one table, compiled for asking whether any holds."""
 
-    def __init__(self, boxes: Boxes) -> None:
-        self._groups = CodeGroups(list(boxes.equal.values()), len(boxes))
+    def __init__(self, boxes: Boxes, groups: CodeGroups) -> None:
+        """`groups` are those of the boxes' equalities."""
+        self._groups = groups
         self._bounds = len(boxes.bounds)
         self.is_exact = self._bounds <= 2
         least = [bound.least for bound in boxes.bounds]
