@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 import random
+from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjunction, rewrite
 from seine.algebra.functions import literal, resolve_call
@@ -128,3 +131,19 @@ def holds_alone(
     if shape is None:
         return np.ones(num_rows, bool)
     return truth(predicate(shape, table, row), columns, num_rows)
+
+
+def spied(monkeypatch: pytest.MonkeyPatch, ways: list[tuple[type, str]]) -> Counter[str]:
+    """Counts how often each method is called from now on."""
+    counts: Counter[str] = Counter()
+
+    def counting(name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def outer(*args: Any) -> Any:
+            counts[name] += 1
+            return inner(*args)
+
+        return outer
+
+    for owner, name in ways:
+        monkeypatch.setattr(owner, name, counting(f"{owner.__name__}.{name}", getattr(owner, name)))
+    return counts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from tests.unit.selection_shapes import (
     holds_alone,
     random_shape,
     rows_of,
+    spied,
 )
 
 WAYS: list[tuple[type, str]] = [
@@ -53,19 +53,7 @@ WAYS: list[tuple[type, str]] = [
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each way of the engine is taken."""
-    counts: Counter[str] = Counter()
-
-    def spied(name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def outer(*args: Any) -> Any:
-            counts[name] += 1
-            return inner(*args)
-
-        return outer
-
-    for owner, name in WAYS:
-        monkeypatch.setattr(owner, name, spied(f"{owner.__name__}.{name}", getattr(owner, name)))
-    return counts
+    return spied(monkeypatch, WAYS)
 
 
 def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
@@ -157,8 +145,8 @@ def test_large_batches_and_tables(taken: Counter[str]) -> None:
     """With the thresholds as they are."""
     rng = np.random.default_rng(3)
     number, price = Column(0, BIGINT), Column(4, DOUBLE)
-    batch = pa.record_batch({"c0": rng.integers(0, 5000, 4000) * 10**9, "c4": rng.random(4000)})
-    table = [pa.array(rng.integers(0, 5000, 3000) * 10**9), *(pa.array(rng.random(3000)) for _ in range(2))]
+    batch = pa.record_batch({"c0": rng.integers(0, 2500, 2000) * 10**9, "c4": rng.random(2000)})
+    table = [pa.array(rng.integers(0, 2500, 1500) * 10**9), *(pa.array(rng.random(1500)) for _ in range(2))]
     low, high = (Parameter(i, DOUBLE) for i in (1, 2))
     between = call("and", call("gt", price, low), call("le", price, high))
     values, chosen = batch["c0"].to_numpy(), table[0].to_numpy()
@@ -172,7 +160,7 @@ def test_large_batches_and_tables(taken: Counter[str]) -> None:
         (call("and", equal, between), same & inside),
         (call("gt", price, low), prices > lows[:, None]),
     ]:
-        rows, picks = SelectionGroup(shape, table, 3000).match(DataColumns(batch), 4000)
+        rows, picks = SelectionGroup(shape, table, 1500).match(DataColumns(batch), 2000)
         wanted = np.nonzero(matrix)
         assert len(rows) and (picks == wanted[0]).all() and (rows == wanted[1]).all()
     assert all(taken[f"BoxIndex.{name}"] for name in ("_whole_groups", "_by_bound", "_by_interval"))

@@ -131,7 +131,10 @@ class BoxIndex:
         return best
 
     def _whole_groups(self, groups: np.ndarray) -> Runs:
-        """Every box of a row's group."""
+        """Every box of a row's group; without groups every row of a box, which is in the order of results."""
+        if self._by_group is None:
+            none = np.zeros(len(self._boxes), np.int64)
+            return Runs(none, none + len(groups), None, True, ())
         return Runs(self._starts[groups], self._starts[groups + 1], self._by_group, False, ())
 
     def _by_bound(self, oriented: list[np.ndarray], groups: np.ndarray, bound: int) -> Runs:
