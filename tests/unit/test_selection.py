@@ -2,188 +2,207 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import random
-from collections.abc import Callable
-from decimal import Decimal
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Call, Column, Expression, Literal, split_shape
+from seine.algebra.expressions import Column, Expression, Literal, Parameter, conjunction
 from seine.algebra.functions import literal, resolve_call
-from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
-from seine.operators import box_index
+from seine.algebra.types import BIGINT, DOUBLE, STRING, Type
+from seine.operators import box_index, boxes, code_groups, data_columns, ordinals, residual, screen
+from seine.operators.box_index import BoxIndex
+from seine.operators.code_groups import CodeIndex
 from seine.operators.data_columns import DataColumns
-from seine.operators.evaluate import truth
+from seine.operators.ordinals import Places
+from seine.operators.residual import Residual
 from seine.operators.selection import SelectionGroup
+from tests.unit.selection_shapes import (
+    COLUMNS,
+    MONEY,
+    OPERATORS,
+    POOLS,
+    TYPES,
+    ShapeMaker,
+    call,
+    column,
+    holds_alone,
+    random_shape,
+    rows_of,
+    spied,
+)
 
-MONEY = Type.parse("DECIMAL(12,2)")
-WIDE = Type.parse("DECIMAL(38,4)")
-DAY = dt.date(2024, 2, 28)
-NOON = dt.datetime(2024, 2, 28, 12, tzinfo=dt.UTC)
-
-POOLS: dict[Type, list[Any]] = {
-    INT: [-(2**31), -3, 0, 1, 2, 2**31 - 1],
-    BIGINT: [-(2**63), -7, 0, 1, 2, 3, 2**53 + 1, 2**63 - 1],
-    DOUBLE: [-math.inf, -1.5, -0.0, 0.0, 1e-300, 2.0, 1e308, math.inf, math.nan],
-    STRING: ["", "a", "A", "ab", "b", "é", "z\U0001f600", "%", "a_"],
-    MONEY: [Decimal("-1.25"), Decimal("0.00"), Decimal("1.20"), Decimal("9999999999.99")],
-    WIDE: [Decimal("-1") * 10**33, Decimal("0.0001"), Decimal("2"), Decimal(10) ** 33],
-    DATE: [DAY + dt.timedelta(days=d) for d in (-40000, -1, 0, 1, 2)],
-    TIMESTAMP: [NOON + dt.timedelta(microseconds=u) for u in (-(10**16), -1, 0, 1, 10**9)],
-    BOOLEAN: [False, True],
-}
-TYPES = list(POOLS)
-COLUMNS = [Column(i, type_) for i, type_ in enumerate(TYPES)]
-OPERATORS = ["eq", "lt", "le", "gt", "ge"]
-
-
-def rows_of(rng: random.Random, count: int) -> list[pa.Array]:
-    """Columns with many duplicates and some NULLs, as slices of longer arrays."""
-    columns = []
-    for type_ in TYPES:
-        values = [rng.choice([*POOLS[type_], None]) for _ in range(count + 2)]
-        columns.append(pa.array(values, type_.arrow()).slice(1, count))
-    return columns
-
-
-def call(name: str, *args: Expression) -> Call:
-    return Call(name, args, BOOLEAN)
+WAYS: list[tuple[type, str]] = [
+    (BoxIndex, "_cells"),
+    (BoxIndex, "_whole_groups"),
+    (BoxIndex, "_by_bound"),
+    (BoxIndex, "_by_interval"),
+    (CodeIndex, "_by_address"),
+    (CodeIndex, "_search"),
+    (CodeIndex, "_slots"),
+    (CodeIndex, "has"),
+    (Places, "_search"),
+    (Places, "_look_up"),
+    (Residual, "_by_pair"),
+    (Residual, "_by_selection"),
+]
 
 
-def constant(rng: random.Random, type_: Type) -> Literal:
-    return Literal(rng.choice(POOLS[type_]), type_)
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    return spied(monkeypatch, WAYS)
 
 
-Part = Callable[[random.Random], Expression]
+def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
+    """Thresholds so small that a few rows take every way; none may change an answer."""
+    monkeypatch.setattr(box_index, "_BLOCK", rng.choice([7, 100, 1 << 20]))
+    monkeypatch.setattr(box_index, "_FEW", rng.choice([0, 0, 100, 1 << 15]))
+    monkeypatch.setattr(box_index, "_CELL", rng.choice([0, 0, 1, 12]))
+    monkeypatch.setattr(box_index, "_ROW", rng.choice([0, 0, 6]))
+    monkeypatch.setattr(box_index, "_BOX", rng.choice([0, 0, 15]))
+    monkeypatch.setattr(boxes, "_WIDEST", rng.choice([1, 20, 1 << 18]))
+    monkeypatch.setattr(code_groups, "_SMALL", rng.choice([0, 256]))
+    monkeypatch.setattr(code_groups, "_ADDRESSES", rng.choice([0, 1 << 12]))
+    monkeypatch.setattr(screen, "_SMALL", rng.choice([0, 256]))
+    monkeypatch.setattr(data_columns, "_SHORT", rng.choice([0, 1000]))
+    monkeypatch.setattr(data_columns, "_PART", rng.choice([0, 1, 4]))
+    monkeypatch.setattr(ordinals, "_PROBES", rng.choice([0, 8, 1000]))
+    monkeypatch.setattr(residual, "_LONG", rng.choice([1, 64]))
 
 
-def comparison(rng: random.Random, name: str, column: Column) -> Part:
-    mirrored = rng.random() < 0.3
-
-    def make(rng: random.Random) -> Expression:
-        sides = [column, constant(rng, column.type)]
-        return call(name, *(reversed(sides) if mirrored else sides))
-
-    return make
+def expected(
+    shape: Expression | None, table: list[pa.Array], count: int, columns: DataColumns, num_rows: int
+) -> list[tuple[int, int]]:
+    masks = [holds_alone(shape, table, i, columns, num_rows) for i in range(count)]
+    return [(int(row), i) for i, mask in enumerate(masks) for row in np.flatnonzero(mask)]
 
 
-def random_part(rng: random.Random) -> Part:
-    """One conjunct whose constants are drawn anew for each selection."""
-    column = rng.choice(COLUMNS)
-    kind = rng.choice(["compare"] * 6 + ["fixed", "or", "in", "like", "computed", "not", "null"])
-    if kind == "fixed":
-        other = rng.choice(COLUMNS)
-        return lambda _: call("is_not_null", other)
-    if kind == "or":
-        one, two = random_part(rng), random_part(rng)
-        return lambda r: call("or", one(r), two(r))
-    if kind == "in":
-        width = rng.randint(1, 6)
-        return lambda r: call("in", column, *(constant(r, column.type) for _ in range(width)))
-    if kind == "like":
-        text = COLUMNS[TYPES.index(STRING)]
-        return lambda r: call("like", text, Literal(r.choice(["%", "a%", "_", "", "%b"]), STRING))
-    if kind == "computed":
-        number = COLUMNS[TYPES.index(BIGINT)]
-        return lambda r: resolve_call(
-            "lt", [resolve_call("add", [number, literal(1)]), literal(r.randint(1, 3))]
-        )
-    if kind == "not":
-        one = random_part(rng)
-        return lambda r: call("not", one(r))
-    if kind == "null":
-        return lambda _: call("eq", column, Literal(None, column.type))
-    return comparison(rng, rng.choice(OPERATORS), column)
-
-
-def expected(predicates: list[Expression], columns: list[pa.Array], count: int) -> list[tuple[int, int]]:
-    return [(int(r), i) for i, p in enumerate(predicates) for r in np.flatnonzero(truth(p, columns, count))]
-
-
-def found(group: SelectionGroup, columns: list[pa.Array], count: int) -> list[tuple[int, int]]:
-    rows, picks = group.match(
-        DataColumns(pa.record_batch(columns, [f"c{i}" for i in range(len(columns))])), count
-    )
+def found(group: SelectionGroup, columns: DataColumns, num_rows: int) -> list[tuple[int, int]]:
+    rows, picks = group.match(columns, num_rows)
+    assert rows.dtype == picks.dtype == np.int64
     return list(zip(rows.tolist(), picks.tolist(), strict=True))
 
 
-def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    hits = indexed = 0
-    for seed in range(500):
+def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch, taken: Counter[str]) -> None:
+    hits = 0
+    for seed in range(800):
         rng = random.Random(seed)
-        parts = [random_part(rng) for _ in range(rng.randint(1, 3))]
-        predicates: list[Expression] = []
-        for _ in range(rng.choice([1, 4, 9, 20])):
-            made = [part(rng) for part in parts]
-            predicates.append(made[0] if len(made) == 1 else call("and", *made))
-        assert len({split_shape(p)[0] for p in predicates}) == 1
-        count = rng.choice([0, 1, 30])
-        columns = rows_of(rng, count)
-        monkeypatch.setattr(box_index, "_BLOCK", rng.choice([1, 50, 1 << 21]))
-        group = SelectionGroup.of(predicates)
-        answer = expected(predicates, columns, count)
-        assert found(group, columns, count) == answer, f"seed {seed}: {predicates[0]}"
+        vary(monkeypatch, rng)
+        shape, maker = random_shape(rng)
+        checks = [maker.part()] if rng.random() < 0.2 else []
+        count, num_rows = rng.choice([0, 1, 2, 9, 40]), rng.choice([0, 1, 5, 40])
+        table = maker.table(count)
+        columns = rows_of(rng, num_rows)
+        group = SelectionGroup(shape, table, count, checks)
+        whole = conjunction([*([] if shape is None else [shape]), *checks])
+        answer = expected(whole, table, count, columns, num_rows)
+        for _ in range(2):  # the second time with what the first has computed
+            assert found(group, columns, num_rows) == answer, f"seed {seed}: {whole}"
         hits += len(answer)
-        indexed += 1
-    assert hits > 5000 and indexed > 150
+    assert hits > 20000
+    assert set(taken) == {f"{owner.__name__}.{name}" for owner, name in WAYS}
+    assert min(taken.values()) > 20, taken
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=[str(t) for t in TYPES])
+@pytest.mark.parametrize("one", COLUMNS, ids=[str(t) for t in TYPES])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_every_operator_on_every_type_is_indexed(name: str, column: Column) -> None:
-    predicates: list[Expression] = [
-        call(name, column, Literal(v, column.type)) for v in POOLS[column.type] * 2
-    ]
+def test_every_operator_on_every_type(monkeypatch: pytest.MonkeyPatch, name: str, one: Column) -> None:
+    table = [pa.array(POOLS[one.type] * 2, one.type.arrow())]
+    shape, count = call(name, one, Parameter(0, one.type)), len(table[0])
     columns = rows_of(random.Random(name), 60)
-    group = SelectionGroup.of(predicates)
-    answer = expected(predicates, columns, 60)
-    assert answer and found(group, columns, 60) == answer
+    answer = expected(shape, table, count, columns, 60)
+    assert answer and found(SelectionGroup(shape, table, count), columns, 60) == answer
+    monkeypatch.setattr(box_index, "_FEW", 0)
+    assert found(SelectionGroup(shape, table, count), columns, 60) == answer
 
 
-def test_between_and_several_ranges_are_indexed() -> None:
+@pytest.mark.parametrize("few", [0, 1 << 15])
+def test_intervals_and_several_ranges(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(box_index, "_FEW", few)
     rng = random.Random(5)
-    whole, real, text = (COLUMNS[TYPES.index(t)] for t in (BIGINT, DOUBLE, STRING))
-    shapes: list[list[tuple[str, Column]]] = [
-        [("ge", real), ("le", real)],
-        [("gt", text), ("lt", text)],
-        [("eq", text), ("lt", real)],
-        [("gt", whole), ("lt", real), ("ge", text)],
-        [("eq", whole), ("eq", text), ("gt", whole)],
-        [("gt", whole), ("ge", whole), ("lt", whole)],
+    shapes: list[list[tuple[str, Type]]] = [
+        [("ge", DOUBLE), ("le", DOUBLE)],
+        [("gt", STRING), ("lt", STRING)],
+        [("eq", STRING), ("lt", DOUBLE)],
+        [("eq", STRING), ("lt", DOUBLE), ("ge", DOUBLE)],
+        [("gt", BIGINT), ("lt", DOUBLE), ("ge", STRING)],
+        [("eq", BIGINT), ("eq", STRING), ("gt", BIGINT)],
+        [("gt", BIGINT), ("ge", BIGINT), ("lt", BIGINT)],
+        [("eq", MONEY), ("eq", MONEY)],
     ]
-    for shape in shapes:
-        parts = [comparison(rng, name, column) for name, column in shape]
-        predicates: list[Expression] = [call("and", *(part(rng) for part in parts)) for _ in range(60)]
-        columns = rows_of(rng, 80)
-        group = SelectionGroup.of(predicates)
-        answer = expected(predicates, columns, 80)
-        assert answer
-        assert found(group, columns, 80) == answer
+    for parts in shapes:
+        maker = ShapeMaker(rng)
+        shape = conjunction([maker.compare(name, column(type_)) for name, type_ in parts])
+        table, columns = maker.table(90), rows_of(rng, 80)
+        answer = expected(shape, table, 90, columns, 80)
+        assert answer and found(SelectionGroup(shape, table, 90), columns, 80) == answer
+
+
+def test_large_batches_and_tables(taken: Counter[str]) -> None:
+    """With the thresholds as they are."""
+    rng = np.random.default_rng(3)
+    number, price = Column(0, BIGINT), Column(4, DOUBLE)
+    batch = pa.record_batch({"c0": rng.integers(0, 2500, 2000) * 10**9, "c4": rng.random(2000)})
+    table = [pa.array(rng.integers(0, 2500, 1500) * 10**9), *(pa.array(rng.random(1500)) for _ in range(2))]
+    low, high = (Parameter(i, DOUBLE) for i in (1, 2))
+    between = call("and", call("gt", price, low), call("le", price, high))
+    values, chosen = batch["c0"].to_numpy(), table[0].to_numpy()
+    prices, lows, highs = batch["c4"].to_numpy(), table[1].to_numpy(), table[2].to_numpy()
+    inside = (prices > lows[:, None]) & (prices <= highs[:, None])
+    same = values == chosen[:, None]
+    equal = call("eq", number, Parameter(0, BIGINT))
+    for shape, matrix in [
+        (between, inside),
+        (equal, same),
+        (call("and", equal, between), same & inside),
+        (call("gt", price, low), prices > lows[:, None]),
+    ]:
+        rows, picks = SelectionGroup(shape, table, 1500).match(DataColumns(batch), 2000)
+        wanted = np.nonzero(matrix)
+        assert len(rows) and (picks == wanted[0]).all() and (rows == wanted[1]).all()
+    assert all(taken[f"BoxIndex.{name}"] for name in ("_whole_groups", "_by_bound", "_by_interval"))
 
 
 def test_a_constant_of_another_type_is_compared_as_sql_does() -> None:
-    whole = COLUMNS[TYPES.index(BIGINT)]
-    predicates = [resolve_call("lt", [whole, literal(v)]) for v in (0.5, 1.5, 2.5, 3.5, -0.0)]
+    predicates = [resolve_call("lt", [column(BIGINT), literal(v)]) for v in (0.5, 1.5, 2.5, 3.5, -0.0)]
     columns = rows_of(random.Random(1), 40)
     group = SelectionGroup.of(predicates)
-    answer = expected(predicates, columns, 40)
+    answer = [(row, i) for i, one in enumerate(predicates) for row, _ in expected(one, [], 1, columns, 40)]
     assert answer and found(group, columns, 40) == answer
 
 
-def test_a_residual_is_asked_only_of_candidates() -> None:
-    whole, text = COLUMNS[TYPES.index(BIGINT)], COLUMNS[TYPES.index(STRING)]
-    predicates: list[Expression] = [
-        call("and", call("eq", whole, Literal(v, BIGINT)), call("like", text, Literal(pattern, STRING)))
-        for v in (0, 1, 2)
-        for pattern in ("a%", "%b", "%")
-    ]
+def test_checks_are_asked_only_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    inner = Residual._truth
+
+    def spied(self: Residual, part: Expression, used: set[int], columns: DataColumns, *pairs: Any) -> Any:
+        asked.append(len(pairs[0]))
+        return inner(self, part, used, columns, *pairs)
+
+    monkeypatch.setattr(Residual, "_truth", spied)
+    shape = call("eq", column(BIGINT), Parameter(0, BIGINT))
+    check = call("like", column(STRING), Parameter(1, STRING))
+    table = [pa.array([0, 1, 2, 5]), pa.array(["a%", "%b", "%", "%"])]
     columns = rows_of(random.Random(2), 60)
-    group = SelectionGroup.of(predicates)
-    answer = expected(predicates, columns, 60)
-    assert True
-    assert answer and found(group, columns, 60) == answer
+    before = len(expected(shape, table, 4, columns, 60))
+    answer = expected(call("and", shape, check), table, 4, columns, 60)
+    assert found(SelectionGroup(shape, table, 4, [check]), columns, 60) == answer
+    assert asked == [before] and 0 < len(answer) < before < 240
+
+
+def test_a_term_is_computed_once_for_all_groups_over_a_batch() -> None:
+    columns = rows_of(random.Random(4), 20)
+    more = resolve_call("add", [column(DOUBLE), Literal(1.0, DOUBLE)])
+    for name in OPERATORS:
+        SelectionGroup(call(name, more, Parameter(0, DOUBLE)), [pa.array([0.5, 2.0])], 2).match(columns, 20)
+    assert list(columns.memo) == [more]
+
+
+def test_a_column_that_is_not_there_is_an_error() -> None:
+    columns = DataColumns(pa.record_batch({"_k": [1], "c3": [2]}))
+    assert columns[3].to_pylist() == [2]
+    with pytest.raises(KeyError):
+        columns[0]

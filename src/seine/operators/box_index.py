@@ -64,15 +64,15 @@ class SortedBound:
 class BoxIndex:
     """The boxes of one table, compiled for any number of batches."""
 
-    def __init__(self, boxes: Boxes) -> None:
-        self._boxes, self._bounds = boxes, boxes.bounds
+    def __init__(self, boxes: Boxes, groups: CodeGroups) -> None:
+        """`groups` are those of the boxes' equalities."""
+        self._boxes, self._bounds, self._groups = boxes, boxes.bounds, groups
         self._equal = list(boxes.equal.items())
         self._comparisons = len(self._equal) + len(self._bounds)
-        self._groups = CodeGroups([codes for _, codes in self._equal], len(boxes))
-        sizes = np.bincount(self._groups.of, minlength=self._groups.count)
+        sizes = np.bincount(groups.of, minlength=groups.count)
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        self._by_group = np.argsort(self._groups.of, kind="stable") if self._equal else None
-        self._sorted = [SortedBound(bound, self._groups) for bound in self._bounds]
+        self._by_group = np.argsort(groups.of, kind="stable") if self._equal else None
+        self._sorted = [SortedBound(bound, groups) for bound in self._bounds]
         self._intervals = [
             (i, j)
             for i, lower in enumerate(self._bounds)
@@ -131,7 +131,10 @@ class BoxIndex:
         return best
 
     def _whole_groups(self, groups: np.ndarray) -> Runs:
-        """Every box of a row's group."""
+        """Every box of a row's group; without groups every row of a box, which is in the order of results."""
+        if self._by_group is None:
+            none = np.zeros(len(self._boxes), np.int64)
+            return Runs(none, none + len(groups), None, True, ())
         return Runs(self._starts[groups], self._starts[groups + 1], self._by_group, False, ())
 
     def _by_bound(self, oriented: list[np.ndarray], groups: np.ndarray, bound: int) -> Runs:

@@ -8,6 +8,7 @@ import numpy as np
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SPARE = 8  # places of an address table or a sieve for each code
+_ADDRESSES = 1 << 12  # an address table of so many places is always worth it
 _SMALL = 256  # values for which a binary search is cheaper than a sieve
 
 
@@ -18,7 +19,7 @@ class CodeIndex:
         self._codes = codes
         span = int(codes[-1]) - int(codes[0]) + 1 if len(codes) else 0
         self._addresses: np.ndarray | None = None
-        if span <= max(1 << 12, _SPARE * len(codes)):
+        if span <= max(_ADDRESSES, _SPARE * len(codes)):
             self._addresses = np.full(span, -1, np.int64)
             self._addresses[codes - codes[:1]] = np.arange(len(codes))
         else:
@@ -26,6 +27,9 @@ class CodeIndex:
             self._shift = np.uint64(64 - bits)
             self._sieve = np.zeros(1 << bits, bool)
             self._sieve[self._slots(codes)] = True
+
+    def __len__(self) -> int:
+        return len(self._codes)
 
     def find(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of the values are known, ascending, and the places of their codes.
@@ -41,6 +45,14 @@ class CodeIndex:
             known, places = self._search(values[maybe])
             return maybe[known], places
         return self._search(values)
+
+    def has(self, values: np.ndarray) -> np.ndarray:
+        """A mask of the values that may be known; few others are in it."""
+        if self._addresses is None:
+            return self._sieve[self._slots(values)]
+        mask = np.zeros(len(values), bool)
+        mask[self.find(values)[0]] = True
+        return mask
 
     def _slots(self, values: np.ndarray) -> np.ndarray:
         return (values.view(np.uint64) * _STEP) >> self._shift
@@ -66,29 +78,24 @@ class CodeGroups:
     def __init__(self, columns: Sequence[np.ndarray], boxes: int) -> None:
         self.of = np.zeros(boxes, np.int64)
         self.count = 1
-        self._levels: list[tuple[CodeIndex, CodeIndex | None, int]] = []
-        for i, codes in enumerate(columns):
+        self.indices: list[CodeIndex] = []  # of each column alone
+        self._pairs: list[CodeIndex] = []  # of the groups so far with each column but the first
+        for codes in columns:
             distinct, places = np.unique(codes, return_inverse=True)
-            index, pairs = CodeIndex(distinct), None
-            if i:
-                both, places = np.unique(self.of * len(distinct) + places, return_inverse=True)
-                pairs, self.count = CodeIndex(both), len(both)
-            else:
-                self.count = len(distinct)
-            self._levels.append((index, pairs, len(distinct)))
-            self.of = places
+            if self.indices:
+                distinct_pairs, places = np.unique(self.of * len(distinct) + places, return_inverse=True)
+                self._pairs.append(CodeIndex(distinct_pairs))
+            self.indices.append(CodeIndex(distinct))
+            self.of, self.count = places, len(self._pairs[-1] if self._pairs else distinct)
 
     def find(self, columns: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray | None, np.ndarray]:
         """The rows that have a group, ascending (None: all of them), and their groups."""
-        kept: np.ndarray | None = None
-        groups = np.zeros(rows if not self._levels else 0, np.int64)
-        for codes, (index, pairs, width) in zip(columns, self._levels, strict=True):
-            known, places = index.find(codes if kept is None else codes[kept])
-            if pairs is None:
-                kept, groups = known, places
-                continue
-            assert kept is not None
-            kept, groups = kept[known], groups[known] * width + places
+        if not columns:
+            return None, np.zeros(rows, np.int64)
+        kept, groups = self.indices[0].find(columns[0])
+        for codes, index, pairs in zip(columns[1:], self.indices[1:], self._pairs, strict=True):
+            known, places = index.find(codes[kept])
+            kept, groups = kept[known], groups[known] * len(index) + places
             known, groups = pairs.find(groups)
             kept = kept[known]
         return kept, groups

@@ -11,7 +11,8 @@ from seine.algebra.expressions import Column, Expression, columns_of
 from seine.operators.evaluate import evaluate
 from seine.operators.ordinals import Coder
 
-_PART = 4  # what is asked of less than a quarter of the rows is computed for those alone
+_PART = 4  # what is asked of less than a quarter of the rows is computed for those alone,
+_SHORT = 1000  # except in a batch of fewer rows
 
 
 class Codes(NamedTuple):
@@ -47,7 +48,7 @@ class DataColumns:
             known = self[expression.index]
         else:
             known = self.memo.get(expression)
-            if known is None and rows is not None and len(rows) * _PART < self.num_rows:
+            if known is None and rows is not None and self._are_few(rows):
                 return evaluate(expression, self.picked(expression, rows), len(rows))
             if known is None:
                 known = self.memo[expression] = evaluate(expression, self, self.num_rows)
@@ -57,12 +58,15 @@ class DataColumns:
         """The codes of an expression's values in each row, or in some; computed once if it is for most."""
         known = self._codes.get((expression, coder))
         if known is None:
-            if rows is not None and len(rows) * _PART < self.num_rows:
+            if rows is not None and self._are_few(rows):
                 return _codes(self.values(expression, rows), coder)
             known = self._codes[expression, coder] = _codes(self.values(expression), coder)
         if rows is None:
             return known
         return Codes(known.codes[rows], None if known.valid is None else known.valid[rows])
+
+    def _are_few(self, rows: np.ndarray) -> bool:
+        return len(rows) * _PART < self.num_rows and self.num_rows > _SHORT
 
     def picked(self, expression: Expression, rows: np.ndarray) -> dict[int, pa.Array]:
         """The columns that an expression reads, at some rows; a row may occur often."""

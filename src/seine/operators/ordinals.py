@@ -9,6 +9,7 @@ placed among the sorted constants: the k-th is 2k + 1, and what lies before it a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from seine.operators.expressions.datum import values as stored
 MOST = np.iinfo(np.int64).max
 LEAST = np.iinfo(np.int64).min
 _DIGITS = 18  # a DECIMAL of so many fits 64 bits
-_PROBES = 8  # constants that a hash table takes in while a binary search finds one value
+_PROBES = 6  # constants that a hash table takes in while one value is found without it
 
 
 def has_own_codes(type_: Type) -> bool:
@@ -80,17 +81,25 @@ class Places(Coder):
         self._constants = known.take(pc.array_sort_indices(known))
         self._sorted = _sortable(self._constants)
         self._ordered = ordered
+        self._places: dict[str, int] = {}
+        if not ordered and not pa.types.is_decimal(known.type):
+            self._places = {text: 2 * place + 1 for place, text in enumerate(self._sorted.tolist())}
 
     def encode(self, array: pa.Array) -> np.ndarray:
         if not len(self._sorted):
             return np.zeros(len(array), np.int64)
         if len(array) * _PROBES < len(self._sorted):
-            return self._search(array)
+            return self._look_up(array) if self._places else self._search(array)
         if not self._ordered:
             places = pc.index_in(array, value_set=self._constants)
             return stored(places.fill_null(-1)).astype(np.int64) * 2 + 1
         encoded = array.fill_null(self._constants[0]).dictionary_encode()
         return self._search(encoded.dictionary)[stored(encoded.indices)]
+
+    def _look_up(self, array: pa.Array) -> np.ndarray:
+        """By a hash table that is already there, at the price of Python's strings."""
+        texts = map(self._places.get, array.to_numpy(zero_copy_only=False), repeat(-1))
+        return np.fromiter(texts, np.int64, len(array))
 
     def _search(self, array: pa.Array) -> np.ndarray:
         keys = _sortable(array)

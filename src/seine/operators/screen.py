@@ -14,9 +14,13 @@ import numpy as np
 
 from seine.algebra.expressions import Column, Expression
 from seine.operators.boxes import Boxes
-from seine.operators.data_columns import Codes, DataColumns
+from seine.operators.code_groups import CodeGroups
+from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import is_true
 from seine.operators.ordinals import OWN
+
+_SMALL = 256  # rows that are not worth a search among points
+_THIN = 2  # rows are dropped on the way if so many times fewer are left
 
 
 class Survivors(NamedTuple):
@@ -30,8 +34,9 @@ class Survivors(NamedTuple):
 class Screen:
     """What all boxes of a table demand together, and the conditions that they have in common."""
 
-    def __init__(self, boxes: Boxes, common: Sequence[Expression]) -> None:
+    def __init__(self, boxes: Boxes, groups: CodeGroups, common: Sequence[Expression]) -> None:
         self._terms = boxes.terms
+        self._points = dict(zip(boxes.equal, groups.indices, strict=True))
         self._common = sorted(common, key=lambda part: len(str(part)))
         self._order = sorted(range(len(boxes.terms)), key=self._cost)
         self._reach: list[tuple[int | None, int | None]] = []
@@ -52,34 +57,49 @@ class Screen:
 
     def survivors(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None = None) -> Survivors:
         """Of the given rows (None: all) those that may be in some box."""
-        count = num_rows if rows is None else len(rows)
-        found: dict[int, np.ndarray] = {}
+        left = _Left(rows, num_rows if rows is None else len(rows))
         for term in self._order:
             expression, coder = self._terms[term]
-            codes = columns.codes(expression, coder, rows)
-            found[term] = codes.codes
-            mask = _within(codes, *self._reach[term])
-            if mask is not None:
-                rows, count, found = _kept(mask, rows, count, found)
+            codes = columns.codes(expression, coder, left.rows)
+            left.codes[term] = codes.codes
+            left.keep(codes.valid)
+            if term in self._points and left.size > _SMALL:
+                left.keep(self._points[term].has(codes.codes))
+            else:
+                low, high = self._reach[term]
+                left.keep(None if low is None else codes.codes >= low)
+                left.keep(None if high is None else codes.codes <= high)
+            left.shrink(_THIN)
+            if not left.size:
+                return Survivors(left.rows, 0, [])
         for part in self._common:
-            rows, count, found = _kept(is_true(columns.values(part, rows)), rows, count, found)
-        return Survivors(rows, count, [found[term] for term in range(len(self._terms))])
+            left.keep(is_true(columns.values(part, left.rows)))
+            left.shrink(_THIN)
+        left.shrink(1)
+        return Survivors(left.rows, left.size, [left.codes[term] for term in range(len(self._terms))])
 
 
-def _within(codes: Codes, low: int | None, high: int | None) -> np.ndarray | None:
-    mask = codes.valid
-    if low is not None:
-        mask = codes.codes >= low if mask is None else mask & (codes.codes >= low)
-    if high is not None:
-        mask = codes.codes <= high if mask is None else mask & (codes.codes <= high)
-    return mask
+class _Left:
+    """Rows that are left (None: all), codes at them, and a mask of those that are still to be dropped."""
 
+    def __init__(self, rows: np.ndarray | None, size: int) -> None:
+        self.rows, self.size = rows, size
+        self.codes: dict[int, np.ndarray] = {}
+        self._mask: np.ndarray | None = None
 
-def _kept(
-    mask: np.ndarray, rows: np.ndarray | None, count: int, found: dict[int, np.ndarray]
-) -> tuple[np.ndarray | None, int, dict[int, np.ndarray]]:
-    places = np.flatnonzero(mask)
-    if len(places) == count:
-        return rows, count, found
-    kept = places if rows is None else rows[places]
-    return kept, len(kept), {term: codes[places] for term, codes in found.items()}
+    def keep(self, mask: np.ndarray | None) -> None:
+        if mask is not None:
+            self._mask = mask if self._mask is None else self._mask & mask
+
+    def shrink(self, times: int) -> None:
+        """Drop the rows outside the mask, if that leaves so many times fewer."""
+        if self._mask is None:
+            return
+        count = int(np.count_nonzero(self._mask))
+        if count == self.size:
+            self._mask = None
+        elif count * times <= self.size:
+            places = np.flatnonzero(self._mask)
+            self.rows = places if self.rows is None else self.rows[places]
+            self.codes = {term: codes[places] for term, codes in self.codes.items()}
+            self.size, self._mask = count, None

@@ -17,6 +17,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, split_shape
 from seine.operators.box_index import BoxIndex
 from seine.operators.boxes import coders_for, make_boxes, take_apart
+from seine.operators.code_groups import CodeGroups
 from seine.operators.data_columns import DataColumns
 from seine.operators.residual import Pairs, Residual
 from seine.operators.screen import Screen
@@ -40,9 +41,10 @@ class SelectionGroup:
         boxes = make_boxes(parts.comparisons, coders_for(parts.comparisons), count)
         self.count = count
         self._owners = boxes.owners
-        self._screen = Screen(boxes, parts.common)
+        groups = CodeGroups(list(boxes.equal.values()), len(boxes))
+        self._screen = Screen(boxes, groups, parts.common)
         self._residual = Residual([*parts.others, *checks], table)
-        self.index = BoxIndex(boxes)
+        self._index = BoxIndex(boxes, groups)
 
     @staticmethod
     def of(predicates: Sequence[Expression]) -> SelectionGroup:
@@ -60,7 +62,7 @@ class SelectionGroup:
             return _NONE
         left = self._screen.survivors(columns, num_rows)
         found = []
-        for rows, boxes in self.index.pairs(left.codes, left.size):
+        for rows, boxes in self._index.pairs(left.codes, left.size):
             pairs = (rows if left.rows is None else left.rows[rows]), self._owners[boxes]
             found.append(self._residual.where(columns, *pairs))
         return _ordered(found, num_rows)
