@@ -40,9 +40,8 @@ def matched(spark: SparkSession, folder: str, given: list[Rule]) -> DataFrame:
     b = _transfers(spark, folder, "b").where(f.col("b_amount") > min(rule.went for rule in given))
     near = (f.col("b_ts") > f.col("a_ts")) & (f.col("b_ts") <= f.col("a_ts") + longest)
     pairs = a.join(b, (f.col("b_sacct") == f.col("a_racct")) & near)
-    table = spark.createDataFrame(
-        given, "number int, came decimal(14,2), went decimal(14,2), ratio double, hours int"
-    ).withColumn("ratio", f.col("ratio").cast("decimal(4,3)"))
+    table = spark.createDataFrame(given, "number int, came long, went long, ratio double, hours int")
+    table = table.withColumn("ratio", f.col("ratio").cast("decimal(4,3)"))
     holds = (
         (f.col("a_amount") > f.col("came"))
         & (f.col("b_amount") > f.col("went"))

@@ -12,8 +12,8 @@ from typing import NamedTuple
 _COUNTRIES = ("KY", "PA", "VG", "CY", "CH", "SG")
 _TEMPLATE = (
     "CREATE QUERY rule_{number} AS SELECT a.tran_id AS first, b.tran_id AS second "
-    "FROM transfer a, transfer b WHERE b.sacct = a.racct AND a.amount > {came} AND b.amount > {went} AND b.amount > a.amount * {ratio} "
-    "AND b.ts > a.ts AND b.ts <= a.ts + INTERVAL '{hours}' HOUR;\n"
+    "FROM transfer a, transfer b WHERE b.sacct = a.racct AND a.amount > {came} AND b.amount > {went} "
+    "AND b.amount > a.amount * {ratio} AND b.ts > a.ts AND b.ts <= a.ts + INTERVAL '{hours}' HOUR;\n"
 )
 _KEYS = (("racct", "sacct"), ("sacct", "sacct"), ("racct", "racct"))
 _EXTRAS = (
