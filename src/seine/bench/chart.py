@@ -6,14 +6,14 @@ Both axes are logarithmic: what is compared differs by factors.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 _WIDTH, _HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 56, 60  # the right margin holds the names of the curves
 _COLOURS = ("#2f7ed8", "#d9534f", "#2ca02c", "#9467bd", "#e08a00", "#17a2a2")
-_DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 4", "1 4")
+_DASHES = ("none", "7 4", "2 3", "9 3 2 3", "4 4", "1 4")
 _LABEL_GAP = 16
 _STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -46,14 +46,21 @@ class _Axis:
         return self.start + part * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """1, 2 and 5 times powers of ten; the powers alone where there would be many."""
+        """1, 2 and 5 times powers of ten, or the powers alone; even steps where the range is narrow."""
         powers = range(math.floor(self.low), math.ceil(self.high) + 1)
         for steps in ((1, 2, 5), (1,)):
-            found = [step * 10.0**power for power in powers for step in steps]
-            shown = [value for value in found if self.low <= math.log10(value) <= self.high]
-            if len(shown) <= 9:
+            shown = self._within(step * 10.0**power for power in powers for step in steps)
+            if 3 <= len(shown) <= 9:
                 return shown
-        return shown[:: -(-len(shown) // 9)]
+        if len(shown) > 9:
+            return shown[:: -(-len(shown) // 9)]
+        low, high = 10**self.low, 10**self.high
+        step = 10.0 ** math.floor(math.log10(high - low))
+        step = next(step / part for part in (1, 2, 5, 10) if (high - low) * part / step >= 3)
+        return self._within(step * number for number in range(1, math.ceil(high / step)))[:12]
+
+    def _within(self, values: Iterable[float]) -> list[float]:
+        return [value for value in values if 10**self.low <= value <= 10**self.high]
 
 
 def line_chart(title: str, x: str, y: str, curves: Sequence[Curve], note: str = "") -> str:
@@ -115,7 +122,7 @@ def _across_tick(x: float, value: float) -> str:
 
 def _up_tick(y: float, value: float) -> str:
     line = f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>'
-    return line + _text(_LEFT - 8, y + 4, f"{value:,.10g}", "note", "end")
+    return line + _text(_LEFT - 8, y + 4, f"{value:,.0f}" if value >= 10 else f"{value:.3g}", "note", "end")
 
 
 def _text(x: float, y: float, text: str, style: str = "", anchor: str = "start") -> str:
