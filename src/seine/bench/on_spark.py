@@ -61,11 +61,16 @@ def run_side(words: list[str]) -> Pace:
 
 def run_spark(folder: str, window: int, rocksdb: bool) -> list[Mark]:
     """Join the files of the folders `left` and `right`, one file a micro-batch."""
-    spark = _session(rocksdb)
+    spark = default_session(rocksdb)
+    return run_to_end(spark, _joined(spark, folder, window))
+
+
+def run_to_end(spark: SparkSession, frame: DataFrame) -> list[Mark]:
+    """Run a streaming frame over all its files; a mark at the end of each micro-batch."""
     marks = Marks()
     spark.streams.addListener(marks)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as checkpoint:
-        writer = _joined(spark, folder, window).writeStream.format("noop")
+        writer = frame.writeStream.format("noop")
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
         if error := query.exception():
@@ -75,7 +80,8 @@ def run_spark(folder: str, window: int, rocksdb: bool) -> list[Mark]:
     return marks.taken
 
 
-def _session(rocksdb: bool) -> SparkSession:
+def default_session(rocksdb: bool = False) -> SparkSession:
+    """A session as one would open it, on all cores."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "4g",

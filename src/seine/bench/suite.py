@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.bench import join, memory, selections, stages, window
+from seine.bench.fed import sharing, sizes
 from seine.bench.side import together
 from seine.bench.table import Table
 
@@ -20,14 +21,15 @@ class Benchmark:
 
     name: str
     compares: str
-    main: Callable[..., Table]
+    main: Callable[..., Table | str]
     full: Mapping[str, Any]
     quick: Mapping[str, Any]
 
-    def markdown(self, quick: bool) -> str:
-        """Measure it; a heading, the line and the table."""
+    def markdown(self, quick: bool, **more: Any) -> str:
+        """Measure it, with more parameters perhaps; a heading, the line and the table."""
         parameters = self.quick if quick else self.full
-        return f"## {self.name}\n\n{self.compares.format(**parameters)}\n\n{self.main(**parameters)}\n"
+        page = self.main(**parameters, **more)
+        return f"## {self.name}\n\n{self.compares.format(**parameters)}\n\n{page}\n"
 
 
 SUITE = (
@@ -78,6 +80,13 @@ SUITE = (
         memory.main,
         full={"batches": 24, "rows": 100_000},
         quick={"batches": 12, "rows": 5_000},
+    ),
+    Benchmark(
+        "sharing",
+        "Standing queries over money transfers, made from seeds: what sharing brings, what a query costs.",
+        sharing.main,
+        full={"parts": sizes.FULL},
+        quick={"parts": sizes.QUICK},
     ),
 )
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from seine.cli.hosting import check_writable
+from seine.errors import SeineError
 
 if TYPE_CHECKING:
     from seine.bench.suite import Benchmark
 
-NAMES = ("join", "join-large", "stages", "selections", "window", "memory")
+NAMES = ("join", "join-large", "stages", "selections", "window", "memory", "sharing")
+PARTS = ("curves", "scale", "registration", "alternatives")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
 line that says what is compared:
@@ -22,12 +25,14 @@ line that says what is compared:
     selections  100 and 100,000 queries at equally many matches: what a query costs
     window      a window of 1x, 4x and 16x at equally many matches: what holding more costs
     memory      bytes of state beside the bytes of the tuples that are alive
+    sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, and a job by hand
 """
 _EXAMPLE = """\
 example:
     seine bench --quick                     all of them in two minutes: does everything work?
     seine bench join                        figures that mean something; takes half an hour
     seine bench --out figures.md            all of them; leave the machine alone meanwhile
+    seine bench sharing --only curves --resume figures.json --pictures docs/images
 
 Every side that needs Spark runs in a process of its own, one after the other, and is timed only
 once it is warm; CPU time is that of all its processes. A quick run keeps one Spark for all
@@ -48,6 +53,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--quick", action="store_true", help="a small version, to see that it works")
     parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
+    parser.add_argument("--only", metavar="PART", choices=PARTS, help=f"of sharing: {', '.join(PARTS)}")
+    parser.add_argument("--resume", metavar="FILE", help="of sharing: keep partial figures there, and go on")
+    parser.add_argument("--pictures", metavar="DIR", help="of sharing: write its curves there, as SVG")
     parser.set_defaults(command=command)
 
 
@@ -55,18 +63,21 @@ def command(arguments: argparse.Namespace) -> int:
     from seine.bench.suite import SUITE, benchmark
 
     check_writable(arguments.out)
+    more = {name: getattr(arguments, name) for name in ("only", "resume", "pictures")}
+    if arguments.name != "sharing" and any(more.values()):
+        raise SeineError("--only, --resume and --pictures are for the benchmark 'sharing'")
     chosen = [benchmark(arguments.name)] if arguments.name else SUITE
     pages: list[str] = []
     for one in chosen:
-        pages.append(_measure(one, arguments.quick))
+        pages.append(_measure(one, arguments.quick, more if one.name == "sharing" else {}))
         if arguments.out:  # each time: what is measured is not lost if the next one fails
             with open(arguments.out, "w", encoding="utf-8") as file:
                 file.write("\n".join(pages))
     return 0
 
 
-def _measure(one: Benchmark, quick: bool) -> str:
+def _measure(one: Benchmark, quick: bool, more: Mapping[str, Any]) -> str:
     print(f"{one.name}:", file=sys.stderr, flush=True)
-    page = one.markdown(quick)
+    page = one.markdown(quick, **more)
     print(page, flush=True)
     return page

@@ -71,7 +71,7 @@ def _passed_by_date(w: Writer) -> str:
     return _pair(
         w,
         [a, b],
-        w.above(f"{a}.amount", w.amount(2e6, 8e6)),
+        w.above(f"{a}.amount", w.amount(3e6, 1.5e7)),
         w.equal(f"{b}.sacct", f"{a}.racct"),
         w.after(b, a),
         w.within_dates(b, a, 15),
@@ -85,7 +85,7 @@ def _amounts_chain(w: Writer) -> str:
     return _pair(
         w,
         [a, b, c],
-        w.above(f"{a}.amount", w.amount(1e6, 5e6)),
+        w.above(f"{a}.amount", w.amount(2e6, 6e6)),
         w.equal(f"{b}.sacct", f"{a}.racct"),
         w.equal(f"{c}.sacct", f"{b}.racct"),
         w.keeps(b, a, 0.5, 0.9),
@@ -101,8 +101,8 @@ def _both_large(w: Writer) -> str:
     return _pair(
         w,
         [a, b],
-        w.above(f"{a}.amount", w.amount(2e6, 8e6)),
-        w.above(f"{b}.amount", w.amount(2e6, 8e6)),
+        w.above(f"{a}.amount", w.amount(3e6, 1e7)),
+        w.above(f"{b}.amount", w.amount(3e6, 1e7)),
         w.equal(f"{b}.sacct", f"{a}.racct"),
         w.after(b, a),
         w.within(b, a, 10),
@@ -114,8 +114,8 @@ def _same_sender(w: Writer) -> str:
     return _pair(
         w,
         [a, b],
-        w.above(f"{a}.amount", w.amount(4e6, 1e7)),
-        w.above(f"{b}.amount", w.amount(4e6, 1e7)),
+        w.above(f"{a}.amount", w.amount(2e6, 6e6)),
+        w.above(f"{b}.amount", w.amount(2e6, 6e6)),
         w.equal(f"{b}.sacct", f"{a}.sacct"),
         w.differs(f"{b}.racct", f"{a}.racct"),
         w.after(b, a),
@@ -128,7 +128,7 @@ def _converging(w: Writer) -> str:
     return _pair(
         w,
         [a, b],
-        w.above(f"{a}.amount", w.amount(4e6, 1e7)),
+        w.above(f"{a}.amount", w.amount(2e6, 6e6)),
         w.keeps(b, a, 0.8, 1.1),
         w.equal(f"{b}.racct", f"{a}.racct"),
         w.differs(f"{b}.sacct", f"{a}.sacct"),

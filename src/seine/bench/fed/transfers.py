@@ -144,9 +144,9 @@ def _honest_amounts(random: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _planted(random: np.random.Generator, world: World, count: int) -> Flow:
-    """Chains and loops of every length, splits, and crowds: less than one transfer in a hundred."""
-    few = max(1, count // 8_000)
-    fewer = max(1, few // 4)
+    """Chains and loops of every length, splits, and crowds: a few transfers in ten thousand."""
+    few = max(1, count // 80_000)
+    fewer = max(1, few // 2)
     flows = [_chains(random, world, few, hops) for hops in HOPS]
     flows += [_loops(random, world, fewer, hops) for hops in HOPS]
     return _stacked([*flows, _splits(random, world, few), _crowds(random, world, max(1, few // 16))])
@@ -193,7 +193,7 @@ def _quiet(random: np.random.Generator, world: World, instances: int, each: int)
 def _passed_on(random: np.random.Generator, instances: int, hops: int) -> tuple[np.ndarray, np.ndarray]:
     """Amounts of which each hop keeps nearly all, and the times of the hops."""
     keep = random.uniform(0.9, 0.99, (instances, hops))
-    keep[:, 0] = random.uniform(1e6, 5e6, instances)
+    keep[:, 0] = random.uniform(1e6, 4e6, instances)
     return np.cumprod(keep, axis=1), _times(random, random.uniform(0.1, 2.5, (instances, hops - 1)))
 
 

@@ -1,0 +1,66 @@
+"""The parameters of the benchmark of sharing: a full run as in the paper, and a quick one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from seine.bench.fed.transfers import HISTORY, TRANSFERS
+from seine.bench.fed.workload import side_together
+from seine.bench.side import together
+
+Parameters = Mapping[str, Mapping[str, Any]]
+
+FULL: Parameters = {
+    "curves": {
+        "counts": (100, 200, 400, 768),
+        "transfers": TRANSFERS,
+        "history": HISTORY,
+        "batches": 10,
+        "recent": 5,
+        "sample": 2,
+    },
+    "scale": {
+        "counts": (1_000, 10_000, 100_000),
+        "transfers": TRANSFERS,
+        "history": HISTORY,
+        "batches": 10,
+        "watchers": 100,
+    },
+    "registration": {"present": 10_000, "singles": 500, "bulks": (100_000,)},
+    "alternatives": {
+        "queries": 1_000,
+        "templates": 50,
+        "transfers": TRANSFERS,
+        "history": HISTORY,
+        "batches": 10,
+    },
+}
+QUICK: Parameters = {
+    "curves": {
+        "counts": (8, 16),
+        "transfers": 6_000,
+        "history": 3_000,
+        "batches": 3,
+        "recent": 2,
+        "sample": 1,
+        "side": side_together,
+    },
+    "scale": {
+        "counts": (20, 60),
+        "transfers": 6_000,
+        "history": 3_000,
+        "batches": 3,
+        "watchers": 10,
+        "side": side_together,
+    },
+    "registration": {"present": 100, "singles": 20, "bulks": (200,)},
+    "alternatives": {
+        "queries": 20,
+        "templates": 5,
+        "transfers": 20_000,
+        "history": 10_000,
+        "batches": 3,
+        "runner": together,
+    },
+}
