@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 
 from seine.cli.hosting import check_writable
 from seine.engine import read_script
@@ -44,7 +45,7 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _known(name: str | None, queries: dict[str, int]) -> str | None:
+def _known(name: str | None, queries: Iterable[str]) -> str | None:
     if name is None:
         return None
     found = [query for query in queries if query.lower() == name.lower()]

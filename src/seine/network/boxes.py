@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from seine.algebra.expressions import Expression, split_shape
-from seine.algebra.plan import AggregateCall
 from seine.network.lines import Line
-from seine.network.nodes import OutputNode
-from seine.sharing.consing import signature
 
-MOST_SINGLE_BOXES = 250
 BOX_WIDTH, BOX_HEIGHT = 200, 46
 COLUMN_STEP, ROW_STEP = 260, 60
 MARGIN, TOP = 24, 48
@@ -42,37 +37,14 @@ class Box:
 
 def make_boxes(lines: list[Line]) -> list[Box]:
     """Boxes in the order of the lines, which is inputs first."""
-    grouped = len(lines) > MOST_SINGLE_BOXES
     boxes: dict[Hashable, Box] = {}
     box_of: dict[int, int] = {}
     for line in lines:
         inputs = tuple(dict.fromkeys(box_of[i] for i in line.node.inputs))
-        key = _shape_key(line, inputs) if grouped else line.node.id
-        box = boxes.setdefault(key, Box(len(boxes), inputs))
+        box = boxes.setdefault(line.node.id, Box(len(boxes), inputs))
         box.lines.append(line)
         box_of[line.node.id] = box.number
     return list(boxes.values())
-
-
-def _shape_key(line: Line, inputs: tuple[int, ...]) -> Hashable:
-    node = line.node
-    if isinstance(node, OutputNode):
-        return (node.kind, inputs, node.changelog)
-    kind, _, *parameters = signature(node)
-    keys = tuple(_without_constants(port.key) for port in node.ports)
-    return (kind, inputs, keys, *map(_without_constants, parameters))
-
-
-def _without_constants(value: object) -> Hashable:
-    match value:
-        case Expression():
-            return split_shape(value)[0]
-        case AggregateCall(function, args, _, distinct):
-            return (function, distinct, _without_constants(args))
-        case tuple():
-            return tuple(map(_without_constants, value))
-    assert isinstance(value, Hashable)
-    return value
 
 
 def place_boxes(boxes: list[Box]) -> list[tuple[int, int]]:
@@ -96,7 +68,7 @@ def place_boxes(boxes: list[Box]) -> list[tuple[int, int]]:
 
 
 def _column_key(box: Box, depth: list[int]) -> tuple[bool, int, int]:
-    if box.kind == "output":
+    if box.kind == "deliver":
         return (True, 0, 0)
     return (False, box.stage, depth[box.number])
 

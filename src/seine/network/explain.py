@@ -7,14 +7,14 @@ from typing import Any
 from seine.errors import printable
 from seine.network.lines import Line, Relations, Streams, enumerate_names, explain_lines
 from seine.network.network import Network
-from seine.network.nodes import OutputNode, node_to_json
+from seine.network.nodes import node_to_json
 from seine.network.picture import draw
 
 
 def explain_text(
     network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
 ) -> str:
-    """One line a node: id, kind, inputs, what it does, stage, and who shares it and why."""
+    """Each node once: id, kind, inputs, what it does, stage, what passes it, and who shares it and why."""
     lines = explain_lines(network, streams, query, relations=relations)
     return "\n".join([_headline(network), *map(_text, lines)]) + "\n"
 
@@ -39,14 +39,13 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 def _text(line: Line) -> str:
     node = line.node
     inputs = "".join(f" #{i}" for i in node.inputs)
-    return printable(f"#{node.id} {node.kind}{inputs}: {line.text} [stage {node.stage}]{_sharing(line)}")
+    head = f"#{node.id} {node.kind}{inputs}: {line.text} [stage {node.stage}]"
+    return "\n".join(map(printable, [head, *(f"    {text}" for text in (*line.details, _sharing(line)))]))
 
 
 def _sharing(line: Line) -> str:
-    if isinstance(line.node, OutputNode):
-        return ""
     names = enumerate_names(line.users)
-    return f" shared by {names}: {line.reason}" if line.reason else f" for {names}"
+    return f"shared by {names}: {line.reason}" if line.reason else f"for {names}"
 
 
 def explain_json(
@@ -69,6 +68,7 @@ def _form(line: Line) -> dict[str, Any]:
         "inputs": list(line.node.inputs),
         "stage": line.node.stage,
         "description": line.text,
+        "details": list(line.details),
         "users": list(line.users),
         "shared": line.reason,
         "node": node_to_json(line.node),

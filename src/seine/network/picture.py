@@ -78,8 +78,8 @@ def _edge(source: Box, target: Box) -> str:
 
 def _box(box: Box) -> str:
     line = box.lines[0]
-    shared = len(box.users) > 1 and box.kind != "output"
-    text = f"query {line.users[0]}" if box.kind == "output" and len(box.lines) == 1 else line.text
+    shared = len(box.users) > 1 and box.kind != "deliver"
+    text = f"query {line.users[0]}" if box.kind == "deliver" and len(box.lines) == 1 else line.text
     badge = (
         f'<text class="badge" x="{BOX_WIDTH - 8}" y="17">{len(box.users)} queries</text>' if shared else ""
     )
