@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from seine.errors import printable
@@ -9,6 +10,9 @@ from seine.network.lines import Line, Relations, Streams, enumerate_names, expla
 from seine.network.network import Network
 from seine.network.nodes import node_to_json
 from seine.network.picture import draw
+
+LINE_LENGTH = 110
+_BREAKS = re.compile(r"(?<=[,:;])(?= )|(?= AND | where )")
 
 
 def explain_text(
@@ -39,8 +43,25 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 def _text(line: Line) -> str:
     node = line.node
     inputs = "".join(f" #{i}" for i in node.inputs)
-    head = f"#{node.id} {node.kind}{inputs}: {line.text} [stage {node.stage}]"
-    return "\n".join(map(printable, [head, *(f"    {text}" for text in (*line.details, _sharing(line)))]))
+    head = f"#{node.id} {node.kind}{inputs} [stage {node.stage}]: {line.text}"
+    return wrapped(head, *line.details, _sharing(line))
+
+
+def wrapped(head: str, *details: str) -> str:
+    """A head and what belongs to it, in lines of a legible length."""
+    lines = [part for text in details for part in _fold(text, "    ")]
+    return "\n".join([*_fold(head, ""), *lines])
+
+
+def _fold(text: str, indent: str) -> list[str]:
+    """Lines that break before AND, or after a comma."""
+    lines = [indent]
+    for part in _BREAKS.split(printable(text)):
+        if len(lines[-1]) + len(part) > LINE_LENGTH and lines[-1].strip():
+            lines.append(" " * 8 + part.lstrip())
+        else:
+            lines[-1] += part
+    return lines
 
 
 def _sharing(line: Line) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.expressions import Expression, shift_columns
+from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
 from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
 from seine.network.live import ARRIVAL
 from seine.network.network import Network
@@ -30,7 +30,7 @@ from seine.network.nodes import (
     ResolveNode,
     SourceNode,
 )
-from seine.network.wording import Words, plain_words
+from seine.network.wording import Wording, Words, plain_words
 
 LONGEST_NAME = 40
 
@@ -163,29 +163,38 @@ class Labels:
         if isinstance(node, FilteringNode):
             return self._passing(node)
         if isinstance(node, FanNode | DeliverNode):
-            return [self.condition(node, node.filter, "all rows")]
+            wording = self.condition(node, node.filter)
+            return [f"rows with {wording}{self._for_whom([node.filter])}"] if wording else []
         return []
 
     def _passing(self, node: FilteringNode) -> list[str]:
         what = "rows" if isinstance(node, GateNode) else "pairs"
-        free = [filter_ for filter_ in node.filters if filter_.shape is None]
-        if free:
-            return [f"all {what}{self._for_whom(free[0], len(node.filters) == 1)}"]
-        return [self.condition(node, filter_, f"all {what}") for filter_ in node.filters]
+        by_text: dict[str, list[Filter]] = {}
+        for filter_ in node.filters:
+            by_text.setdefault(str(self.condition(node, filter_) or ""), []).append(filter_)
+        if "" in by_text:
+            some = len(by_text) > 1
+            return [f"all {what}{self._for_whom(by_text['']) if some else ''}"]
+        return [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
 
-    def condition(self, node: Node, filter_: Filter, everything: str) -> str:
-        """The conditions of one shape."""
+    def condition(
+        self, node: Node, filter_: Filter, rows: Sequence[int] | None = None, *, whole: bool = False
+    ) -> Wording | None:
+        """The conditions of one shape, or of some rows of it. Of pairs, only what neither input decides."""
         row = node.id if isinstance(node, FilteringNode) else node.inputs[0]
-        words = Words(self.network.tables[filter_.table])
-        wording = words.condition(filter_.shape, self.names(row), self.tags(row))
-        text = everything if wording is None else f"{everything.split()[1]} with {wording}"
-        return text + self._for_whom(filter_, False)
+        words = Words(self.network.tables[filter_.table], rows)
+        parts = conjuncts(filter_.shape)
+        if not whole and isinstance(node, JoinNode | LookupNode):
+            width = left_width(node)
+            least = 1 if isinstance(node, LookupNode) else 2
+            parts = [part for part in parts if _sides_of(part, width) >= least]
+        return words.condition(conjunction(parts), self.names(row), self.tags(row))
 
-    def _for_whom(self, filter_: Filter, alone: bool) -> str:
-        table = self.network.tables[filter_.table]
-        queries = {query for claims in table.claims.values() for query in claims}
-        rows = len(table)
-        if alone or len(queries) == 1:
+    def _for_whom(self, filters: Sequence[Filter]) -> str:
+        tables = [self.network.tables[filter_.table] for filter_ in filters]
+        queries = {query for table in tables for claims in table.claims.values() for query in claims}
+        rows = sum(map(len, tables))
+        if len(queries) == 1:
             return ""
         if rows in (1, len(queries)):
             return f", for {len(queries)} queries"
@@ -199,9 +208,7 @@ class Labels:
 
     def _describe_join(self, node: JoinNode | LookupNode) -> str:
         left, right = _keys(node)
-        width = len(node.types) - len(
-            node.relation_types if isinstance(node, LookupNode) else node.ports[1].types
-        )
+        width = left_width(node)
         names = self.names(node.id)
         parts = [
             f"{plain_words(one, names)} = {plain_words(_moved(other, width), names)}"
@@ -241,6 +248,18 @@ def _keys(node: JoinNode | LookupNode) -> tuple[tuple[Expression, ...], tuple[Ex
     if isinstance(node, LookupNode):
         return node.row_key, node.relation_key
     return node.ports[0].key, node.ports[1].key
+
+
+def left_width(node: JoinNode | LookupNode) -> int:
+    """Where the right row begins."""
+    right = node.relation_types if isinstance(node, LookupNode) else node.ports[1].types
+    return len(node.types) - len(right)
+
+
+def _sides_of(part: Expression, width: int) -> int:
+    """0 if it reads the left row alone, 1 the right, 2 both."""
+    sides = {index < width for index in columns_of(part)}
+    return len(sides) if False in sides else 0
 
 
 def _moved(expression: Expression, by: int) -> Expression:

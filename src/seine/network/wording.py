@@ -2,6 +2,7 @@
 
     linear[2,-1](r2.amount, r1.amount) > 0    r2.amount > 0.5 * r1.amount
     linear[1,-1](r1.d, r2.d) >= -20           r2.d - r1.d <= 20
+    amount >= 1000000.01 (whole cents)        amount > 1000000
 
 Of a table with several rows a constant that they have in common is shown; the others are holes.
 """
@@ -27,11 +28,15 @@ from seine.algebra.expressions import (
 )
 from seine.algebra.linear_names import coefficients_of
 from seine.algebra.text import Written, describe, describe_constant
-from seine.algebra.types import BIGINT, DATE, DAY_TIME, DOUBLE, TIMESTAMP, Kind, Type
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, TIMESTAMP, Kind, Type
 from seine.network.tables import ParameterTable
+from seine.optimizer.canonical.numbers import is_exact, step
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 MOST_VALUES = 3  # of a hole that are listed
+_LARGEST_PLAIN = 1e15  # a DOUBLE that is written without exponent
+_OPEN = {"ge": ("gt", -1), "le": ("lt", 1)}
+_COUNTED = (Kind.INT, Kind.BIGINT, Kind.DECIMAL)
 _WIDTHS = {Kind.INT: 0, Kind.BIGINT: 1, Kind.DECIMAL: 2, Kind.DOUBLE: 3}
 
 
@@ -45,9 +50,9 @@ class Wording:
     def __str__(self) -> str:
         if not self.holes:
             return self.text
-        if len(self.holes) == 1:
-            return f"{self.text}, {self.holes[0]}"
-        return f"{self.text}; " + "; ".join(f"?{i + 1} {hole}" for i, hole in enumerate(self.holes))
+        marks = ["?"] if len(self.holes) == 1 else [f"?{i}" for i in range(1, len(self.holes) + 1)]
+        said = [f"{mark} is {hole}" for mark, hole in zip(marks, self.holes, strict=True)]
+        return f"{self.text}, where {', '.join(said)}"
 
 
 class Words:
@@ -55,7 +60,9 @@ class Words:
 
     def __init__(self, table: ParameterTable, rows: Iterable[int] | None = None) -> None:
         chosen = [table.rows[i] for i in (table if rows is None else rows)]
-        self._columns = [[Literal(row[i], type_) for row in chosen] for i, type_ in enumerate(table.types)]
+        self._columns = [
+            [_tidy(Literal(row[i], type_)) for row in chosen] for i, type_ in enumerate(table.types)
+        ]
 
     def condition(
         self, shape: Expression | None, names: Sequence[str], hidden: Iterable[int] = ()
@@ -85,47 +92,58 @@ class Words:
     # ---- forms
 
     def _changed(self, e: Expression) -> Expression:
+        if isinstance(e, Literal):
+            return _tidy(e)
         if not isinstance(e, Call):
             return e
         if e.name == "cast" and widens(e.args[0].type, e.type):
             return e.args[0]
         if e.name in MIRRORED and isinstance(e.args[1], Literal | Parameter):
-            left, right = e.args
-            coefficients = coefficients_of(left.name) if isinstance(left, Call) else None
-            if coefficients is not None and isinstance(left, Call):
-                return self._comparison(e, [*zip(map(Fraction, coefficients), left.args, strict=True)], right)
-            return Call(e.name, (left, self._tidied(right)), e.type)
+            return self._comparison(e, e.args[1])
         return e
 
-    def _comparison(
-        self, e: Call, terms: list[tuple[Fraction, Expression]], constant: Expression
-    ) -> Expression:
+    def _comparison(self, e: Call, constant: Expression) -> Expression:
+        left = e.args[0]
+        coefficients = coefficients_of(left.name) if isinstance(left, Call) else None
+        if coefficients is None or not isinstance(left, Call):
+            return Call(e.name, (left, constant), e.type) if not is_exact(left.type) else self._rounded(e)
+        op, constant = self._round(e.name, left.args, constant)
+        terms = [*zip(map(Fraction, coefficients), left.args, strict=True)]
+        return self._sides(op, terms, constant)
+
+    def _rounded(self, e: Call) -> Expression:
+        op, constant = self._round(e.name, e.args[:1], e.args[1])
+        return Call(op, (e.args[0], constant), e.type)
+
+    def _round(self, op: str, args: Sequence[Expression], constant: Expression) -> tuple[str, Expression]:
+        """`>= 5.01` as `> 5` where values are whole multiples of 0.01, if that is shorter to say."""
+        steps = {step(arg.type) for arg in args if is_exact(arg.type)}
+        if op not in _OPEN or len(steps) != 1 or constant.type.kind not in _COUNTED:
+            return op, constant
+        open_op, sign = _OPEN[op]
+        width = _decimal(Fraction(steps.pop()))
+        moved = [value + sign * width for value in self._values_of(constant)]
+        if sum(map(_digits, moved)) >= sum(map(_digits, self._values_of(constant))):
+            return op, constant
+        return open_op, self._each(constant, lambda value: _short(value + sign * width))
+
+    def _sides(self, op: str, terms: list[tuple[Fraction, Expression]], constant: Expression) -> Expression:
         """`sum op constant` with the constant positive, or with the last term alone on the left."""
         values = self._values_of(constant)
         zero = all(value == 0 for value in values)
-        op = e.name
         if zero or any(abs(c) != 1 for c, _ in terms):
             last = max(range(len(terms)), key=lambda i: max(columns_of(terms[i][1]), default=-1))
-            if terms[last][0] < 0:
-                op = MIRRORED[op]
-            factor = terms[last][0]
+            factor, alone = terms[last]
             right = [(-c / factor, arg) for i, (c, arg) in enumerate(terms) if i != last]
-            if all(_is_decimal(c) for c, _ in right):
-                divided = self._each(constant, lambda value: _divided(value, factor))
-                return Call(op, (terms[last][1], _sum(right, None if zero else divided)), e.type)
-            op = e.name
+            if all(_is_short(c) for c, _ in right):
+                divided = None if zero else self._each(constant, lambda value: _divided(value, factor))
+                return Call(MIRRORED[op] if factor < 0 else op, (alone, _sum(right, divided)), BOOLEAN)
         if all(value <= 0 for value in values) and not zero:
             terms, op = [(-c, arg) for c, arg in terms], MIRRORED[op]
             constant = self._each(constant, lambda value: -value)
-        ordered = sorted(terms, key=lambda term: term[0] < 0)
         if {arg.type for _, arg in terms} == {TIMESTAMP}:
             constant = self._each(constant, lambda value: value, DAY_TIME)
-        return Call(op, (_sum(ordered, None), self._tidied(constant)), e.type)
-
-    def _tidied(self, constant: Expression) -> Expression:
-        if constant.type.kind is not Kind.DECIMAL:
-            return constant
-        return self._each(constant, _short)
+        return Call(op, (_sum(sorted(terms, key=lambda term: term[0] < 0), None), constant), BOOLEAN)
 
     def _values_of(self, constant: Expression) -> list[Any]:
         if isinstance(constant, Parameter):
@@ -169,19 +187,26 @@ def _sum(terms: Sequence[tuple[Fraction, Expression]], constant: Expression | No
 
 
 def _number(value: Fraction) -> Literal:
-    if value.denominator == 1:
-        return Literal(int(value), BIGINT)
-    return Literal(float(value), DOUBLE)
+    return Literal(int(value), BIGINT) if value.denominator == 1 else Literal(float(value), DOUBLE)
 
 
-def _is_decimal(value: Fraction) -> bool:
+def _is_short(value: Fraction) -> bool:
     """Whether it has a short decimal form."""
     return 1000 % value.denominator == 0
 
 
 def _divided(value: Any, factor: Fraction) -> Any:
     exact = Fraction(value) / factor
-    return int(exact) if exact.denominator == 1 else _short(Decimal(exact.numerator) / exact.denominator)
+    return int(exact) if exact.denominator == 1 else _short(_decimal(exact))
+
+
+def _decimal(value: Fraction) -> Decimal | int:
+    return int(value) if value.denominator == 1 else Decimal(value.numerator) / value.denominator
+
+
+def _digits(value: Any) -> int:
+    """How many digits say it, but zeros at the end."""
+    return len(f"{abs(value):f}".replace(".", "").strip("0"))
 
 
 def _short(value: Any) -> Any:
@@ -189,6 +214,14 @@ def _short(value: Any) -> Any:
     if not isinstance(value, Decimal):
         return value
     return value.quantize(Decimal(1)) if value == value.to_integral_value() else value.normalize()
+
+
+def _tidy(literal: Literal) -> Literal:
+    """A number as one would write it: 500, not 500.00."""
+    value = literal.value
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
+        return Literal(int(value), BIGINT)
+    return Literal(_short(value), literal.type)
 
 
 def _values(literals: Sequence[Literal]) -> str:
