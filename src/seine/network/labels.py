@@ -119,7 +119,7 @@ class Labels:
             case GateNode():
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
-        return (Item(f"#{node.id}", below.names, below.tagged),)
+        return (Item(f"rows #{node.id}", below.names, below.tagged),)
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
@@ -132,7 +132,9 @@ class Labels:
         below = self.names(node.inputs[0])
         keys = [plain_words(key, below) for key in node.ports[0].key]
         calls = [describe_aggregate(call, below) for call in node.calls]
-        return Item(f"#{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node))
+        return Item(
+            f"groups #{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node)
+        )
 
     def _is_tagged(self, node: AggregateNode) -> bool:
         return self.items(node.inputs[0])[0].tagged
@@ -155,7 +157,7 @@ class Labels:
             case FanNode():
                 return self._selected(node, self.items(node.id)[0].names[node.tagged :])
             case DeliverNode():
-                return self._selected(node, node.names) + (" as a changelog" if node.changelog else "")
+                return self._selected(node, node.names) + (" (a changelog)" if node.changelog else "")
         return _WORDS[type(node)]
 
     def details(self, node: Node) -> list[str]:

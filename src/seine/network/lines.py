@@ -46,9 +46,14 @@ def explain_lines(
 def _shown(network: Network, query: str | None) -> list[Node]:
     if query is None:
         return list(network)
+    known_query(network, query)
+    return network.beneath(query)
+
+
+def known_query(network: Network, query: str) -> None:
+    """Refuses a name that no query has."""
     if query not in network.queries:
         raise SeineError(f"there is no query {query!r}", hint=f"queries: {enumerate_names(network.queries)}")
-    return network.beneath(query)
 
 
 def enumerate_names(names: Iterable[str]) -> str:
@@ -56,3 +61,8 @@ def enumerate_names(names: Iterable[str]) -> str:
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
     return ", ".join(listed[:MOST_NAMES]) + more
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 node, 2 nodes."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
