@@ -1,24 +1,33 @@
-"""The boxes of the picture: a node each, or in a large network a shape each, placed by stages."""
+"""The boxes of the picture, placed by stages.
+
+A join is drawn with its gates, an aggregate or set operator with its fans. Deliveries of one
+input are drawn as one where they are many; in a large network all that does alike to the same.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from seine.network.lines import Line
+from seine.network.nodes import FanNode, GateNode
 
-BOX_WIDTH, BOX_HEIGHT = 200, 46
-COLUMN_STEP, ROW_STEP = 260, 60
-MARGIN, TOP = 24, 48
+MOST_SINGLE_BOXES = 120
+MOST_DELIVERIES = 6  # of one input that have boxes of their own
+BOX_WIDTH, BOX_HEIGHT = 230, 62
+COLUMN_STEP, ROW_STEP = 290, 78
+MARGIN, TOP = 24, 56
 
 
 @dataclass
 class Box:
-    """Nodes drawn as one: a single node, or all nodes of one shape over the same boxes."""
+    """What is drawn as one: `lines` are nodes that do alike, `parts` the gates or fans before them."""
 
     number: int
     inputs: tuple[int, ...]
     lines: list[Line] = field(default_factory=list)
+    parts: list[Line] = field(default_factory=list)
     x: int = 0
     y: int = 0
 
@@ -37,40 +46,47 @@ class Box:
 
 def make_boxes(lines: list[Line]) -> list[Box]:
     """Boxes in the order of the lines, which is inputs first."""
+    parts = {line.node.id: line for line in lines if isinstance(line.node, GateNode | FanNode)}
+    drawn = [line for line in lines if line.node.id not in parts]
+    beneath = {line.node.id: _beneath(line, parts) for line in drawn}
+    deliveries = Counter(beneath[line.node.id] for line in drawn if line.node.kind == "deliver")
     boxes: dict[Hashable, Box] = {}
     box_of: dict[int, int] = {}
-    for line in lines:
-        inputs = tuple(dict.fromkeys(box_of[i] for i in line.node.inputs))
-        box = boxes.setdefault(line.node.id, Box(len(boxes), inputs))
+    for line in drawn:
+        node = line.node
+        inputs = tuple(dict.fromkeys(box_of[i] for i in beneath[node.id]))
+        many = node.kind == "deliver" and deliveries[beneath[node.id]] > MOST_DELIVERIES
+        alike = many or (len(drawn) > MOST_SINGLE_BOXES and bool(inputs))
+        key: Hashable = (node.kind, node.stage, inputs) if alike else node.id
+        box = boxes.setdefault(key, Box(len(boxes), inputs))
         box.lines.append(line)
-        box_of[line.node.id] = box.number
+        box.parts += [parts[i] for i in node.inputs if i in parts]
+        box_of[node.id] = box.number
     return list(boxes.values())
 
 
+def _beneath(line: Line, parts: dict[int, Line]) -> tuple[int, ...]:
+    """The nodes whose rows arrive, gates and fans apart."""
+    return tuple(parts[i].node.inputs[0] if i in parts else i for i in line.node.inputs)
+
+
 def place_boxes(boxes: list[Box]) -> list[tuple[int, int]]:
-    """Give each box its place, streams left, queries right; returns (stage, left edge) for each stage."""
+    """Give each box its place, streams left; returns (stage, left edge) for each stage."""
     depth = _depth_within_stage(boxes)
-    columns = sorted({_column_key(box, depth) for box in boxes})
+    columns = sorted({(box.stage, depth[box.number]) for box in boxes})
     number = {key: position for position, key in enumerate(columns)}
     by_column: list[list[Box]] = [[] for _ in columns]
     for box in boxes:
-        column = number[_column_key(box, depth)]
+        column = number[box.stage, depth[box.number]]
         box.x = MARGIN + column * COLUMN_STEP
         by_column[column].append(box)
     for column_boxes in by_column:
         _stack(column_boxes, {box.number: [boxes[i].y for i in box.inputs] for box in column_boxes})
     _center_streams(by_column[0] if by_column else [], boxes)
     lefts: dict[int, int] = {}
-    for (last, stage, _), position in number.items():
-        if not last:
-            lefts.setdefault(stage, MARGIN + position * COLUMN_STEP)
+    for (stage, _), position in number.items():
+        lefts.setdefault(stage, MARGIN + position * COLUMN_STEP)
     return sorted(lefts.items())
-
-
-def _column_key(box: Box, depth: list[int]) -> tuple[bool, int, int]:
-    if box.kind == "deliver":
-        return (True, 0, 0)
-    return (False, box.stage, depth[box.number])
 
 
 def _depth_within_stage(boxes: list[Box]) -> list[int]:
@@ -93,9 +109,9 @@ def _center_streams(streams: list[Box], boxes: list[Box]) -> None:
 
 
 def _stack(column: list[Box], neighbours: dict[int, list[int]]) -> None:
-    """Put the boxes of a column near the middle of their neighbours, without overlap."""
+    """Put the boxes of a column near the middle of their neighbours, deliveries last, without overlap."""
     wishes = {number: sum(ys) / len(ys) if ys else 0.0 for number, ys in neighbours.items()}
     bottom = TOP
-    for box in sorted(column, key=lambda box: (wishes[box.number], box.number)):
+    for box in sorted(column, key=lambda box: (wishes[box.number], box.kind == "deliver", box.number)):
         box.y = max(bottom, round(wishes[box.number]))
         bottom = box.y + ROW_STEP

@@ -78,11 +78,22 @@ class Story:
         return self._network.beneath(self._query)
 
     def headline(self) -> str:
-        """How much of what it uses it shares."""
+        """How much of what it uses it shares, and what is there for it alone."""
         alone = [node for node in self.nodes if len(self._network.users(node.id)) == 1]
-        shared = len(self.nodes) - len(alone)
         own = ", ".join(f"#{node.id}" for node in alone) or "none"
-        return f"query {self._query}: shares {shared} of its {len(self.nodes)} nodes; its own: {own}"
+        rows = [
+            node
+            for node in self.nodes
+            if node not in alone
+            for filter_, number in self._claimed(node)
+            if len(self._network.tables[filter_.table].claims[number]) == 1
+        ]
+        added = ", ".join(f"#{node.id}" for node in dict.fromkeys(rows))
+        conditions = f"; its own conditions in shared nodes: {added}" if added else ""
+        shared = len(self.nodes) - len(alone)
+        return (
+            f"query {self._query} shares {shared} of its {len(self.nodes)} nodes; its own: {own}{conditions}"
+        )
 
     def inferred(self) -> list[str]:
         """What follows from its conditions, and where it is used."""
@@ -157,7 +168,8 @@ class Story:
         more = f", and for {count(len(others), 'other query', 'other queries')}" if others else ""
         reasons = self._weaker_parts(node, own, nearest)
         reason = "; ".join(reasons) or ("it asks for less" if nearest.parts else "it takes all")
-        return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}"
+        on_top = "; its own are tested on top" if isinstance(node, JoinNode) else ""
+        return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
 
     def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
         names = self._labels.names(node.id)
