@@ -14,6 +14,13 @@ from seine.network.lines import Line
 from seine.network.nodes import FanNode, GateNode
 
 MOST_SINGLE_BOXES = 120
+_FENCES = frozenset({"deliver", "merge", "aggregate", "distinct", "except", "changelog"})
+PILES = (
+    frozenset[str](),
+    frozenset({"deliver"}),
+    _FENCES,
+    _FENCES | {"lookup", "join"},
+)  # until few are left
 MOST_DELIVERIES = 6  # of one input that have boxes of their own
 BOX_WIDTH, BOX_HEIGHT = 230, 62
 COLUMN_STEP, ROW_STEP = 290, 78
@@ -45,7 +52,17 @@ class Box:
 
 
 def make_boxes(lines: list[Line]) -> list[Box]:
-    """Boxes in the order of the lines, which is inputs first."""
+    """Boxes in the order of the lines, which is inputs first; the fewest piles that leave it legible."""
+    boxes: list[Box] = []
+    for piled in PILES:
+        boxes = _piled(lines, piled)
+        if len(boxes) <= MOST_SINGLE_BOXES:
+            break
+    return boxes
+
+
+def _piled(lines: list[Line], piled: frozenset[str]) -> list[Box]:
+    """Boxes in which nodes of some kinds that read the same are drawn as one."""
     parts = {line.node.id: line for line in lines if isinstance(line.node, GateNode | FanNode)}
     drawn = [line for line in lines if line.node.id not in parts]
     beneath = {line.node.id: _beneath(line, parts) for line in drawn}
@@ -56,7 +73,7 @@ def make_boxes(lines: list[Line]) -> list[Box]:
         node = line.node
         inputs = tuple(dict.fromkeys(box_of[i] for i in beneath[node.id]))
         many = node.kind == "deliver" and deliveries[beneath[node.id]] > MOST_DELIVERIES
-        alike = many or (len(drawn) > MOST_SINGLE_BOXES and bool(inputs))
+        alike = many or node.kind in piled
         key: Hashable = (node.kind, node.stage, inputs) if alike else node.id
         box = boxes.setdefault(key, Box(len(boxes), inputs))
         box.lines.append(line)

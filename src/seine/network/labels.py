@@ -33,6 +33,7 @@ from seine.network.nodes import (
 from seine.network.wording import Wording, Words, plain_words
 
 LONGEST_NAME = 40
+MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
     "source": "same stream",
@@ -171,13 +172,14 @@ class Labels:
 
     def _passing(self, node: FilteringNode) -> list[str]:
         what = "rows" if isinstance(node, GateNode) else "pairs"
+        if any(filter_.shape is None for filter_ in node.filters):
+            return [f"all {what}"]
         by_text: dict[str, list[Filter]] = {}
-        for filter_ in node.filters:
-            by_text.setdefault(str(self.condition(node, filter_) or ""), []).append(filter_)
-        if "" in by_text:
-            some = len(by_text) > 1
-            return [f"all {what}{self._for_whom(by_text['']) if some else ''}"]
-        return [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
+        for filter_ in sorted(node.filters, key=lambda f: -len(self.network.tables[f.table])):
+            by_text.setdefault(str(self.condition(node, filter_) or "any"), []).append(filter_)
+        told = [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
+        more = len(told) - MOST_SHAPES
+        return [*told[:MOST_SHAPES], f"{what} with conditions of {more} more shapes"] if more > 1 else told
 
     def condition(
         self, node: Node, filter_: Filter, rows: Sequence[int] | None = None, *, whole: bool = False
@@ -189,7 +191,7 @@ class Labels:
         if not whole and isinstance(node, JoinNode | LookupNode):
             width = left_width(node)
             least = 1 if isinstance(node, LookupNode) else 2
-            parts = [part for part in parts if _sides_of(part, width) >= least]
+            parts = [part for part in parts if _sides_of(part, width) >= least] or parts
         return words.condition(conjunction(parts), self.names(row), self.tags(row))
 
     def _for_whom(self, filters: Sequence[Filter]) -> str:

@@ -173,7 +173,9 @@ function showQuery(q) {
     pick(facts[number].title, put("h3", ""), () => chooseBox(number));
     const others = facts[number].users ? facts[number].users.length - 1 : queries.length - 1;
     put("p", others ? "with " + others + (others === 1 ? " other query" : " other queries") : "alone");
-    put("code", facts[number].nodes[facts[number].nodes.length - 1][0]);
+    const { nodes, own } = facts[number];
+    const mine = own ? nodes.filter((_, n) => own[n].includes(q)) : nodes;
+    if (mine.length) put("code", mine[mine.length - 1][0]);
   }
 }
 function showFound(wanted) {
@@ -201,7 +203,7 @@ function choose(number, q) {
   else find();
 }
 function chooseBox(number) { choose(chosen === number ? null : number, null); }
-function chooseQuery(q) { choose(null, q); }
+function chooseQuery(q) { choose(null, q); frame(pathOf(q)); }
 function find() {
   const wanted = search.value.trim().toLowerCase();
   if (wanted) return showFound(wanted);
@@ -239,6 +241,16 @@ function fit(least) {
   top_ = 0;
   place();
 }
+function frame(shown) {
+  const room = svg.getBoundingClientRect();
+  const places = [...shown].map(n => boxes[n].transform.baseVal[0].matrix);
+  const right = Math.max(...places.map(m => m.e)) + 260, bottom = Math.max(...places.map(m => m.f)) + 90;
+  const x = Math.min(...places.map(m => m.e)) - 20, y = Math.min(...places.map(m => m.f)) - 20;
+  scale = Math.min(1.2, room.width / (right - x), room.height / (bottom - y));
+  left = (room.width - (right + x) * scale) / 2;
+  top_ = (room.height - (bottom + y) * scale) / 2;
+  place();
+}
 function zoomMiddle(factor) {
   const room = svg.getBoundingClientRect();
   zoom(factor, room.width / 2, room.height / 2);
@@ -265,7 +277,7 @@ window.addEventListener("pointerup", () => { grip = null; svg.classList.remove("
 document.getElementById("in").addEventListener("click", () => zoomMiddle(1.3));
 document.getElementById("out").addEventListener("click", () => zoomMiddle(1 / 1.3));
 document.getElementById("fit").addEventListener("click", () => fit(0.05));
-fit(0.5);
+fit(0.6);
 find();
 if (queries.length && location.hash) {
   search.value = decodeURIComponent(location.hash.slice(1));

@@ -40,7 +40,10 @@ def _inert(data: str) -> str:
 
 
 def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
-    """What the page's script knows of a box; `users` is null if every query uses it."""
+    """What the page's script knows of a box.
+
+    `users` is null if every query uses it; `own` has the users of each node of a pile.
+    """
     told = [*box.parts, *box.lines][:MOST_LISTED]
     users = [number[user] for user in box.users]
     return {
@@ -48,6 +51,7 @@ def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
         "title": _title(box),
         "stage": box.stage,
         "nodes": [_told(line) for line in told],
+        "own": [[number[user] for user in line.users] for line in told] if len(box.lines) > 1 else None,
         "hidden": len(box.parts) + len(box.lines) - len(told),
         "users": None if len(users) == len(number) else users,
         "reason": box.lines[0].reason if len(box.lines) == 1 else None,

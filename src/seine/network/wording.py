@@ -128,22 +128,28 @@ class Words:
         return open_op, self._each(constant, lambda value: _short(value + sign * width))
 
     def _sides(self, op: str, terms: list[tuple[Fraction, Expression]], constant: Expression) -> Expression:
-        """`sum op constant` with the constant positive, or with the last term alone on the left."""
+        """`sum op constant` with the constant positive, or with one term alone on the left."""
         values = self._values_of(constant)
         zero = all(value == 0 for value in values)
         if zero or any(abs(c) != 1 for c, _ in terms):
-            last = max(range(len(terms)), key=lambda i: max(columns_of(terms[i][1]), default=-1))
-            factor, alone = terms[last]
-            right = [(-c / factor, arg) for i, (c, arg) in enumerate(terms) if i != last]
-            if all(_is_short(c) for c, _ in right):
-                divided = None if zero else self._each(constant, lambda value: _divided(value, factor))
-                return Call(MIRRORED[op] if factor < 0 else op, (alone, _sum(right, divided)), BOOLEAN)
+            alone = _lonely(terms)
+            if alone is not None:
+                return self._solved(op, terms, alone, None if zero else constant)
         if all(value <= 0 for value in values) and not zero:
             terms, op = [(-c, arg) for c, arg in terms], MIRRORED[op]
             constant = self._each(constant, lambda value: -value)
         if {arg.type for _, arg in terms} == {TIMESTAMP}:
             constant = self._each(constant, lambda value: value, DAY_TIME)
         return Call(op, (_sum(sorted(terms, key=lambda term: term[0] < 0), None), constant), BOOLEAN)
+
+    def _solved(
+        self, op: str, terms: list[tuple[Fraction, Expression]], alone: int, constant: Expression | None
+    ) -> Expression:
+        """The same with one term alone on the left."""
+        factor, left = terms[alone]
+        right = [(-c / factor, arg) for i, (c, arg) in enumerate(terms) if i != alone]
+        rest = None if constant is None else self._each(constant, lambda value: _divided(value, factor))
+        return Call(MIRRORED[op] if factor < 0 else op, (left, _sum(right, rest)), BOOLEAN)
 
     def _values_of(self, constant: Expression) -> list[Any]:
         if isinstance(constant, Parameter):
@@ -184,6 +190,13 @@ def _sum(terms: Sequence[tuple[Fraction, Expression]], constant: Expression | No
     if constant is None:
         return total or Literal(0, BIGINT)
     return constant if total is None else Call("add", (total, constant), total.type)
+
+
+def _lonely(terms: Sequence[tuple[Fraction, Expression]]) -> int | None:
+    """The last term by which the others can be divided to short numbers."""
+    order = sorted(range(len(terms)), key=lambda i: -max(columns_of(terms[i][1]), default=-1))
+    fits = (i for i in order if all(_is_short(c / terms[i][0]) for c, _ in terms))
+    return next(fits, None)
 
 
 def _number(value: Fraction) -> Literal:
