@@ -110,7 +110,7 @@ class Run:
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline, or check that it belongs to this script."""
-        mark = fingerprint(declarations)
+        mark = fingerprint(declarations, options.sharing)
         if self.deployment.exists():
             if self.deployment.settings.get("format") != _FORMAT:
                 raise SeineError(
@@ -196,12 +196,13 @@ def _stored(query: Query) -> StoredQuery:
     return StoredQuery(query.name, query.text, plan_to_json(query.plan), inputs, dict(query.options))
 
 
-def fingerprint(declarations: Declarations) -> str:
+def fingerprint(declarations: Declarations, sharing: Strategy = CONFIGURATIONS["all"]) -> str:
     """What must be equal for a checkpoint to fit: every declaration that gives it its meaning."""
     form = {
         "streams": [stream_to_json(stream) for stream in declarations.streams.values()],
         "relations": [relation_to_json(relation) for relation in declarations.relations.values()],
         "queries": [[q.name, q.text, repr(q.options)] for q in declarations.queries.values()],
+        "sharing": repr(sharing),
     }
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
+from seine.algebra.linear_names import coefficients_of
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -20,6 +22,7 @@ from seine.algebra.plan import (
     Select,
     UnionAll,
 )
+from seine.algebra.types import Kind
 
 # operator -> (symbol, how tightly it binds)
 INFIX = {
@@ -40,7 +43,12 @@ INFIX = {
     "mod": ("%", 7),
 }
 NOT, TEST, NEGATION, ATOM = 3, 4, 8, 9
+_UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+
+
+class Written(str):
+    """A name that is SQL already: it is printed as it is."""
 
 
 def describe(expression: Expression, names: Sequence[str] = ()) -> str:
@@ -74,7 +82,11 @@ def column_name(name: str) -> str:
     >>> column_name("amount"), column_name("due date")
     ('amount', '"due date"')
     """
-    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return (
+        name
+        if isinstance(name, Written) or _PLAIN_NAME.fullmatch(name)
+        else '"' + name.replace('"', '""') + '"'
+    )
 
 
 def describe_constant(literal: Literal) -> str:
@@ -86,7 +98,21 @@ def describe_constant(literal: Literal) -> str:
         return str(value).upper()
     if isinstance(value, dt.datetime | dt.date):
         return f"{literal.type} '{value}'"
+    if literal.type.kind is Kind.DAY_TIME:
+        return _interval(value)
+    if literal.type.kind is Kind.YEAR_MONTH:
+        return f"INTERVAL {value} MONTH"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def _interval(micros: int) -> str:
+    """In the largest unit that it is a whole number of."""
+    for unit, size in _UNITS:
+        if micros % size == 0:
+            return f"INTERVAL {micros // size} {unit}"
+    return f"INTERVAL {Decimal(micros) / 1_000_000:f} SECOND"
 
 
 def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
@@ -109,6 +135,9 @@ def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
             return _print_case(args, names), ATOM
         case "cast":
             return f"CAST({describe(args[0], names)} AS {call.type})", ATOM
+    coefficients = coefficients_of(call.name)
+    if coefficients is not None:
+        return _print_sum(coefficients, args, names), INFIX["add"][1]
     return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", ATOM
 
 
@@ -121,6 +150,17 @@ def _print_infix(call: Call, names: Sequence[str]) -> tuple[str, int]:
     if call.name == "like" and len(parts) == 3:
         return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", level
     return f" {symbol} ".join(parts), level
+
+
+def _print_sum(coefficients: Sequence[int], args: Sequence[Expression], names: Sequence[str]) -> str:
+    """A linear function: x - 2 * y."""
+    text = ""
+    for coefficient, arg in zip(coefficients, args, strict=True):
+        sign = "-" if coefficient < 0 else "+"
+        size = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
+        term = size + _within(arg, names, INFIX["mul"][1] + bool(size))
+        text += f" {sign} {term}" if text else term if sign == "+" else f"-{term}"
+    return text
 
 
 def _within(expression: Expression, names: Sequence[str], level: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 
-from seine.cli.hosting import check_writable
+from seine.cli.hosting import add_sharing, check_writable
 from seine.engine import read_script
 from seine.errors import SeineError
 from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.network import build_network
 from seine.runtime.overwriting import refuse_overwriting
+from seine.sharing.strategy import CONFIGURATIONS
 
 _ABOUT = "Show the shared network: each node once, with who shares it and why."
 
@@ -18,7 +20,9 @@ _ABOUT = "Show the shared network: each node once, with who shares it and why."
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("explain", help="what the queries of a script share", description=_ABOUT)
     parser.add_argument("script", metavar="SCRIPT")
-    parser.add_argument("query", metavar="QUERY", nargs="?", help="only what this query uses")
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="the story of this query")
+    parser.add_argument("--query", dest="named", metavar="NAME", help="the same")
+    add_sharing(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
@@ -28,8 +32,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def command(arguments: argparse.Namespace) -> int:
     declarations = read_script(arguments.script).declarations
-    network = build_network(declarations.queries.values())
-    query = _known(arguments.query, network.queries)
+    network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
+    query = _known(arguments.named or arguments.query, network.queries)
     streams, relations = declarations.streams, declarations.relations
     if arguments.html:
         refuse_overwriting([arguments.html], [arguments.script, *declarations.paths])
@@ -44,7 +48,7 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _known(name: str | None, queries: dict[str, int]) -> str | None:
+def _known(name: str | None, queries: Iterable[str]) -> str | None:
     if name is None:
         return None
     found = [query for query in queries if query.lower() == name.lower()]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from seine.engine import Options, Run
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
+from seine.sharing.strategy import CONFIGURATIONS
 from seine.spark.master import chosen_master
 
 _CLUSTER_BUCKETS = 8
@@ -24,6 +25,16 @@ def add_hosting(parser: argparse.ArgumentParser) -> None:
         "--buckets", metavar="N", type=positive, help="parts that state is split into (default: the cores)"
     )
     parser.add_argument("--log", metavar="FILE", help="where Spark's log goes (default: a temporary file)")
+
+
+def add_sharing(parser: argparse.ArgumentParser) -> None:
+    """The switch that comparisons need; no choice changes an answer."""
+    parser.add_argument(
+        "--sharing",
+        choices=list(CONFIGURATIONS),
+        default="all",
+        help="how much queries share, for comparison (default: all)",
+    )
 
 
 @contextmanager

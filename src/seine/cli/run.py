@@ -6,10 +6,11 @@ import argparse
 import json
 import time
 
-from seine.cli.hosting import add_hosting, buckets, carried, check_writable, positive
+from seine.cli.hosting import add_hosting, add_sharing, buckets, carried, check_writable, positive
 from seine.cli.progress import ProgressLine
 from seine.engine import Options, read_script
 from seine.runtime.overwriting import refuse_overwriting
+from seine.sharing.strategy import CONFIGURATIONS
 
 _ABOUT = "Run a script to the end of its sources (or for ever, with --follow)."
 _EXAMPLE = """\
@@ -37,6 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
     )
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
+    add_sharing(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
 
@@ -55,6 +57,7 @@ def command(arguments: argparse.Namespace) -> int:
             batch_rows=arguments.batch_rows,
             follow=arguments.follow,
             buckets=buckets(arguments),
+            sharing=CONFIGURATIONS[arguments.sharing],
             notice=progress.tell,
             progress=progress,
         )

@@ -1,29 +1,40 @@
-"""The boxes of the picture: a node each, or in a large network a shape each, placed by stages."""
+"""The boxes of the picture, placed by stages.
+
+A join is drawn with its gates, an aggregate or set operator with its fans. Deliveries of one
+input are drawn as one where they are many; in a large network all that does alike to the same.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from seine.algebra.expressions import Expression, split_shape
-from seine.algebra.plan import AggregateCall
 from seine.network.lines import Line
-from seine.network.nodes import OutputNode
-from seine.sharing.consing import signature
+from seine.network.nodes import FanNode, GateNode
 
-MOST_SINGLE_BOXES = 250
-BOX_WIDTH, BOX_HEIGHT = 200, 46
-COLUMN_STEP, ROW_STEP = 260, 60
-MARGIN, TOP = 24, 48
+MOST_SINGLE_BOXES = 120
+_FENCES = frozenset({"deliver", "merge", "aggregate", "distinct", "except", "changelog"})
+PILES = (
+    frozenset[str](),
+    frozenset({"deliver"}),
+    _FENCES,
+    _FENCES | {"lookup", "join"},
+)  # until few are left
+MOST_DELIVERIES = 6  # of one input that have boxes of their own
+BOX_WIDTH, BOX_HEIGHT = 230, 62
+COLUMN_STEP, ROW_STEP = 290, 78
+MARGIN, TOP = 24, 56
 
 
 @dataclass
 class Box:
-    """Nodes drawn as one: a single node, or all nodes of one shape over the same boxes."""
+    """What is drawn as one: `lines` are nodes that do alike, `parts` the gates or fans before them."""
 
     number: int
     inputs: tuple[int, ...]
     lines: list[Line] = field(default_factory=list)
+    parts: list[Line] = field(default_factory=list)
     x: int = 0
     y: int = 0
 
@@ -41,64 +52,58 @@ class Box:
 
 
 def make_boxes(lines: list[Line]) -> list[Box]:
-    """Boxes in the order of the lines, which is inputs first."""
-    grouped = len(lines) > MOST_SINGLE_BOXES
+    """Boxes in the order of the lines, which is inputs first; the fewest piles that leave it legible."""
+    boxes: list[Box] = []
+    for piled in PILES:
+        boxes = _piled(lines, piled)
+        if len(boxes) <= MOST_SINGLE_BOXES:
+            break
+    return boxes
+
+
+def _piled(lines: list[Line], piled: frozenset[str]) -> list[Box]:
+    """Boxes in which nodes of some kinds that read the same are drawn as one."""
+    parts = {line.node.id: line for line in lines if isinstance(line.node, GateNode | FanNode)}
+    drawn = [line for line in lines if line.node.id not in parts]
+    beneath = {line.node.id: _beneath(line, parts) for line in drawn}
+    deliveries = Counter(beneath[line.node.id] for line in drawn if line.node.kind == "deliver")
     boxes: dict[Hashable, Box] = {}
     box_of: dict[int, int] = {}
-    for line in lines:
-        inputs = tuple(dict.fromkeys(box_of[i] for i in line.node.inputs))
-        key = _shape_key(line, inputs) if grouped else line.node.id
+    for line in drawn:
+        node = line.node
+        inputs = tuple(dict.fromkeys(box_of[i] for i in beneath[node.id]))
+        many = node.kind == "deliver" and deliveries[beneath[node.id]] > MOST_DELIVERIES
+        alike = many or node.kind in piled
+        key: Hashable = (node.kind, node.stage, inputs) if alike else node.id
         box = boxes.setdefault(key, Box(len(boxes), inputs))
         box.lines.append(line)
-        box_of[line.node.id] = box.number
+        box.parts += [parts[i] for i in node.inputs if i in parts]
+        box_of[node.id] = box.number
     return list(boxes.values())
 
 
-def _shape_key(line: Line, inputs: tuple[int, ...]) -> Hashable:
-    node = line.node
-    if isinstance(node, OutputNode):
-        return (node.kind, inputs, node.changelog)
-    kind, _, *parameters = signature(node)
-    keys = tuple(_without_constants(port.key) for port in node.ports)
-    return (kind, inputs, keys, *map(_without_constants, parameters))
-
-
-def _without_constants(value: object) -> Hashable:
-    match value:
-        case Expression():
-            return split_shape(value)[0]
-        case AggregateCall(function, args, _, distinct):
-            return (function, distinct, _without_constants(args))
-        case tuple():
-            return tuple(map(_without_constants, value))
-    assert isinstance(value, Hashable)
-    return value
+def _beneath(line: Line, parts: dict[int, Line]) -> tuple[int, ...]:
+    """The nodes whose rows arrive, gates and fans apart."""
+    return tuple(parts[i].node.inputs[0] if i in parts else i for i in line.node.inputs)
 
 
 def place_boxes(boxes: list[Box]) -> list[tuple[int, int]]:
-    """Give each box its place, streams left, queries right; returns (stage, left edge) for each stage."""
+    """Give each box its place, streams left; returns (stage, left edge) for each stage."""
     depth = _depth_within_stage(boxes)
-    columns = sorted({_column_key(box, depth) for box in boxes})
+    columns = sorted({(box.stage, depth[box.number]) for box in boxes})
     number = {key: position for position, key in enumerate(columns)}
     by_column: list[list[Box]] = [[] for _ in columns]
     for box in boxes:
-        column = number[_column_key(box, depth)]
+        column = number[box.stage, depth[box.number]]
         box.x = MARGIN + column * COLUMN_STEP
         by_column[column].append(box)
     for column_boxes in by_column:
         _stack(column_boxes, {box.number: [boxes[i].y for i in box.inputs] for box in column_boxes})
     _center_streams(by_column[0] if by_column else [], boxes)
     lefts: dict[int, int] = {}
-    for (last, stage, _), position in number.items():
-        if not last:
-            lefts.setdefault(stage, MARGIN + position * COLUMN_STEP)
+    for (stage, _), position in number.items():
+        lefts.setdefault(stage, MARGIN + position * COLUMN_STEP)
     return sorted(lefts.items())
-
-
-def _column_key(box: Box, depth: list[int]) -> tuple[bool, int, int]:
-    if box.kind == "output":
-        return (True, 0, 0)
-    return (False, box.stage, depth[box.number])
 
 
 def _depth_within_stage(boxes: list[Box]) -> list[int]:
@@ -121,9 +126,9 @@ def _center_streams(streams: list[Box], boxes: list[Box]) -> None:
 
 
 def _stack(column: list[Box], neighbours: dict[int, list[int]]) -> None:
-    """Put the boxes of a column near the middle of their neighbours, without overlap."""
+    """Put the boxes of a column near the middle of their neighbours, deliveries last, without overlap."""
     wishes = {number: sum(ys) / len(ys) if ys else 0.0 for number, ys in neighbours.items()}
     bottom = TOP
-    for box in sorted(column, key=lambda box: (wishes[box.number], box.number)):
+    for box in sorted(column, key=lambda box: (wishes[box.number], box.kind == "deliver", box.number)):
         box.y = max(bottom, round(wishes[box.number]))
         bottom = box.y + ROW_STEP

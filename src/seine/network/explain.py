@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from seine.errors import printable
-from seine.network.lines import Line, Relations, Streams, enumerate_names, explain_lines
+from seine.network.labels import Labels
+from seine.network.lines import Line, Relations, Streams, count, enumerate_names, explain_lines, known_query
 from seine.network.network import Network
-from seine.network.nodes import OutputNode, node_to_json
+from seine.network.nodes import Node, node_to_json
 from seine.network.picture import draw
+from seine.network.story import Story
+
+LINE_LENGTH = 110
+_BREAKS = re.compile(r"(?<=[,:;])(?= )|(?= AND | where )")
 
 
 def explain_text(
     network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
 ) -> str:
-    """One line a node: id, kind, inputs, what it does, stage, and who shares it and why."""
-    lines = explain_lines(network, streams, query, relations=relations)
+    """Each node once: id, kind, inputs, stage, what it does, what passes it, and who shares it and why.
+
+    Of one query, its story instead.
+    """
+    if query is not None:
+        return story_text(network, streams, query, relations=relations)
+    lines = explain_lines(network, streams, relations=relations)
     return "\n".join([_headline(network), *map(_text, lines)]) + "\n"
+
+
+def story_text(network: Network, streams: Streams, query: str, *, relations: Relations | None = None) -> str:
+    """What one query uses, with whom it shares that and why, what was inferred, what is covered."""
+    known_query(network, query)
+    story = Story(Labels(network, streams, relations or {}), query)
+    inferred = [wrapped("inferred from its conditions:", *story.inferred())] if story.inferred() else []
+    chapters = [wrapped(_head(chapter.node, chapter.text), *chapter.says) for chapter in story.chapters()]
+    return "\n".join([_headline(network), *_fold(story.headline(), ""), *inferred, *chapters]) + "\n"
 
 
 def _headline(network: Network) -> str:
     counts = explain_counts(network)
-    parts = [_count(counts["nodes"], "node"), _count(counts["joins"], "join")]
-    parts += [_count(counts["queries"], "query", "queries"), _count(network.depth, "stage")]
+    parts = [count(counts["nodes"], "node"), count(counts["joins"], "join")]
+    parts += [count(counts["queries"], "query", "queries"), count(network.depth, "stage")]
     return f"network version {network.version}: {', '.join(parts)}"
 
 
@@ -32,21 +52,35 @@ def explain_counts(network: Network) -> dict[str, int]:
     return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def _text(line: Line) -> str:
-    node = line.node
+    return wrapped(_head(line.node, line.text), *line.details, _sharing(line))
+
+
+def _head(node: Node, text: str) -> str:
     inputs = "".join(f" #{i}" for i in node.inputs)
-    return printable(f"#{node.id} {node.kind}{inputs}: {line.text} [stage {node.stage}]{_sharing(line)}")
+    return f"#{node.id} {node.kind}{inputs} [stage {node.stage}]: {text}"
+
+
+def wrapped(head: str, *details: str) -> str:
+    """A head and what belongs to it, in lines of a legible length."""
+    lines = [part for text in details for part in _fold(text, "    ")]
+    return "\n".join([*_fold(head, ""), *lines])
+
+
+def _fold(text: str, indent: str) -> list[str]:
+    """Lines that break before AND, or after a comma."""
+    lines = [indent]
+    for part in _BREAKS.split(printable(text)):
+        if len(lines[-1]) + len(part) > LINE_LENGTH and lines[-1].strip():
+            lines.append(" " * 8 + part.lstrip())
+        else:
+            lines[-1] += part
+    return lines
 
 
 def _sharing(line: Line) -> str:
-    if isinstance(line.node, OutputNode):
-        return ""
     names = enumerate_names(line.users)
-    return f" shared by {names}: {line.reason}" if line.reason else f" for {names}"
+    return f"shared by {names}: {line.reason}" if line.reason else f"for {names}"
 
 
 def explain_json(
@@ -69,6 +103,7 @@ def _form(line: Line) -> dict[str, Any]:
         "inputs": list(line.node.inputs),
         "stage": line.node.stage,
         "description": line.text,
+        "details": list(line.details),
         "users": list(line.users),
         "shared": line.reason,
         "node": node_to_json(line.node),

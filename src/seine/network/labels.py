@@ -1,4 +1,7 @@
-"""What each node is called: its columns by name, and what it does in words."""
+"""What each node is called: its columns by name, and what it does in words.
+
+A row of a join is as many rows side by side as it joins; these are r1, r2 and so on, from the left.
+"""
 
 from __future__ import annotations
 
@@ -6,87 +9,138 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts, shift_columns
-from seine.algebra.text import column_name, describe, describe_aggregate, distinct_names
-from seine.algebra.types import BOOLEAN
+from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
+from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
+from seine.network.live import ARRIVAL
 from seine.network.network import Network
 from seine.network.nodes import (
     AggregateNode,
     ChangelogNode,
+    DeliverNode,
     DistinctNode,
     ExceptNode,
+    FanNode,
+    Filter,
+    FilteringNode,
+    GateNode,
     JoinNode,
     LookupNode,
     MergeNode,
     Node,
-    OutputNode,
-    ProjectNode,
     ResolveNode,
-    SelectNode,
     SourceNode,
 )
+from seine.network.wording import Wording, Words, plain_words
 
 LONGEST_NAME = 40
+MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
     "source": "same stream",
     "resolve": "same deletions",
-    "select": "same selection",
-    "project": "same columns",
+    "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
+    "fan": "same rows, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
     "distinct": "same distinct rows",
     "except": "same difference",
     "changelog": "same changelog",
+    "deliver": "same form, up to constants",
 }
+
+
+@dataclass(frozen=True)
+class Item:
+    """One of the rows that stand side by side in a row: what it is, and its columns as SQL."""
+
+    what: str
+    names: tuple[str, ...]
+    tagged: bool = False
 
 
 @dataclass
 class Labels:
-    """Names and descriptions of nodes; nodes are asked for inputs first."""
+    """Names and descriptions of the nodes of a network."""
 
     network: Network
     streams: Mapping[str, StreamDef]
     relations: Mapping[str, RelationDef] = field(default_factory=dict)
-    _names: dict[int, list[str]] = field(default_factory=dict)
+    _items: dict[int, tuple[Item, ...]] = field(default_factory=dict)
 
-    def names(self, node_id: int) -> list[str]:
-        """The display names of a node's columns, derived from the streams up."""
-        if node_id not in self._names:
+    # ---- names
+
+    def items(self, node_id: int) -> tuple[Item, ...]:
+        """What stands side by side in a row of a node."""
+        if node_id not in self._items:
             waiting = [node_id]
             while waiting:
                 node = self.network.nodes[waiting[-1]]
-                missing = [i for i in node.inputs if i not in self._names]
+                missing = [i for i in node.inputs if i not in self._items]
                 if missing:
                     waiting += missing
                 else:
-                    self._names[waiting.pop()] = self._derive(node)
-        return self._names[node_id]
+                    self._items[waiting.pop()] = self._derive(node)
+        return self._items[node_id]
 
-    def _derive(self, node: Node) -> list[str]:
+    def names(self, node_id: int) -> list[str]:
+        """The names of a node's columns, as SQL."""
+        items = self.items(node_id)
+        if len(items) == 1:
+            return list(items[0].names)
+        return [
+            Written(f"r{number}.{_bare(name)}") for number, item in enumerate(items, 1) for name in item.names
+        ]
+
+    def tags(self, node_id: int) -> list[int]:
+        """The positions of the tags in a node's row."""
+        found, position = [], 0
+        for item in self.items(node_id):
+            found += [position] * item.tagged
+            position += len(item.names)
+        return found
+
+    def _derive(self, node: Node) -> tuple[Item, ...]:
         match node:
             case SourceNode() | ResolveNode():
-                return _declared(self.streams.get(node.stream), len(node.types))
-            case ProjectNode():
-                below = self.names(node.inputs[0])
-                return distinct_names([_expression_name(e, below) for e in node.expressions])
-            case JoinNode() | LookupNode():
-                row = self.row(node)
-                return [row[index] for index in node.out]
+                names = _declared(self.streams.get(node.stream), len(node.types))
+                return (Item(column_name(node.stream), names),)
+            case JoinNode():
+                return self.items(node.inputs[0]) + self.items(node.inputs[1])
+            case LookupNode():
+                names = _declared(self.relations.get(node.relation), len(node.relation_types))
+                return (*self.items(node.inputs[0]), Item(column_name(node.relation), names))
+            case FanNode() | DeliverNode():
+                names = self._computed(node)
+                tagged = isinstance(node, FanNode) and node.tagged
+                return (Item(f"#{node.id}", (*_TAG[:tagged], *names), tagged),)
             case AggregateNode():
-                below = self.names(node.inputs[0])
-                calls = [_shortened(describe_aggregate(call, below)) for call in node.calls]
-                return distinct_names([_expression_name(key, below) for key in node.ports[0].key] + calls)
-        return self.names(node.inputs[0])
+                return (self._groups(node),)
+            case GateNode():
+                return self.items(node.inputs[0])
+        below = self.items(node.inputs[0])[0]
+        return (Item(f"rows #{node.id}", below.names, below.tagged),)
 
-    def row(self, node: JoinNode | LookupNode) -> list[str]:
-        """The names of the two rows that a join or a lookup puts side by side."""
-        left = self.names(node.inputs[0])
-        if isinstance(node, JoinNode):
-            return distinct_names(left + self.names(node.inputs[1]))
-        return distinct_names(left + _declared(self.relations.get(node.relation), len(node.relation_types)))
+    def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
+        if isinstance(node, DeliverNode):
+            return tuple(Written(column_name(name)) for name in node.names)
+        below = self.names(node.inputs[0])
+        words = Words(self.network.tables[node.filter.table])
+        return _distinct([_shortened(words.word(e, below).text) for e in node.expressions])
+
+    def _groups(self, node: AggregateNode) -> Item:
+        below = self.names(node.inputs[0])
+        keys = [plain_words(key, below) for key in node.ports[0].key]
+        calls = [describe_aggregate(call, below) for call in node.calls]
+        return Item(
+            f"groups #{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node)
+        )
+
+    def _is_tagged(self, node: AggregateNode) -> bool:
+        return self.items(node.inputs[0])[0].tagged
+
+    # ---- descriptions
 
     def describe(self, node: Node) -> str:
         """What a node does, in words and SQL."""
@@ -94,38 +148,98 @@ class Labels:
             case SourceNode(stream=stream):
                 return f"stream {column_name(stream)}"
             case ResolveNode(stream=stream):
-                return f"deletions of {column_name(stream)}"
-            case SelectNode(predicate=predicate):
-                return describe(predicate, self.names(node.inputs[0]))
-            case ProjectNode(expressions=expressions):
-                return ", ".join(describe(e, self.names(node.inputs[0])) for e in expressions) or "no columns"
+                return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
+            case GateNode():
+                return self._legend(node.id)
             case AggregateNode():
                 return self._describe_aggregate(node)
-            case OutputNode():
-                names = ", ".join(map(column_name, node.names))
-                return f"query {node.query} ({names})" + (" as a changelog" if node.changelog else "")
+            case FanNode():
+                return self._selected(node, self.items(node.id)[0].names[node.tagged :])
+            case DeliverNode():
+                return self._selected(node, node.names) + (" (a changelog)" if node.changelog else "")
         return _WORDS[type(node)]
 
+    def details(self, node: Node) -> list[str]:
+        """Which rows pass it, a line each shape of conditions."""
+        if isinstance(node, FilteringNode):
+            return self._passing(node)
+        if isinstance(node, FanNode | DeliverNode):
+            wording = self.condition(node, node.filter)
+            return [f"rows with {wording}{self._for_whom([node.filter])}"] if wording else []
+        return []
+
+    def _passing(self, node: FilteringNode) -> list[str]:
+        what = "rows" if isinstance(node, GateNode) else "pairs"
+        if any(filter_.shape is None for filter_ in node.filters):
+            return [f"all {what}"]
+        by_text: dict[str, list[Filter]] = {}
+        for filter_ in sorted(node.filters, key=lambda f: -len(self.network.tables[f.table])):
+            by_text.setdefault(str(self.condition(node, filter_) or "any"), []).append(filter_)
+        told = [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
+        more = len(told) - MOST_SHAPES
+        return [*told[:MOST_SHAPES], f"{what} with conditions of {more} more shapes"] if more > 1 else told
+
+    def condition(
+        self, node: Node, filter_: Filter, rows: Sequence[int] | None = None, *, whole: bool = False
+    ) -> Wording | None:
+        """The conditions of one shape, or of some rows of it. Of pairs, only what neither input decides."""
+        row = node.id if isinstance(node, FilteringNode) else node.inputs[0]
+        words = Words(self.network.tables[filter_.table], rows)
+        parts = conjuncts(filter_.shape)
+        if not whole and isinstance(node, JoinNode | LookupNode):
+            width = left_width(node)
+            least = 1 if isinstance(node, LookupNode) else 2
+            parts = [part for part in parts if _sides_of(part, width) >= least] or parts
+        return words.condition(conjunction(parts), self.names(row), self.tags(row))
+
+    def _for_whom(self, filters: Sequence[Filter]) -> str:
+        tables = [self.network.tables[filter_.table] for filter_ in filters]
+        queries = {query for table in tables for claims in table.claims.values() for query in claims}
+        rows = sum(map(len, tables))
+        if len(queries) == 1:
+            return ""
+        if rows in (1, len(queries)):
+            return f", for {len(queries)} queries"
+        return f", {rows} conditions for {len(queries)} queries"
+
+    def _legend(self, node_id: int) -> str:
+        items = self.items(node_id)
+        if len(items) == 1:
+            return items[0].what
+        return ", ".join(f"r{number} {item.what}" for number, item in enumerate(items, 1))
+
     def _describe_join(self, node: JoinNode | LookupNode) -> str:
-        width = len(self.names(node.inputs[0]))
         left, right = _keys(node)
-        parts: list[Expression] = [
-            Call("eq", (one, shift_columns(other, lambda index: index + width)), BOOLEAN)
+        width = left_width(node)
+        names = self.names(node.id)
+        parts = [
+            f"{plain_words(one, names)} = {plain_words(_moved(other, width), names)}"
             for one, other in zip(left, right, strict=True)
         ]
-        condition = conjunction(parts + conjuncts(node.residual))
-        text = "every pair" if condition is None else describe(condition, self.row(node))
-        return f"{column_name(node.relation)} on {text}" if isinstance(node, LookupNode) else text
+        return f"{self._legend(node.id)} on {' AND '.join(parts) or 'every pair'}"
 
     def _describe_aggregate(self, node: AggregateNode) -> str:
-        below = self.names(node.inputs[0])
-        calls = ", ".join(describe_aggregate(call, below) for call in node.calls) or "groups"
-        keys = ", ".join(describe(key, below) for key in node.ports[0].key)
+        item = self.items(node.id)[0]
+        count = len(node.ports[0].key)
+        calls = ", ".join(map(column_name, item.names[count:])) or "groups"
+        keys = ", ".join(map(column_name, item.names[item.tagged : count]))
         return f"{calls} by {keys}" if keys else calls
 
+    def _selected(self, node: FanNode | DeliverNode, names: Sequence[str]) -> str:
+        """The columns that leave, each with what it is."""
+        below = self.names(node.inputs[0])
+        words = Words(self.network.tables[node.filter.table])
+        texts = [str(words.word(e, below)) for e in node.expressions]
+        columns = [
+            text if text == column_name(name) else f"{text} AS {column_name(name)}"
+            for text, name in zip(texts, names, strict=True)
+        ]
+        return ", ".join(columns) or "no columns"
 
+
+_TAG = (Written("tag"),)
 _WORDS: dict[type[Node], str] = {
     MergeNode: "all rows of all inputs",
     DistinctNode: "distinct rows",
@@ -140,16 +254,37 @@ def _keys(node: JoinNode | LookupNode) -> tuple[tuple[Expression, ...], tuple[Ex
     return node.ports[0].key, node.ports[1].key
 
 
-def _declared(definition: StreamDef | RelationDef | None, width: int) -> list[str]:
+def left_width(node: JoinNode | LookupNode) -> int:
+    """Where the right row begins."""
+    right = node.relation_types if isinstance(node, LookupNode) else node.ports[1].types
+    return len(node.types) - len(right)
+
+
+def _sides_of(part: Expression, width: int) -> int:
+    """0 if it reads the left row alone, 1 the right, 2 both."""
+    sides = {index < width for index in columns_of(part)}
+    return len(sides) if False in sides else 0
+
+
+def _moved(expression: Expression, by: int) -> Expression:
+    return shift_columns(expression, lambda index: index + by)
+
+
+def _declared(definition: StreamDef | RelationDef | None, width: int) -> tuple[str, ...]:
     if definition is None:
-        return [f"c{index}" for index in range(width)]
-    return [column.name for column in definition.fields]
+        return tuple(Written(f"c{index}") for index in range(width))
+    names = [column_name(column.name) for column in definition.fields]
+    return tuple(map(Written, [*names, *[ARRIVAL] * (width - len(names))]))
 
 
-def _expression_name(expression: Expression, names: Sequence[str]) -> str:
-    if isinstance(expression, Column):
-        return names[expression.index]
-    return _shortened(describe(expression, names))
+def _bare(name: str) -> str:
+    """A column's name without the number of its row."""
+    head, _, tail = name.partition(".")
+    return tail if head[:1] == "r" and head[1:].isdigit() else name
+
+
+def _distinct(texts: list[str]) -> tuple[str, ...]:
+    return tuple(map(Written, distinct_names(texts)))
 
 
 def _shortened(text: str) -> str:

@@ -9,7 +9,7 @@ from seine.algebra.definitions import RelationDef, StreamDef
 from seine.errors import SeineError
 from seine.network.labels import REASONS, Labels
 from seine.network.network import Network
-from seine.network.nodes import Node, OutputNode
+from seine.network.nodes import Node
 
 MOST_NAMES = 8  # of the queries that share a node, in text
 
@@ -23,6 +23,7 @@ class Line:
 
     node: Node
     text: str
+    details: tuple[str, ...]
     users: tuple[str, ...]
 
     @property
@@ -36,31 +37,23 @@ def explain_lines(
 ) -> list[Line]:
     """The nodes of the network, or of one query of it, inputs first."""
     labels = Labels(network, streams, relations or {})
-    users = all_users(network)
-    return [Line(node, labels.describe(node), users[node.id]) for node in _shown(network, query)]
+    return [
+        Line(node, labels.describe(node), tuple(labels.details(node)), tuple(network.users(node.id)))
+        for node in _shown(network, query)
+    ]
 
 
 def _shown(network: Network, query: str | None) -> list[Node]:
     if query is None:
         return list(network)
-    if query not in network.queries:
-        raise SeineError(f"there is no query {query!r}", hint=f"queries: {enumerate_names(network.queries)}")
+    known_query(network, query)
     return network.beneath(query)
 
 
-def all_users(network: Network) -> dict[int, tuple[str, ...]]:
-    """The queries that each node serves, in the order of registration."""
-    rank = {
-        name: number for number, name in enumerate(sorted(network.queries, key=network.queries.__getitem__))
-    }
-    users: dict[int, tuple[str, ...]] = {}
-    for node in reversed(list(network)):
-        if isinstance(node, OutputNode):
-            users[node.id] = (node.query,)
-            continue
-        served = {name for consumer in network.consumers(node.id) for name in users[consumer]}
-        users[node.id] = tuple(sorted(served, key=rank.__getitem__))
-    return users
+def known_query(network: Network, query: str) -> None:
+    """Refuses a name that no query has."""
+    if query not in network.queries:
+        raise SeineError(f"there is no query {query!r}", hint=f"queries: {enumerate_names(network.queries)}")
 
 
 def enumerate_names(names: Iterable[str]) -> str:
@@ -68,3 +61,8 @@ def enumerate_names(names: Iterable[str]) -> str:
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
     return ", ".join(listed[:MOST_NAMES]) + more
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 node, 2 nodes."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

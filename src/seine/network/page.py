@@ -16,61 +16,79 @@ PAGE = """<!DOCTYPE html>
     --panel: #1c212c; --mark: #ff79a8; }
 }
 * { box-sizing: border-box; }
-body { margin: 0; height: 100vh; display: grid; grid-template: auto 1fr / 1fr 320px;
+body { margin: 0; height: 100vh; display: grid; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr) 360px;
   font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--back); }
-header { grid-column: 1 / 3; display: flex; gap: 14px; align-items: center; padding: 10px 18px;
+header { grid-column: 1 / 3; display: flex; gap: 10px; align-items: center; padding: 10px 18px;
   background: var(--panel); border-bottom: 1px solid var(--line); }
 h1 { font-size: 17px; margin: 0; }
-header span { color: var(--soft); }
+header span { color: var(--soft); margin-right: auto; }
 input, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--line);
   border-radius: 6px; padding: 5px 10px; }
-input { margin-left: auto; width: 260px; }
-main { overflow: auto; }
+input { width: 260px; }
+button { cursor: pointer; min-width: 34px; }
+main { overflow: hidden; }
 aside { overflow: auto; padding: 14px 18px; background: var(--panel); border-left: 1px solid var(--line); }
-aside h2 { font-size: 15px; margin: 0 0 6px; }
+aside h2 { font-size: 15px; margin: 0 0 6px; overflow-wrap: anywhere; }
 aside h3 { font-size: 12px; margin: 14px 0 4px; color: var(--soft); }
 aside p, aside li { margin: 2px 0; overflow-wrap: anywhere; }
-aside ul { margin: 0; padding-left: 18px; }
+aside ul { margin: 0; padding-left: 16px; }
+aside ul ul { color: var(--soft); }
+aside input { width: 100%; margin: 2px 0 6px; }
+aside .pick { display: block; width: 100%; text-align: left; border: 0; padding: 1px 4px; background: none;
+  overflow-wrap: anywhere; }
+aside .pick:hover, aside .pick:focus-visible { color: var(--mark); }
 code { font: 12px/1.5 ui-monospace, monospace; }
-svg.fit { width: 100%; height: auto; }
+#net { display: block; width: 100%; height: 100%; cursor: grab; touch-action: none; user-select: none; }
+svg.drag { cursor: grabbing; }
 svg text { fill: var(--ink); font-size: 12px; }
 svg .kind { font-weight: 600; }
 svg .badge { text-anchor: end; font-size: 11px; fill: var(--mark); font-weight: 600; }
-svg text.stage { fill: var(--soft); }
+svg text.stage { fill: var(--soft); font-size: 14px; font-weight: 600; }
 svg line.stage { stroke: var(--line); stroke-dasharray: 2 5; }
 .edge { fill: none; stroke: var(--line); stroke-width: 1.4; }
 .box { cursor: pointer; outline: none; --tint: #8e98ad; }
 .box rect { fill: var(--panel); stroke: var(--tint); stroke-width: 1.3; }
 .box .kind { fill: var(--tint); }
-.shared rect { stroke-width: 2.8; }
+.shared rect { stroke-width: 2.6; }
+.box rect.pile { stroke-width: 1; }
 .box:focus-visible rect { stroke: var(--mark); }
-.source { --tint: #2f7ed8; } .resolve { --tint: #5c7cfa; } .select { --tint: #2f9e63; }
-.lookup { --tint: #0c9aa8; } .join { --tint: #e8710a; } .merge { --tint: #b08900; }
-.aggregate { --tint: #8a55d7; } .distinct, .except { --tint: #c2458f; } .changelog { --tint: #a0713d; }
-.output { --tint: #5b6580; }
+.source { --tint: #2f7ed8; } .resolve { --tint: #5c7cfa; } .lookup { --tint: #0c9aa8; }
+.join { --tint: #e8710a; } .merge { --tint: #b08900; } .aggregate { --tint: #8a55d7; }
+.distinct, .except { --tint: #c2458f; } .changelog { --tint: #a0713d; } .deliver { --tint: #2f9e63; }
 svg.focus .box:not(.on), svg.focus .edge:not(.on) { opacity: .13; }
 svg.focus .edge.on { stroke: var(--mark); stroke-width: 2; }
 .box.chosen rect { stroke: var(--mark); stroke-width: 3; }
 </style></head><body>
 <header><h1>Seine</h1><span>@@HEADLINE@@</span>
-<input id="search" type="search" placeholder="search nodes and queries" aria-label="search"/>
+<input id="search" type="search" placeholder="search queries and conditions" aria-label="search"/>
+<button id="out" type="button" aria-label="zoom out">−</button>
+<button id="in" type="button" aria-label="zoom in">+</button>
 <button id="fit" type="button">fit</button></header>
 <main>@@SVG@@</main>
-<aside id="panel"><h2>The shared network</h2>
-<p>Streams enter on the left, queries leave on the right. A thick frame is shared.</p>
-<p>Point at a box to see its path; click to keep it; search to find.</p></aside>
+<aside id="panel"></aside>
 <script type="application/json" id="data">@@DATA@@</script>
 <script>
 "use strict";
-const facts = JSON.parse(document.getElementById("data").textContent);
-const svg = document.getElementById("net"), panel = document.getElementById("panel");
-const boxes = [], edges = [...svg.querySelectorAll(".edge")];
+const { queries, boxes: facts } = JSON.parse(document.getElementById("data").textContent);
+const svg = document.getElementById("net"), world = document.getElementById("world");
+const panel = document.getElementById("panel"), search = document.getElementById("search");
+const boxes = [], edges = [...svg.querySelectorAll(".edge")], MOST = 100;
 for (const g of svg.querySelectorAll(".box")) boxes[Number(g.dataset.box)] = g;
-const outputs = facts.map(() => []);
-facts.forEach((fact, number) => fact.inputs.forEach(i => outputs[i].push(number)));
-const hay = facts.map(f => [f.title, ...f.texts, ...f.users].join("\\n").toLowerCase());
-let chosen = null;
+const users = facts.map(fact => fact.users && new Set(fact.users));
+const hay = facts.map(fact => [fact.title, ...fact.nodes.flat()].join("\\n").toLowerCase());
+const low = queries.map(name => name.toLowerCase());
+const serves = (number, query) => !users[number] || users[number].has(query);
+let chosen = null, query = null;
 
+// ---- what is lit
+function light(shown) {
+  svg.classList.toggle("focus", shown !== null);
+  boxes.forEach((g, number) => g.classList.toggle("on", shown !== null && shown.has(number)));
+  for (const edge of edges) {
+    const ends = [Number(edge.dataset.from), Number(edge.dataset.to)];
+    edge.classList.toggle("on", shown !== null && ends.every(n => shown.has(n)));
+  }
+}
 function reach(start, next) {
   const seen = new Set([start]), waiting = [start];
   while (waiting.length) {
@@ -78,73 +96,193 @@ function reach(start, next) {
   }
   return seen;
 }
-function path(number) {
-  const below = reach(number, n => facts[n].inputs), above = reach(number, n => outputs[n]);
-  return { below, above, all: new Set([...below, ...above]) };
+const readers = facts.map(() => []);
+facts.forEach((fact, number) => fact.inputs.forEach(i => readers[i].push(number)));
+function around(number) {
+  return new Set([...reach(number, n => facts[n].inputs), ...reach(number, n => readers[n])]);
 }
-function clear() {
-  svg.classList.remove("focus");
-  for (const element of svg.querySelectorAll(".on")) element.classList.remove("on");
-}
-function light(number) {
-  clear();
-  const { below, above, all } = path(number);
-  svg.classList.add("focus");
-  all.forEach(n => boxes[n].classList.add("on"));
-  for (const edge of edges) {
-    const from = Number(edge.dataset.from), to = Number(edge.dataset.to);
-    if ((below.has(from) && below.has(to)) || (above.has(from) && above.has(to))) edge.classList.add("on");
-  }
-}
+function pathOf(q) { return new Set(facts.keys().filter(number => serves(number, q))); }
+
+// ---- the panel
 function put(tag, text, parent) {
   const element = document.createElement(tag);
   element.textContent = text;
   (parent || panel).append(element);
   return element;
 }
-function list(heading, items, more) {
-  put("h3", heading);
-  const ul = put("ul", "");
-  items.forEach(item => put("code", item, put("li", "", ul)));
-  if (more) put("p", "and " + more + " more");
+function pick(text, parent, act) {
+  const button = put("button", text, parent);
+  button.className = "pick";
+  button.type = "button";
+  button.addEventListener("click", act);
 }
-function show(number) {
+function pickQueries(numbers, parent) {
+  numbers.slice(0, MOST).forEach(q => pick(queries[q], parent, () => chooseQuery(q)));
+  if (numbers.length > MOST) put("p", "and " + (numbers.length - MOST) + " more", parent);
+}
+function listUsers(number) {
+  const all = facts[number].users || [...queries.keys()];
+  put("h3", all.length === 1 ? "1 query" : all.length + " queries");
+  const list = document.createElement("div");
+  if (all.length > 12) {
+    const input = put("input", "");
+    input.placeholder = "find a query";
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      list.replaceChildren();
+      pickQueries(all.filter(q => low[q].includes(wanted)), list);
+    });
+  }
+  panel.append(list);
+  pickQueries(all, list);
+}
+function describe(number, parent) {
+  const ul = put("ul", "", parent);
+  for (const [head, ...details] of facts[number].nodes) {
+    const li = put("li", "", ul);
+    put("code", head, li);
+    if (details.length) {
+      const inner = put("ul", "", li);
+      details.forEach(text => put("code", text, put("li", "", inner)));
+    }
+  }
+  if (facts[number].hidden) put("p", "and " + facts[number].hidden + " more nodes", parent);
+}
+function welcome() {
+  panel.replaceChildren();
+  put("h2", "The shared network");
+  put("p", "Tuples enter on the left; queries get their results at the green boxes.");
+  put("p", "A thick frame is shared by several queries. A pile is several nodes that do alike.");
+  put("p", "Drag to move, scroll to zoom, click a box or a query to see its path.");
+  put("h3", queries.length + " queries");
+  pickQueries([...queries.keys()], panel);
+}
+function showBox(number) {
   const fact = facts[number];
   panel.replaceChildren();
   put("h2", fact.title);
   put("p", "stage " + fact.stage + (fact.reason ? ", shared: " + fact.reason : ""));
-  list("what it does", fact.texts, fact.hidden);
-  list("who uses it", fact.users, fact.others);
+  put("h3", "what it does");
+  describe(number, panel);
+  listUsers(number);
 }
-function choose(number) {
+function showQuery(q) {
+  panel.replaceChildren();
+  put("h2", queries[q]);
+  for (const number of pathOf(q)) {
+    pick(facts[number].title, put("h3", ""), () => chooseBox(number));
+    const others = facts[number].users ? facts[number].users.length - 1 : queries.length - 1;
+    put("p", others ? "with " + others + (others === 1 ? " other query" : " other queries") : "alone");
+    const { nodes, own } = facts[number];
+    const mine = own ? nodes.filter((_, n) => own[n].includes(q)) : nodes;
+    if (mine.length) put("code", mine[mine.length - 1][0]);
+  }
+}
+function showFound(wanted) {
+  const found = [...queries.keys()].filter(q => low[q].includes(wanted));
+  const texts = [...facts.keys()].filter(number => hay[number].includes(wanted));
+  const shown = new Set(texts);
+  for (const q of found.slice(0, 20)) for (const number of pathOf(q)) shown.add(number);
+  light(shown);
+  panel.replaceChildren();
+  put("h2", "found");
+  put("h3", found.length + " queries");
+  pickQueries(found, panel);
+  put("h3", texts.length + " boxes");
+  texts.slice(0, MOST).forEach(number => pick(facts[number].title, panel, () => chooseBox(number)));
+  return found;
+}
+
+// ---- choosing
+function choose(number, q) {
   if (chosen !== null) boxes[chosen].classList.remove("chosen");
-  chosen = chosen === number ? null : number;
-  if (chosen === null) return clear();
-  boxes[chosen].classList.add("chosen");
-  light(chosen);
-  show(chosen);
+  chosen = number;
+  query = q;
+  if (number !== null) { boxes[number].classList.add("chosen"); light(around(number)); showBox(number); }
+  else if (q !== null) { light(pathOf(q)); showQuery(q); }
+  else find();
+}
+function chooseBox(number) { choose(chosen === number ? null : number, null); }
+function chooseQuery(q) { choose(null, q); frame(pathOf(q)); }
+function find() {
+  const wanted = search.value.trim().toLowerCase();
+  if (wanted) return showFound(wanted);
+  light(null);
+  welcome();
+  return [];
 }
 boxes.forEach((g, number) => {
-  g.addEventListener("mouseenter", () => { if (chosen === null) light(number); });
-  g.addEventListener("mouseleave", () => { if (chosen === null) find(); });
-  g.addEventListener("click", event => { event.stopPropagation(); choose(number); });
-  g.addEventListener("keydown", event => { if (event.key === "Enter") choose(number); });
+  g.addEventListener("click", () => { if (!moved) chooseBox(number); });
+  g.addEventListener("keydown", event => { if (event.key === "Enter") chooseBox(number); });
 });
-svg.addEventListener("click", () => { if (chosen !== null) choose(chosen); find(); });
-const search = document.getElementById("search");
-function find() {
-  clear();
-  const wanted = search.value.trim().toLowerCase();
-  if (!wanted) return;
-  svg.classList.add("focus");
-  hay.forEach((text, number) => { if (text.includes(wanted)) boxes[number].classList.add("on"); });
-}
-search.addEventListener("input", () => { if (chosen !== null) choose(chosen); find(); });
+search.addEventListener("input", () => choose(null, null));
 search.addEventListener("keydown", event => {
   if (event.key !== "Enter") return;
-  const first = svg.querySelector(".box.on");
-  if (first) first.scrollIntoView({ block: "center", inline: "center" });
+  const found = find();
+  if (found.length) chooseQuery(found[0]);
 });
-document.getElementById("fit").addEventListener("click", () => svg.classList.toggle("fit"));
+document.addEventListener("keydown", event => { if (event.key === "Escape") choose(null, null); });
+
+// ---- moving and zooming
+const size = { width: Number(svg.dataset.width), height: Number(svg.dataset.height) };
+let scale = 1, left = 0, top_ = 0, grip = null, moved = false;
+function place() { world.setAttribute("transform", `translate(${left} ${top_}) scale(${scale})`); }
+function zoom(factor, x, y) {
+  const next = Math.min(4, Math.max(0.05, scale * factor));
+  left = x - (x - left) * next / scale;
+  top_ = y - (y - top_) * next / scale;
+  scale = next;
+  place();
+}
+function fit(least) {
+  const room = svg.getBoundingClientRect();
+  scale = Math.min(1.2, Math.max(least, Math.min(room.width / size.width, room.height / size.height)));
+  left = Math.max(0, (room.width - size.width * scale) / 2);
+  top_ = 0;
+  place();
+}
+function frame(shown) {
+  const room = svg.getBoundingClientRect();
+  const places = [...shown].map(n => boxes[n].transform.baseVal[0].matrix);
+  const right = Math.max(...places.map(m => m.e)) + 260, bottom = Math.max(...places.map(m => m.f)) + 90;
+  const x = Math.min(...places.map(m => m.e)) - 20, y = Math.min(...places.map(m => m.f)) - 20;
+  scale = Math.min(1.2, room.width / (right - x), room.height / (bottom - y));
+  left = (room.width - (right + x) * scale) / 2;
+  top_ = (room.height - (bottom + y) * scale) / 2;
+  place();
+}
+function zoomMiddle(factor) {
+  const room = svg.getBoundingClientRect();
+  zoom(factor, room.width / 2, room.height / 2);
+}
+svg.addEventListener("wheel", event => {
+  event.preventDefault();
+  const room = svg.getBoundingClientRect();
+  zoom(Math.exp(-event.deltaY / 500), event.clientX - room.left, event.clientY - room.top);
+}, { passive: false });
+svg.addEventListener("pointerdown", event => {
+  grip = { x: event.clientX - left, y: event.clientY - top_, fromX: event.clientX, fromY: event.clientY };
+  moved = false;
+});
+window.addEventListener("pointermove", event => {
+  if (!grip) return;
+  moved = moved || Math.hypot(event.clientX - grip.fromX, event.clientY - grip.fromY) > 4;
+  if (!moved) return;
+  svg.classList.add("drag");
+  left = event.clientX - grip.x;
+  top_ = event.clientY - grip.y;
+  place();
+});
+window.addEventListener("pointerup", () => { grip = null; svg.classList.remove("drag"); });
+document.getElementById("in").addEventListener("click", () => zoomMiddle(1.3));
+document.getElementById("out").addEventListener("click", () => zoomMiddle(1 / 1.3));
+document.getElementById("fit").addEventListener("click", () => fit(0.05));
+fit(0.6);
+find();
+if (queries.length && location.hash) {
+  search.value = decodeURIComponent(location.hash.slice(1));
+  const found = find();
+  if (found.length) chooseQuery(found[0]);
+}
 </script></body></html>
 """

@@ -1,8 +1,9 @@
-"""The network as one self-contained page: an SVG by stages, with highlighting and search."""
+"""The network as one self-contained page: an SVG by stages that zooms, with search and paths of queries."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -11,38 +12,56 @@ from seine.network.boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, 
 from seine.network.lines import Line
 from seine.network.page import PAGE
 
-MOST_LISTED = 200  # nodes and queries that the panel lists for one box
-TITLE_LENGTH = 30
+MOST_LISTED = 200  # nodes that the panel describes for one box
+TEXT_LENGTH = 40
 
 
 def draw(lines: list[Line], headline: str) -> str:
     """A page that shows these lines; it fetches nothing, and every name in it is escaped."""
     boxes = make_boxes(lines)
     stages = place_boxes(boxes)
-    data = json.dumps([_facts(box) for box in boxes], ensure_ascii=True)
+    names = list(dict.fromkeys(user for line in lines for user in line.users))
+    number = {name: i for i, name in enumerate(names)}
+    facts = {
+        "queries": [printable(name) for name in names],
+        "boxes": [_facts(box, number) for box in boxes],
+    }
     filling = {
         "HEADLINE": escape(headline),
         "SVG": _svg(boxes, stages),
-        # No "<" in the data: nothing in it can end the script element.
-        "DATA": data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        "DATA": _inert(json.dumps(facts, ensure_ascii=True, separators=(",", ":"))),
     }
     return "".join(filling.get(part, part) for part in PAGE.split("@@"))
 
 
-def _facts(box: Box) -> dict[str, Any]:
-    """What the page's script knows of a box."""
-    texts = [printable(f"#{line.node.id} {line.text}") for line in box.lines[:MOST_LISTED]]
-    users = box.users
+def _inert(data: str) -> str:
+    """No "<" in the data: nothing in it can end the script element."""
+    return data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
+    """What the page's script knows of a box.
+
+    `users` is null if every query uses it; `own` has the users of each node of a pile.
+    """
+    told = [*box.parts, *box.lines][:MOST_LISTED]
+    users = [number[user] for user in box.users]
     return {
         "inputs": list(box.inputs),
         "title": _title(box),
         "stage": box.stage,
-        "texts": texts,
-        "hidden": len(box.lines) - len(texts),
-        "users": [printable(user) for user in users[:MOST_LISTED]],
-        "others": max(0, len(users) - MOST_LISTED),
+        "nodes": [_told(line) for line in told],
+        "own": [[number[user] for user in line.users] for line in told] if len(box.lines) > 1 else None,
+        "hidden": len(box.parts) + len(box.lines) - len(told),
+        "users": None if len(users) == len(number) else users,
         "reason": box.lines[0].reason if len(box.lines) == 1 else None,
     }
+
+
+def _told(line: Line) -> list[str]:
+    """A node in the panel: what it is, then what passes it."""
+    head = f"#{line.node.id} {line.node.kind}: {line.text}"
+    return [printable(text) for text in (head, *line.details)]
 
 
 def _title(box: Box) -> str:
@@ -57,41 +76,55 @@ def _svg(boxes: list[Box], stages: list[tuple[int, int]]) -> str:
     edges = [_edge(boxes[i], box) for box in boxes for i in box.inputs]
     body = "".join([*heads, *edges, *map(_box, boxes)])
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="net" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="operator network">{body}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="net" data-width="{width}" data-height="{height}" '
+        f'role="img" aria-label="operator network"><g id="world">{body}</g></svg>'
     )
 
 
 def _stage_head(stage: int, left: int, height: int) -> str:
-    name = "streams and selections" if stage == 0 else f"stage {stage}"
-    line = f'<line class="stage" x1="{left - 14}" y1="8" x2="{left - 14}" y2="{height - 8}"/>'
-    return f'{line}<text class="stage" x="{left - 4}" y="24">{name}</text>'
+    name = "as tuples arrive" if stage == 0 else f"stage {stage}"
+    line = f'<line class="stage" x1="{left - 24}" y1="8" x2="{left - 24}" y2="{height - 8}"/>'
+    return f'{line}<text class="stage" x="{left}" y="28">{name}</text>'
 
 
 def _edge(source: Box, target: Box) -> str:
     x1, y1 = source.x + BOX_WIDTH, source.y + BOX_HEIGHT // 2
     x2, y2 = target.x, target.y + BOX_HEIGHT // 2
-    bend = max(40, (x2 - x1) // 2)
+    bend = min(max(40, (x2 - x1) // 2), 120)
     path = f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
     return f'<path class="edge" data-from="{source.number}" data-to="{target.number}" d="{path}"/>'
 
 
 def _box(box: Box) -> str:
-    line = box.lines[0]
-    shared = len(box.users) > 1 and box.kind != "output"
-    text = f"query {line.users[0]}" if box.kind == "output" and len(box.lines) == 1 else line.text
-    badge = (
-        f'<text class="badge" x="{BOX_WIDTH - 8}" y="17">{len(box.users)} queries</text>' if shared else ""
+    users = len(box.users)
+    badge = f'<text class="badge" x="{BOX_WIDTH - 10}" y="19">{users} queries</text>' if users > 1 else ""
+    classes = f"box {box.kind}{' shared' if users > 1 else ''}"
+    texts = "".join(
+        f'<text x="10" y="{y}">{escape(_cut(printable(text)))}</text>'
+        for y, text in zip((37, 53), _said(box), strict=False)
     )
-    classes = f"box {box.kind}{' shared' if shared else ''}"
+    stack = f'<rect class="pile" x="5" y="5" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
     return (
         f'<g class="{classes}" data-box="{box.number}" transform="translate({box.x} {box.y})" tabindex="0">'
-        f"<title>{escape(printable(line.text))}</title>"
+        f"<title>{escape(printable(box.lines[0].text))}</title>{stack if len(box.lines) > 1 else ''}"
         f'<rect width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
-        f'<text class="kind" x="10" y="17">{escape(_title(box))}</text>{badge}'
-        f'<text x="10" y="35">{escape(_cut(printable(text)))}</text></g>'
+        f'<text class="kind" x="10" y="19">{escape(_title(box))}</text>{badge}'
+        f'<svg width="{BOX_WIDTH - 8}" height="{BOX_HEIGHT}">{texts}</svg></g>'
     )
+
+
+def _said(box: Box) -> Sequence[str]:
+    """The two lines of text in a box."""
+    line = box.lines[0]
+    if box.kind == "deliver":
+        return (", ".join(box.users[:4]), line.text if len(box.lines) == 1 else "")
+    if box.kind in ("join", "lookup"):
+        legend, _, keys = line.text.partition(" on ")
+        own = line.details[0] if line.details else ""
+        return (keys, legend if box.kind == "lookup" else own) if len(box.lines) == 1 else (legend, "")
+    details = [detail for part in box.parts for detail in part.details]
+    return (line.text, details[0] if details else "")
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1] + "…"
+    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"

@@ -1,0 +1,252 @@
+"""The story of one query: what it shares with whom and why, what covers its conditions, what was inferred.
+
+All of it is read off the network: the rows of the tables that the query claims are its conditions.
+
+Cites: ARGUS 4 (transitivity, join sharing), 5.1.3 (subsumption)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from seine.algebra.expressions import (
+    Expression,
+    Literal,
+    Parameter,
+    columns_of,
+    conjuncts,
+    rewrite,
+    shift_columns,
+)
+from seine.network.labels import REASONS, Labels, left_width
+from seine.network.lines import count, enumerate_names
+from seine.network.nodes import (
+    DeliverNode,
+    FanNode,
+    Filter,
+    FilteringNode,
+    GateNode,
+    JoinNode,
+    LookupNode,
+    Node,
+)
+from seine.network.wording import plain_words
+from seine.optimizer.canonical.atoms import Clause, PredicateSet
+from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.implies import clause_implies, implies
+
+MOST_COMPARED = 2_000  # conditions of others that a condition is compared with
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A node of the query, with what there is to say about the query there."""
+
+    node: Node
+    text: str
+    says: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """One row of a filter: the condition and the queries that have it."""
+
+    parts: tuple[Expression, ...]
+    queries: tuple[str, ...]
+
+    @cached_property
+    def canonical(self) -> PredicateSet:
+        return tuple(clause for part in self.parts for clause in canonicalise(part).clauses)
+
+
+class Story:
+    """What one query does in the network."""
+
+    def __init__(self, labels: Labels, query: str) -> None:
+        self._labels = labels
+        self._network = labels.network
+        self._query = query
+        self._rows: dict[int, list[int]] = {}
+        for claim in self._network.queries[query]:
+            if claim[0] == "row":
+                self._rows.setdefault(claim[1], []).append(claim[2])
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        return self._network.beneath(self._query)
+
+    def headline(self) -> str:
+        """How much of what it uses it shares, and what is there for it alone."""
+        alone = [node for node in self.nodes if len(self._network.users(node.id)) == 1]
+        own = ", ".join(f"#{node.id}" for node in alone) or "none"
+        rows = [
+            node
+            for node in self.nodes
+            if node not in alone
+            for filter_, number in self._claimed(node)
+            if len(self._network.tables[filter_.table].claims[number]) == 1
+        ]
+        added = ", ".join(f"#{node.id}" for node in dict.fromkeys(rows))
+        conditions = f"; its own conditions in shared nodes: {added}" if added else ""
+        shared = len(self.nodes) - len(alone)
+        return (
+            f"query {self._query} shares {shared} of its {len(self.nodes)} nodes; its own: {own}{conditions}"
+        )
+
+    def inferred(self) -> list[str]:
+        """What follows from its conditions, and where it is used."""
+        places: dict[str, list[int]] = {}
+        for node in self.nodes:
+            for part, names in self._inferred_at(node):
+                places.setdefault(plain_words(part, names), []).append(node.id)
+        return [
+            f"{text}, used at {', '.join(f'#{i}' for i in dict.fromkeys(ids))}"
+            for text, ids in places.items()
+        ]
+
+    def chapters(self) -> list[Chapter]:
+        """Its nodes in the order in which its rows pass them."""
+        return [Chapter(node, self._labels.describe(node), tuple(self._says(node))) for node in self.nodes]
+
+    def _says(self, node: Node) -> Iterator[str]:
+        for filter_, number in self._claimed(node):
+            yield from self._about_condition(node, filter_, number)
+        others = [name for name in self._network.users(node.id) if name != self._query]
+        if others:
+            yield f"shared with {enumerate_names(others)}: {REASONS[node.kind]}"
+        else:
+            yield "only for it"
+
+    # ---- conditions
+
+    def _claimed(self, node: Node) -> Iterator[tuple[Filter, int]]:
+        for filter_ in _filters(node):
+            for number in dict.fromkeys(self._rows.get(filter_.table, ())):
+                yield filter_, number
+
+    def _about_condition(self, node: Node, filter_: Filter, number: int) -> Iterator[str]:
+        what = "pairs" if isinstance(node, JoinNode | LookupNode) else "rows"
+        wording = self._labels.condition(node, filter_, [number])
+        if wording is None:
+            yield f"it takes all {what}"
+            return
+        yield f"it takes {what} with {wording}"
+        if isinstance(node, FilteringNode):
+            yield from self._coverage(node, filter_, number)
+        else:
+            twins = [q for q in self._network.tables[filter_.table].claims[number] if q != self._query]
+            if twins:
+                yield f"so does {enumerate_names(twins)}, in just the same way"
+
+    def _coverage(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[str]:
+        """Whose conditions let its rows pass already, and whose rows its own lets pass."""
+        own = self._condition(filter_, number)
+        twins = [query for query in own.queries if query != self._query]
+        if twins:
+            yield f"the same condition as {enumerate_names(twins)}"
+        wider: list[_Condition] = []
+        narrower: list[_Condition] = []
+        for other in self._others(node, filter_, number):
+            if implies(own.canonical, other.canonical):
+                wider.append(other)
+            elif implies(other.canonical, own.canonical):
+                narrower.append(other)
+        if wider:
+            yield self._covered(node, own, wider)
+        elif not twins and len(self._network.users(node.id)) > 1:
+            yield "nobody else's condition covers it: with it the node lets more pass"
+        if narrower:
+            names = dict.fromkeys(query for other in narrower for query in other.queries)
+            yield f"it covers {enumerate_names(names)}"
+
+    def _covered(self, node: Node, own: _Condition, wider: Sequence[_Condition]) -> str:
+        """Who has the nearest of the wider conditions, and what in it is wider."""
+        nearest = max(wider, key=lambda other: len({*own.parts} & {*other.parts}))
+        others = {query for other in wider for query in other.queries} - {*nearest.queries}
+        more = f", and for {count(len(others), 'other query', 'other queries')}" if others else ""
+        reasons = self._weaker_parts(node, own, nearest)
+        reason = "; ".join(reasons) or ("it asks for less" if nearest.parts else "it takes all")
+        on_top = "; its own are tested on top" if isinstance(node, JoinNode) else ""
+        return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
+
+    def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
+        names = self._labels.names(node.id)
+        return [
+            f"{plain_words(theirs, names)} covers {plain_words(mine, names)}"
+            for theirs in other.parts
+            for mine in own.parts
+            if theirs not in own.parts and _part_implies(mine, theirs)
+        ]
+
+    def _others(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[_Condition]:
+        left = MOST_COMPARED
+        for other in node.filters:
+            for row in self._network.tables[other.table]:
+                if (other.table, row) != (filter_.table, number):
+                    yield self._condition(other, row)
+                    left -= 1
+                if not left:
+                    return
+
+    def _condition(self, filter_: Filter, number: int) -> _Condition:
+        table = self._network.tables[filter_.table]
+        values = table.rows[number]
+
+        def fill(e: Expression) -> Expression:
+            return Literal(values[e.index], e.type) if isinstance(e, Parameter) else e
+
+        parts = tuple(rewrite(part, fill) for part in conjuncts(filter_.shape))
+        return _Condition(parts, tuple(table.claims[number]))
+
+    # ---- inference
+
+    def _inferred_at(self, node: Node) -> Iterator[tuple[Expression, list[str]]]:
+        """Conditions of a gate or join that the query does not state, over the row of the join."""
+        if not isinstance(node, FilteringNode):
+            return
+        join = self._join_of(node)
+        moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
+        moved = moved if isinstance(join, JoinNode) else 0
+        stated = self._stated(join)
+        names = self._labels.names(join.id)
+        for filter_, number in self._claimed(node):
+            for part in self._condition(filter_, number).parts:
+                whole = shift_columns(part, lambda index: index + moved)
+                if stated is not None and whole not in stated:
+                    yield whole, names
+
+    def _join_of(self, node: Node) -> JoinNode | LookupNode:
+        if isinstance(node, GateNode):
+            node = next(n for n in self.nodes if node.id in n.inputs)
+        assert isinstance(node, JoinNode | LookupNode)
+        return node
+
+    def _stated(self, join: Node) -> set[Expression] | None:
+        """All conditions of the block of a join: they stand where its rows leave it."""
+        above: Node | None = join
+        while above is not None and not isinstance(above, FanNode | DeliverNode):
+            above = next((n for n in self.nodes if self._first_input(n) == above.id), None)
+        if above is None:
+            return None
+        return {part for f, number in self._claimed(above) for part in self._condition(f, number).parts}
+
+    def _first_input(self, node: Node) -> int | None:
+        return node.inputs[0] if node.inputs else None
+
+
+def _filters(node: Node) -> tuple[Filter, ...]:
+    if isinstance(node, FilteringNode):
+        return node.filters
+    return (node.filter,) if isinstance(node, FanNode | DeliverNode) else ()
+
+
+def _part_implies(one: Expression, other: Expression) -> bool:
+    a, b = _clauses(one), _clauses(other)
+    shared = bool(columns_of(one) & columns_of(other))
+    return shared and all(any(clause_implies(mine, theirs) for mine in a) for theirs in b)
+
+
+def _clauses(part: Expression) -> tuple[Clause, ...]:
+    return canonicalise(part).clauses
