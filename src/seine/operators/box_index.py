@@ -158,7 +158,7 @@ class BoxIndex:
         keys = keys[order]
         first, last = np.searchsorted(distinct, least), np.searchsorted(distinct, most, "right")
         base = self._groups.of * width
-        low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + np.maximum(first, last))
+        low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + last)
         return Runs(low, high, order, True, (lower, upper))
 
     def _candidates(self, runs: Runs, oriented: list[np.ndarray]) -> Iterator[Pairs]:

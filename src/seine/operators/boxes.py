@@ -76,7 +76,10 @@ def coders_for(comparisons: Sequence[Comparison]) -> dict[Expression, Coder]:
 
 
 class Boxes:
-    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds."""
+    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds.
+
+    No box is empty: a lower bound is never above the upper one of the same term.
+    """
 
     def __init__(
         self, terms: list[Term], owners: np.ndarray, equal: dict[int, np.ndarray], bounds: list[Bound]
