@@ -55,6 +55,7 @@ def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) 
         for name, few in (("_FEW", 1 << 15), ("_CELL", 12), ("_ROW", 6), ("_BOX", 15)):
             monkeypatch.setattr(box_index, name, int(rng.choice([0, 0, few])))
         monkeypatch.setattr(box_index, "_BLOCK", int(rng.choice([1, 20, 1 << 20])))
+        monkeypatch.setattr(box_index, "_SAMPLE", int(rng.choice([4, 512])))
         monkeypatch.setattr(code_groups, "_SMALL", int(rng.choice([0, 256])))
         groups = CodeGroups(list(boxes.equal.values()), len(boxes))
         cells = inside(boxes, codes, num_rows)

@@ -48,6 +48,7 @@ class Conjuncts(NamedTuple):
 
 
 def take_apart(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
+    """The conjuncts of a shape by what can be done with them; too long a list belongs to the rest."""
     parts, boxes = Conjuncts([], [], []), count
     for part in dict.fromkeys(conjuncts(shape)):
         comparison = comparison_of(part, table, count)
