@@ -28,7 +28,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Field
 from seine.errors import SeineError
 from seine.network.boxes import BOX_HEIGHT, make_boxes, place_boxes
 from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
-from seine.network.lines import all_users, explain_lines
+from seine.network.lines import explain_lines
 from seine.network.network import Network, build_network
 
 TRANSFER = StreamDef(

@@ -138,7 +138,8 @@ class Story:
         else:
             twins = [q for q in self._network.tables[filter_.table].claims[number] if q != self._query]
             if twins:
-                yield f"so does {enumerate_names(twins)}, in just the same way"
+                what = "results" if isinstance(node, DeliverNode) else "rows"
+                yield f"the same {what} as {enumerate_names(twins)}"
 
     def _coverage(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[str]:
         """Whose conditions let its rows pass already, and whose rows its own lets pass."""
