@@ -140,3 +140,15 @@ def test_command_tells_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "shared by" not in capsys.readouterr().out.replace("same stream", "", 1).split("\n", 3)[3]
     assert main(["explain", str(script), "--query", "nobody"]) == 1
     assert "there is no query 'nobody'" in capsys.readouterr().err
+
+
+def test_arrivals_are_not_conditions_of_the_query() -> None:
+    declared = parse_script(STREAM + QUERIES, file="script.sql", folder="/data").declarations
+    network = Network(live=True)
+    for born, query in enumerate(declared.queries.values()):
+        network.add(query, born)
+    network.commit()
+    whole = explain_text(network, declared.streams)
+    story = explain_text(network, declared.streams, "narrow")
+    assert "arrival" not in whole + story
+    assert "they pass already for wide (amount > 500000 covers amount > 1000000)" in story
