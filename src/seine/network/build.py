@@ -25,7 +25,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.errors import SeineError
 from seine.network.blocks import Block, block_of
 from seine.network.conditions import Conditions, Shaped, moved, shaped
-from seine.network.form import Form
+from seine.network.form import RecordForm
 from seine.network.joining import Base, Joining, Order, Step
 from seine.network.nodes import (
     AggregateNode,
@@ -35,6 +35,7 @@ from seine.network.nodes import (
     ExceptNode,
     FanNode,
     Filter,
+    Form,
     GateNode,
     JoinNode,
     LookupNode,
@@ -100,7 +101,7 @@ class Builder:
         self._owner = "" if strategy.share else query.name
         self._join_owner = "" if strategy.share and strategy.joins else query.name
 
-    def deliver(self, plan: Plan, form: Form, tell_ends: bool) -> None:
+    def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records."""
         block = block_of(plan)
         if tell_ends:
@@ -114,20 +115,21 @@ class Builder:
             rows = self._block(block)
         self._deliver(rows, form)
 
-    def _deliver(self, rows: Rows, form: Form) -> None:
-        shape, outputs = shaped(rows.conditions, rows.checks, rows.outputs)
-        node = DeliverNode(
-            ports=(_port(rows.node),),
-            filter=Filter(shape.shape, UNPLACED, shape.others),
-            expressions=outputs,
-            names=form.names,
-            changelog=form.changelog,
-            domain=form.domain,
-            limit=form.limit,
-            **self._like(rows.node, [e.type for e in outputs]),
+    def _deliver(self, rows: Rows, form: RecordForm) -> None:
+        shape, _ = shaped(rows.conditions)
+        way, outputs = shaped((), rows.checks, rows.outputs)
+        identity = deliver_signature(rows.node.id, shape.shape, self._owner)
+        columns = [*shape.constants, *_FORM_AND_ROW]
+        candidate = DeliverNode(
+            ports=(_port(rows.node),), filter=Filter(shape.shape, UNPLACED), forms=(), **self._like(rows.node)
         )
-        standing = self._find_or_insert(node, deliver_signature(node), shape.constants)
-        self._claim_row(standing.filter.table, shape.constants)
+        node = self._find_or_insert(candidate, identity, columns)
+        written = Form(UNPLACED, way.others, outputs, form.names, form.changelog, form.domain, form.limit)
+        claim = self._site.claim_form(node.id, written, way.constants, self._query)
+        self._claim(claim)
+        _, table, row = claim
+        place = [Literal(table, BIGINT), Literal(row, BIGINT)]
+        self._claim_row(node.filter.table, [*shape.constants, *place])
 
     def _tell_ends(self, block: Block) -> Fenced:
         """The rows of a block with every end told."""
@@ -499,6 +501,7 @@ class Builder:
 
 _TAG = (Column(0, BIGINT),)
 _TAG_VALUE = (Literal(0, BIGINT),)
+_FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 
 
 def _tag_condition(position: int, tag: int | None) -> list[Expression]:

@@ -23,6 +23,7 @@ from seine.algebra.expressions import (
     shift_columns,
     split_shape,
 )
+from seine.algebra.linear_names import with_weights
 from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.infer import infer
@@ -102,7 +103,7 @@ def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
 @lru_cache(maxsize=1 << 14)
 def _split(expression: Expression) -> tuple[tuple[Expression, str], tuple[Literal, ...]]:
     """The shape with its text, and the constants."""
-    shape, constants = split_shape(expression)
+    shape, constants = split_shape(rewrite(expression, with_weights))
     return (shape, str(shape)), constants
 
 

@@ -11,7 +11,7 @@ DEFAULT_LIMIT = 10_000_000
 
 
 @dataclass(frozen=True)
-class Form:
+class RecordForm:
     """What records look like. A changelog's have an instant and no end."""
 
     names: tuple[str, ...]
@@ -20,13 +20,13 @@ class Form:
     limit: int
 
 
-def form_of(query: Query) -> Form:
+def form_of(query: Query) -> RecordForm:
     """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
     names = tuple(field.name for field in query.plan.schema)
     changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
     limit = query.option("limit", DEFAULT_LIMIT)
     assert isinstance(limit, int)
-    return Form(names, changelog, _domain(query), limit)
+    return RecordForm(names, changelog, _domain(query), limit)
 
 
 def ends_are_told(plan: Plan) -> bool:

@@ -22,6 +22,7 @@ from seine.network.nodes import (
     FanNode,
     Filter,
     FilteringNode,
+    Form,
     GateNode,
     JoinNode,
     LookupNode,
@@ -128,7 +129,7 @@ class Labels:
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
-            return tuple(Written(column_name(name)) for name in node.names)
+            return ()
         below = self.names(node.inputs[0])
         words = Words(self.network.tables[node.filter.table])
         return _distinct([_shortened(words.word(e, below).text) for e in node.expressions])
@@ -160,9 +161,10 @@ class Labels:
             case AggregateNode():
                 return self._describe_aggregate(node)
             case FanNode():
-                return self._selected(node, self.items(node.id)[0].names[node.tagged :])
+                names = self.items(node.id)[0].names[node.tagged :]
+                return self._selected(node, node.expressions, names, node.filter.table)
             case DeliverNode():
-                return self._selected(node, node.names) + (" (a changelog)" if node.changelog else "")
+                return " or ".join(dict.fromkeys(self._written(node, form) for form in node.forms))
         return _WORDS[type(node)]
 
     def details(self, node: Node) -> list[str]:
@@ -231,11 +233,17 @@ class Labels:
         keys = ", ".join(map(column_name, item.names[item.tagged : count]))
         return f"{calls} by {keys}" if keys else calls
 
-    def _selected(self, node: FanNode | DeliverNode, names: Sequence[str]) -> str:
+    def _written(self, node: DeliverNode, form: Form) -> str:
+        columns = self._selected(node, form.expressions, form.names, form.table)
+        return columns + (" (a changelog)" if form.changelog else "")
+
+    def _selected(
+        self, node: Node, expressions: Sequence[Expression], names: Sequence[str], table: int
+    ) -> str:
         """The columns that leave, each with what it is."""
         below = self.names(node.inputs[0])
-        words = Words(self.network.tables[node.filter.table])
-        texts = [str(words.word(e, below)) for e in node.expressions]
+        words = Words(self.network.tables[table])
+        texts = [str(words.word(e, below)) for e in expressions]
         columns = [
             text if text == column_name(name) else f"{text} AS {column_name(name)}"
             for text, name in zip(texts, names, strict=True)

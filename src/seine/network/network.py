@@ -60,7 +60,8 @@ class Network:
         builder = Builder(self._site, query, self.strategy)
         try:
             form = form_of(query)
-            plan = optimise(counted_from(query.plan, born) if self.live else query.plan)
+            plan = counted_from(query.plan, born) if self.live else query.plan
+            plan = optimise(plan, canonical=self.strategy.canonical)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
         except BaseException as error:
             self._site.release(builder.claims, query.name)
@@ -133,10 +134,12 @@ class Network:
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
         return {
-            query: node.limit
+            query: form.limit
             for node in self.nodes.values()
             if isinstance(node, DeliverNode)
-            for query in self._site.users[node.id]
+            for form in node.forms
+            for claims in self.tables[form.table].claims.values()
+            for query in claims
         }
 
     def __iter__(self) -> Iterator[Node]:

@@ -223,14 +223,15 @@ class ChangelogNode(Node):
 
 
 @dataclass(frozen=True)
-class DeliverNode(Node):
-    """Where records leave: a row that satisfies row i of the table is a result of the queries of row i.
+class Form:
+    """How records of some queries are checked, computed and written; its table has the constants for it.
 
-    The expressions may have parameters of the table. A changelog's records have an instant and no end.
+    `checks` are conditions that the shape of the node's filter only comes close to. A changelog's
+    records have an instant and no end.
     """
 
-    kind = "deliver"
-    filter: Filter
+    table: int
+    checks: tuple[Expression, ...]
     expressions: tuple[Expression, ...]
     names: tuple[str, ...]
     changelog: bool
@@ -238,8 +239,24 @@ class DeliverNode(Node):
     limit: int
 
     @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(expression.type for expression in self.expressions)
+
+
+@dataclass(frozen=True)
+class DeliverNode(Node):
+    """Where records leave: a row that satisfies row i of the table is a result of the queries of row i.
+
+    The last two columns of the table tell how: a form, by its table, and a row of that table.
+    """
+
+    kind = "deliver"
+    filter: Filter
+    forms: tuple[Form, ...]
+
+    @property
     def tables(self) -> tuple[int, ...]:
-        return (self.filter.table,)
+        return (self.filter.table, *(form.table for form in self.forms))
 
 
 KINDS: dict[str, type[Node]] = {
@@ -277,7 +294,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter():
+        case Port() | AggregateCall() | Filter() | Form():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case tuple():
             return [_plain(item) for item in value]
@@ -286,7 +303,7 @@ def _plain(value: Any) -> Any:
 
 _TYPES = {"types", "relation_types"}
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter}
+_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter, "forms": Form}
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
 from seine.network.nodes import (
+    DeliverNode,
     Filter,
     FilteringNode,
+    Form,
     GateNode,
     JoinNode,
     Node,
@@ -114,6 +116,17 @@ class Site:
                 return self.claim_row(filter_.table, constants, query)
         table = self.add_table(node, constants)
         self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
+        return self.claim_row(table, constants, query)
+
+    def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> Claim:
+        """A row of this form, which a deliver gets if it has none like it."""
+        standing = self.nodes[node]
+        assert isinstance(standing, DeliverNode)
+        for known in standing.forms:
+            if replace(known, table=form.table) == form:
+                return self.claim_row(known.table, constants, query)
+        table = self.add_table(node, constants)
+        self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
         return self.claim_row(table, constants, query)
 
     def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
@@ -229,9 +242,14 @@ class Site:
         standing.release(number, query)
         self.touched_rows.add((table, number))
         node = self.nodes[self._owner[table]]
-        if not standing and isinstance(node, FilteringNode):
+        if standing:
+            return
+        if isinstance(node, FilteringNode):
             self._remove_table(table)
             self.connect(node, filters=tuple(f for f in node.filters if f.table != table))
+        elif isinstance(node, DeliverNode) and table != node.filter.table:
+            self._remove_table(table)
+            self.connect(node, forms=tuple(f for f in node.forms if f.table != table))
 
     def _remove_table(self, table: int) -> None:
         del self.tables[table], self._owner[table]

@@ -24,6 +24,7 @@ _BLOCK = 1 << 20  # cells or candidates at a time, to bound memory
 _FEW = 1 << 15  # comparisons that are cheaper than any search
 _CELL = 12  # cells that are compared in the time that a candidate takes
 _ROW, _BOX = 6, 15  # candidates in the time that sorting takes for a row, and searching for a box
+_SAMPLE = 512  # rows by which bounds are compared
 
 Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of boxes
 
@@ -122,13 +123,22 @@ class BoxIndex:
         best = self._whole_groups(groups)
         if not self._bounds or best.size <= _ROW * len(groups):
             return best
-        best = min((self._by_bound(oriented, groups, i) for i in range(len(self._bounds))), key=_size)
-        if self._intervals and best.size > _ROW * len(groups) + _BOX * len(self._boxes):
-            best = min([best, *(self._by_interval(oriented, groups, *i) for i in self._intervals)], key=_size)
+        size, bound = self._best_bound(oriented, groups)
+        if self._intervals and size > _ROW * len(groups) + _BOX * len(self._boxes):
+            best = min((self._by_interval(oriented, groups, *pair) for pair in self._intervals), key=_size)
+        if best.size > size or not best.decided:
+            best = self._by_bound(oriented, groups, bound)
         undecided = len(best.decided) < len(self._bounds)
         if undecided and best.size * _CELL > len(groups) * len(self._boxes) * self._comparisons:
             return None
         return best
+
+    def _best_bound(self, oriented: list[np.ndarray], groups: np.ndarray) -> tuple[int, int]:
+        """How many candidates the best bound leaves, by a sample of the rows, and which it is."""
+        step = 1 + len(groups) // _SAMPLE
+        sample = [codes[::step] for codes in oriented]
+        runs = (self._by_bound(sample, groups[::step], i) for i in range(len(self._bounds)))
+        return min((one.size * step, i) for i, one in enumerate(runs))
 
     def _whole_groups(self, groups: np.ndarray) -> Runs:
         """Every box of a row's group; without groups every row of a box, which is in the order of results."""
@@ -158,7 +168,7 @@ class BoxIndex:
         keys = keys[order]
         first, last = np.searchsorted(distinct, least), np.searchsorted(distinct, most, "right")
         base = self._groups.of * width
-        low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + np.maximum(first, last))
+        low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + last)
         return Runs(low, high, order, True, (lower, upper))
 
     def _candidates(self, runs: Runs, oriented: list[np.ndarray]) -> Iterator[Pairs]:

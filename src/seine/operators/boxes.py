@@ -48,6 +48,7 @@ class Conjuncts(NamedTuple):
 
 
 def take_apart(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
+    """The conjuncts of a shape by what can be done with them; too long a list belongs to the rest."""
     parts, boxes = Conjuncts([], [], []), count
     for part in dict.fromkeys(conjuncts(shape)):
         comparison = comparison_of(part, table, count)
@@ -76,7 +77,10 @@ def coders_for(comparisons: Sequence[Comparison]) -> dict[Expression, Coder]:
 
 
 class Boxes:
-    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds."""
+    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds.
+
+    No box is empty: a lower bound is never above the upper one of the same term.
+    """
 
     def __init__(
         self, terms: list[Term], owners: np.ndarray, equal: dict[int, np.ndarray], bounds: list[Bound]

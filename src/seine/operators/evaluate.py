@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
+from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.operators.expressions import casts, conditions, dates, mathematics, numbers, strings
 from seine.operators.expressions.datum import Datum, Kernel, as_array
-from seine.operators.linear import linear_kernel
+from seine.operators.linear import linear_kernel, weighted
 
 
 class _Kernels(dict[str, Kernel]):
@@ -36,6 +37,7 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **mathematics.KERNELS,
         **strings.KERNELS,
         **dates.KERNELS,
+        WEIGHTED: weighted,
     }
 )
 

@@ -3,8 +3,8 @@
 `linear[1,-2]` (x, y) is x - 2 * y over the numbers beneath its arguments: days of a DATE,
 microseconds of a TIMESTAMP or an interval, whole numbers, decimals. The result is BIGINT or
 DECIMAL; a sum beyond the type is the type's least or greatest value, so that it still
-compares as the true sum does with everything in between. The coefficients are in the name:
-they belong to the shape of a condition, not to its constants.
+compares as the true sum does with everything in between. `weighted` (x, y, 1, -2) is the same
+with coefficients that may differ from row to row.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from seine.operators.expressions.datum import Datum, Kernel, all_valid, build, r
 
 _SURE = 2.0**62  # an estimate below this means that the sum fits 64 bits
 _MIN, _MAX = -(2**63), 2**63 - 1
+Weight = int | np.ndarray
+Mask = np.ndarray | None
 
 
 def linear_kernel(name: str) -> Kernel:
@@ -30,39 +32,60 @@ def linear_kernel(name: str) -> Kernel:
     coefficients = coefficients_of(name)
     if coefficients is None:
         raise KeyError(name)
-
-    def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
-        if call.type.kind is Kind.DECIMAL:
-            return _decimal(call, coefficients, args)
-        arrays = [values(arg).astype(np.int64) for arg in args]
-        return build(call.type, _saturated(coefficients, arrays), all_valid(args), rows(args))
-
-    return kernel
+    return lambda call, args: _sum(call, coefficients, args)
 
 
-def _saturated(coefficients: Sequence[int], arrays: Sequence[np.ndarray]) -> np.ndarray:
+def weighted(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """The same with coefficients that are arguments too: x, y, a, b is a * x + b * y."""
+    half = len(args) // 2
+    valid = all_valid(args)
+    coefficients = [values(arg).astype(np.int64) for arg in args[half:]]
+    return _sum(call, coefficients, args[:half], valid)
+
+
+def _sum(call: Call, weights: Sequence[Weight], args: Sequence[Datum], valid: Mask = None) -> pa.Array:
+    mask = all_valid(args) if valid is None else valid
+    if call.type.kind is Kind.DECIMAL:
+        return _decimal(call, weights, args, mask)
+    arrays = [values(arg).astype(np.int64) for arg in args]
+    return build(call.type, _saturated(weights, arrays), mask, rows(args))
+
+
+def _saturated(weights: Sequence[Weight], arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The sum in 64 bits: wrapped arithmetic is right where an estimate is small, else Python's."""
     with np.errstate(all="ignore"):
-        total = reduce(np.add, [c * a for c, a in zip(coefficients, arrays, strict=True)])
-    if sum(abs(c) * decimals.magnitude(a) for c, a in zip(coefficients, arrays, strict=True)) <= _MAX:
+        total = reduce(np.add, [c * a for c, a in zip(weights, arrays, strict=True)])
+    if sum(_size(c) * decimals.magnitude(a) for c, a in zip(weights, arrays, strict=True)) <= _MAX:
         return total
-    sizes = [abs(c) * np.abs(a.astype(np.float64)) for c, a in zip(coefficients, arrays, strict=True)]
+    sizes = [_floats(c) * np.abs(a.astype(np.float64)) for c, a in zip(weights, arrays, strict=True)]
     unsure = np.flatnonzero(reduce(np.add, sizes) >= _SURE)
     wide = [a[unsure].astype(object) for a in np.broadcast_arrays(*arrays)]
-    exact = reduce(np.add, [c * a for c, a in zip(coefficients, wide, strict=True)])
+    heavy = [
+        c if isinstance(c, int) else np.broadcast_to(c, total.shape)[unsure].astype(object) for c in weights
+    ]
+    exact = reduce(np.add, [c * a for c, a in zip(heavy, wide, strict=True)])
     total[unsure] = np.clip(exact, _MIN, _MAX).astype(np.int64)
     return total
 
 
-def _decimal(call: Call, coefficients: Sequence[int], args: Sequence[Datum]) -> pa.Array:
+def _size(weight: Weight) -> int:
+    return abs(weight) if isinstance(weight, int) else decimals.magnitude(weight)
+
+
+def _floats(weight: Weight) -> np.ndarray | int:
+    return abs(weight) if isinstance(weight, int) else np.abs(weight.astype(np.float64))
+
+
+def _decimal(call: Call, weights: Sequence[Weight], args: Sequence[Datum], mask: np.ndarray) -> pa.Array:
     scale, limit = call.type.scale, 10**call.type.precision - 1
     total = np.zeros(1, np.int64)
-    for coefficient, arg, node in zip(coefficients, args, call.args, strict=True):
-        summand = decimals.product(_unscaled(arg, node.type), coefficient * 10 ** (scale - node.type.scale))
-        total = decimals.total(total, summand)
+    for weight, arg, node in zip(weights, args, call.args, strict=False):
+        shifted = 10 ** (scale - node.type.scale)
+        factor = weight * shifted if isinstance(weight, int) else decimals.product(weight, shifted)
+        total = decimals.total(total, decimals.product(_unscaled(arg, node.type), factor))
     if decimals.magnitude(total) > limit:
         total = np.clip(total.astype(object), -limit, limit)
-    return decimals.from_unscaled(call.type, total, all_valid(args), rows(args))
+    return decimals.from_unscaled(call.type, total, mask, rows(args))
 
 
 def _unscaled(arg: Datum, type_: Type) -> np.ndarray:

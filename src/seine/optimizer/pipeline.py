@@ -9,8 +9,10 @@ from seine.optimizer.rules.order_joins import order_joins
 from seine.optimizer.rules.prune_columns import prune_columns
 from seine.optimizer.rules.push_selections import push_selections
 from seine.optimizer.rules.simplify_unions import simplify_unions
+from seine.optimizer.rules.state_equalities import state_equalities
 
 RULES = (
+    state_equalities,
     push_selections,
     simplify_unions,
     order_joins,
@@ -20,8 +22,12 @@ RULES = (
 )
 
 
-def optimise(plan: Plan) -> Plan:
-    """Apply every rule once, in order. The result has the same rows, lives and column names."""
+def optimise(plan: Plan, *, canonical: bool = True) -> Plan:
+    """Apply every rule once, in order. The result has the same rows, lives and column names.
+
+    Without canonical forms conditions are taken as they are written.
+    """
     for rule in RULES:
-        plan = rule(plan)
+        if canonical or rule is not state_equalities:
+            plan = rule(plan)
     return plan

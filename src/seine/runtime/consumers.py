@@ -11,6 +11,7 @@ import pyarrow as pa
 from seine.network.nodes import (
     DeliverNode,
     FanNode,
+    Form,
     GateNode,
     JoinNode,
     LookupNode,
@@ -20,13 +21,15 @@ from seine.network.nodes import (
 from seine.network.tables import ParameterTable
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import Delta
+from seine.operators.evaluate import truth
 from seine.operators.lookup import LookupOperator
 from seine.operators.parameters import Tables, any_of, selection_of, table_columns
+from seine.operators.selection import Pairs, SelectionGroup
 from seine.runtime.emission import Emission
 from seine.runtime.parcels import Parcel
 from seine.runtime.results import Chosen
 from seine.runtime.routing import Route, route
-from seine.runtime.stateless import computed, merged
+from seine.runtime.stateless import Picked, computed, merged
 
 if TYPE_CHECKING:
     from seine.runtime.dataflow import Dataflow
@@ -135,28 +138,77 @@ class Fan:
 
 
 class Deliver:
-    """Gives each query its records."""
+    """Gives each query its records: what a row matches first, how it is written then."""
 
     def __init__(self, node: DeliverNode, tables: Tables) -> None:
-        self._node = node
-        self._selection = selection_of(node.filter, tables)
-        self._constants = table_columns(tables[node.filter.table])
-        self._queries = Queries(tables[node.filter.table])
+        table = tables[node.filter.table]
+        *constants, forms, rows = table_columns(table)
+        self._selection = SelectionGroup(node.filter.shape, constants, len(table))
+        self._ways = [Way(form, tables[form.table]) for form in node.forms]
+        numbers = np.array([form.table for form in node.forms], np.int64)
+        order = np.argsort(numbers)
+        self._way = order[np.searchsorted(numbers[order], forms.to_numpy())]  # of each row of the table
+        self._row = np.zeros(len(table), np.int64)  # in the table of its way
+        for i, way in enumerate(self._ways):
+            own = self._way == i
+            self._row[own] = np.searchsorted(way.numbers, rows.to_numpy()[own])
+        self._queries = Queries(table)
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
-        plus = self._chosen(arrived.delta.plus, arrived.plus)
+        delta = arrived.delta
+        plus = self._selection.match(arrived.plus, delta.plus.num_rows)
         minus = None
-        if arrived.delta.minus is not None and arrived.minus is not None:
-            minus = self._chosen(arrived.delta.minus, arrived.minus)
-        if len(plus.picks) or (minus is not None and len(minus.picks)):
-            emission.results.deliver(self._node, self._queries.names, plus, minus)
+        if delta.minus is not None and arrived.minus is not None:
+            minus = self._selection.match(arrived.minus, delta.minus.num_rows)
+        for i in self._hit(plus, minus):
+            begun = self._chosen(i, delta.plus, arrived.plus, plus)
+            ended = None
+            if delta.minus is not None and arrived.minus is not None and minus is not None:
+                ended = self._chosen(i, delta.minus, arrived.minus, minus)
+            if len(begun.picks) or (ended is not None and len(ended.picks)):
+                emission.results.deliver(self._ways[i].form, self._queries.names, begun, ended)
 
-    def _chosen(self, batch: pa.RecordBatch, columns: DataColumns) -> Chosen:
-        rows, picks = self._selection.match(columns, batch.num_rows)
-        at = pa.array(picks)
-        constants = [column.take(at) for column in self._constants]
-        answers = computed(batch, columns, rows, self._node.expressions, constants)
-        return self._queries.of(answers, picks)
+    def _hit(self, plus: Pairs, minus: Pairs | None) -> list[int]:
+        """The ways of which some row was matched."""
+        picks = plus[1] if minus is None else np.concatenate([plus[1], minus[1]])
+        if len(self._ways) == 1:
+            return [0] if len(picks) else []
+        hit: list[int] = np.unique(self._way[picks]).tolist()
+        return hit
+
+    def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> Chosen:
+        rows, picks = pairs
+        if len(self._ways) > 1:
+            own = np.flatnonzero(self._way[picks] == i)
+            rows, picks = rows[own], picks[own]
+        answers, kept = self._ways[i].answers(batch, columns, rows, self._row[picks])
+        return self._queries.of(answers, picks if kept is None else picks[kept])
+
+
+class Way:
+    """One form at work: checks what is matched, and computes its records."""
+
+    def __init__(self, form: Form, table: ParameterTable) -> None:
+        self.form = form
+        self.numbers = np.fromiter(table.rows, np.int64, len(table))
+        self._constants = table_columns(table)
+
+    def answers(
+        self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
+    ) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        """The records of rows, each with the constants at a place, and which of them passed the checks."""
+        kept = None
+        if self.form.checks and len(rows):
+            constants = self._picked(places)
+            picked = Picked(columns, rows)
+            checks = [truth(check, picked, len(rows), constants) for check in self.form.checks]
+            kept = np.flatnonzero(np.logical_and.reduce(checks))
+            rows, places = rows[kept], places[kept]
+        return computed(batch, columns, rows, self.form.expressions, self._picked(places)), kept
+
+    def _picked(self, places: np.ndarray) -> list[pa.Array]:
+        at = pa.array(places)
+        return [column.take(at) for column in self._constants]
 
 
 class Queries:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seine.network.nodes import DeliverNode
+from seine.network.nodes import Form
 from seine.operators.delta import NEVER, data_names
 from seine.runtime.records import json_lines, json_strings, text_bytes
 
@@ -39,26 +39,24 @@ class Results:
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
 
-    def deliver(
-        self, node: DeliverNode, queries: list[str], plus: Chosen, minus: Chosen | None = None
-    ) -> None:
+    def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
         """The records of queries that follow from new rows and from rows that end early.
 
         Ends come after beginnings, or in event time if it is a changelog.
         """
-        if node.changelog:
-            self._deliver(node, queries, *_in_event_time(plus, minus, len(node.types)))
+        if form.changelog:
+            self._deliver(form, queries, *_in_event_time(plus, minus, len(form.types)))
             return
         for op, chosen in (("+", plus), ("-", minus)):
             if chosen is not None and len(chosen.picks):
-                self._deliver(node, queries, chosen, op)
+                self._deliver(form, queries, chosen, op)
 
-    def _deliver(self, node: DeliverNode, queries: list[str], chosen: Chosen, ops: pa.Array | str) -> None:
+    def _deliver(self, form: Form, queries: list[str], chosen: Chosen, ops: pa.Array | str) -> None:
         batch, picks = chosen
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
-        if self.counts.total() + len(picks) > node.limit:  # else no single query can be over it
-            room = np.array([self._room(name, node.limit) for name in names], np.int64)
+        if self.counts.total() + len(picks) > form.limit:  # else no single query can be over it
+            room = np.array([self._room(name, form.limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             batch, place, counts = batch.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
@@ -66,7 +64,7 @@ class Results:
         who: pa.Array | str = names[0]
         if len(names) > 1:
             who = json_strings(pa.array(names, pa.string())).take(pa.array(place))
-        self._write(node, ops, batch, who)
+        self._write(form, ops, batch, who)
         self.counts.update(dict(zip(names, counts.tolist(), strict=True)))
 
     def close(self) -> dict[str, Any] | None:
@@ -80,12 +78,10 @@ class Results:
         """How many more records a query may deliver here."""
         return max(0, limit - self.counts[query])
 
-    def _write(
-        self, node: DeliverNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
-    ) -> None:
+    def _write(self, form: Form, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str) -> None:
         for start, length in _pieces(batch):
             piece = batch.slice(start, length)
-            text = _text(node, _part(ops, start, length), piece, _part(queries, start, length))
+            text = _text(form, _part(ops, start, length), piece, _part(queries, start, length))
             if self._file is None:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
                 self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
@@ -129,10 +125,8 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
         yield start, min(length, batch.num_rows - start)
 
 
-def _text(
-    node: DeliverNode, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str
-) -> memoryview:
-    columns = [batch.column(name) for name in data_names(len(node.types))]
-    ends = None if node.changelog else batch.column("_d" if ops == "-" else "_e")
+def _text(form: Form, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str) -> memoryview:
+    columns = [batch.column(name) for name in data_names(len(form.types))]
+    ends = None if form.changelog else batch.column("_d" if ops == "-" else "_e")
     starts = batch.column("_s")
-    return text_bytes(json_lines(queries, ops, starts, ends, node.names, node.types, columns, node.domain))
+    return text_bytes(json_lines(queries, ops, starts, ends, form.names, form.types, columns, form.domain))

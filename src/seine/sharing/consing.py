@@ -52,7 +52,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
         case DeliverNode():
-            return deliver_signature(node)
+            return deliver_signature(node.ports[0].node, node.filter.shape, node.owner)
         case AggregateNode() | DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
             feeding = [ground.nodes[i] for i in node.inputs]
             return fence_signature(node, feeding, _constants(feeding[0], ground.tables))
@@ -73,10 +73,8 @@ def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, 
     return ("lookup", row, relation, row_key, key, owner)
 
 
-def deliver_signature(node: DeliverNode) -> Signature:
-    filter_ = node.filter
-    form = (node.names, node.changelog, node.domain, node.limit)
-    return ("deliver", node.inputs, filter_.shape, filter_.checks, node.expressions, form, node.owner)
+def deliver_signature(row: int, shape: Hashable, owner: str) -> Signature:
+    return ("deliver", row, shape, owner)
 
 
 def fence_signature(node: Fence, inputs: list[Node], constants: Values) -> Signature:
