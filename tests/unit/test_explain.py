@@ -24,11 +24,11 @@ from seine.algebra.plan import (
     UnionAll,
 )
 from seine.algebra.text import describe
-from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Field
+from seine.algebra.types import BIGINT, BOOLEAN, DAY_TIME, DOUBLE, STRING, YEAR_MONTH, Field
 from seine.errors import SeineError
 from seine.network.boxes import BOX_HEIGHT, make_boxes, place_boxes
-from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
-from seine.network.lines import all_users, explain_lines
+from seine.network.explain import LINE_LENGTH, explain_dot, explain_html, explain_json, explain_text
+from seine.network.lines import explain_lines
 from seine.network.network import Network, build_network
 
 TRANSFER = StreamDef(
@@ -92,41 +92,58 @@ def test_text_is_golden(network: Network) -> None:
 
 
 GOLDEN = """\
-network version 1: 20 nodes, 1 join, 6 queries, 1 stage
-#1 source: stream transfer [stage 0] shared by large, chain, layered, watched, busy, both: same stream
-#2 select #1: amount > 1000000 [stage 0] shared by large, chain, layered, watched: same selection
-#3 project #2: sender, amount [stage 0] for large
-#4 output #3: query large (sender, amount) [stage 0]
-#5 project #2: sender, receiver, ts [stage 0] shared by chain, layered: same columns
-#6 project #1: sender, amount, ts [stage 0] shared by chain, layered: same columns
-#7 join #5 #6: receiver = sender_2 AND ts < ts_2 [stage 1] shared by chain, layered: same join
-#8 output #7: query chain (c0, c6) [stage 1]
-#9 output #7: query layered (c0, c6) [stage 1]
-#10 project #2: sender [stage 0] for watched
-#11 lookup #10: watch on sender = account [stage 0] for watched
-#12 output #11: query watched (sender, why) [stage 0]
-#13 project #1: sender [stage 0] shared by busy, both: same columns
-#14 aggregate #13: COUNT(*) by sender [stage 1] for busy
-#15 select #14: "COUNT(*)" > 9 [stage 1] for busy
-#16 output #15: query busy (s, n) as a changelog [stage 1]
-#17 project #1: receiver [stage 0] for both
-#18 merge #13 #17: all rows of all inputs [stage 0] for both
-#19 changelog #18: tells the end of every row [stage 1] for both
-#20 output #19: query both (p) as a changelog [stage 1]
+network version 1: 17 nodes, 1 join, 6 queries, 1 stage
+#1 source [stage 0]: stream transfer
+    shared by large, chain, layered, watched, busy, both: same stream
+#2 deliver #1 [stage 0]: sender, amount
+    rows with amount > 1000000
+    for large
+#4 gate #1 [stage 0]: transfer
+    all rows
+    shared by chain, layered: same input of the same join
+#5 gate #1 [stage 0]: transfer
+    rows with amount > 1000000, for 2 queries
+    shared by chain, layered: same input of the same join
+#6 join #4 #5 [stage 1]: r1 transfer, r2 transfer on r1.sender = r2.receiver
+    pairs with r2.ts < r1.ts, for 2 queries
+    shared by chain, layered: same join
+#10 deliver #6 [stage 1]: r2.sender AS c0, r1.amount AS c6
+    rows with r2.amount > 1000000 AND r2.ts < r1.ts, for 2 queries
+    shared by chain, layered: same form, up to constants
+#12 gate #1 [stage 0]: transfer
+    rows with amount > 1000000
+    for watched
+#13 lookup #12 [stage 0]: r1 transfer, r2 watch on r1.sender = r2.account
+    pairs with r1.amount > 1000000
+    for watched
+#16 deliver #13 [stage 0]: r1.sender AS sender, r2.why AS why
+    rows with r1.amount > 1000000
+    for watched
+#18 fan #1 [stage 0]: sender
+    for busy
+#20 aggregate #18 [stage 1]: COUNT(*) by sender
+    for busy
+#22 deliver #20 [stage 1]: sender AS s, COUNT(*) AS n (a changelog)
+    rows with COUNT(*) >= 10
+    for busy
+#24 fan #1 [stage 0]: sender
+    for both
+#26 fan #1 [stage 0]: receiver
+    for both
+#28 merge #24 #26 [stage 0]: all rows of all inputs
+    for both
+#30 changelog #28 [stage 1]: tells the end of every row
+    for both
+#31 deliver #30 [stage 1]: sender AS p (a changelog)
+    for both
 """
 
 
 def test_one_query_shows_what_is_beneath_it(network: Network) -> None:
-    lines = explain_text(network, STREAMS, "layered").splitlines()[1:]
-    assert [line.split()[1].rstrip(":") for line in lines] == [
-        "source",
-        "select",
-        "project",
-        "project",
-        "join",
-        "output",
-    ]
-    assert any("shared by chain, layered: same join" in line for line in lines)
+    lines = explain_text(network, STREAMS, "layered").splitlines()
+    heads = [line.split()[1] for line in lines if line.startswith("#")]
+    assert heads == ["source", "gate", "gate", "join", "deliver"]
+    assert "    shared with chain: same join" in lines
     with pytest.raises(SeineError, match="no query 'nobody'") as refusal:
         explain_text(network, STREAMS, "nobody")
     assert "large, chain" in str(refusal.value.hint)
@@ -135,15 +152,17 @@ def test_one_query_shows_what_is_beneath_it(network: Network) -> None:
 def test_json_says_the_same(network: Network) -> None:
     form = json.loads(json.dumps(explain_json(network, STREAMS, relations=RELATIONS)))
     assert form["queries"] == 6 and form["joins"] == 1 and form["nodes"] == len(form["network"])
-    select = next(node for node in form["network"] if node["kind"] == "select")
-    assert select["description"] == "amount > 1000000"
-    assert select["users"] == ["large", "chain", "layered", "watched"]
-    assert select["shared"] == "same selection"
+    join = next(node for node in form["network"] if node["kind"] == "join")
+    assert join["description"] == "r1 transfer, r2 transfer on r1.sender = r2.receiver"
+    assert join["details"] == ["pairs with r2.ts < r1.ts, for 2 queries"]
+    assert join["users"] == ["chain", "layered"] and join["shared"] == "same join"
 
 
-def test_users_agree_with_the_network(network: Network) -> None:
-    for node_id, users in all_users(network).items():
-        assert set(users) == network.users(node_id)
+def test_lines_are_short() -> None:
+    names = [f"watch_for_large_money_{i}" for i in range(20)]
+    network = build_network([Query(name, chain(SENDER)) for name in names])
+    for text in (explain_text(network, STREAMS), explain_text(network, STREAMS, names[3])):
+        assert all(len(line) <= LINE_LENGTH for line in text.splitlines())
 
 
 def test_dot_has_every_node_and_edge_once(network: Network) -> None:
@@ -159,17 +178,27 @@ def picture(page: str) -> etree._Element:
     return etree.fromstring(svg.group(0).encode())
 
 
-def facts(page: str) -> list[dict]:
+def facts(page: str) -> dict:
     element = html.fromstring(page.encode()).get_element_by_id("data")
     return json.loads(element.text)
 
 
 def test_the_picture_has_every_node_and_fetches_nothing(network: Network) -> None:
     page = explain_html(network, STREAMS, relations=RELATIONS)
-    boxes = picture(page).xpath("//*[@data-box]")
-    assert len(boxes) == len(network.nodes) == len(facts(page))
+    assert len(picture(page).xpath("//*[@data-box]")) == len(facts(page)["boxes"])
+    told = {int(node[0].split()[0][1:]) for box in facts(page)["boxes"] for node in box["nodes"]}
+    assert told == set(network.nodes)
     assert not re.search(r"(src|href)\s*=|url\(|@import|fetch\(", page)
     assert page == explain_html(network, STREAMS, relations=RELATIONS)
+
+
+def test_the_picture_knows_the_boxes_of_each_query(network: Network) -> None:
+    known = facts(explain_html(network, STREAMS, relations=RELATIONS))
+    for number, name in enumerate(known["queries"]):
+        own = {node.id for node in network.beneath(name)}
+        for box in known["boxes"]:
+            ids = {int(node[0].split()[0][1:]) for node in box["nodes"]}
+            assert (box["users"] is None or number in box["users"]) == bool(ids & own)
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\n\x1b[2J@@DATA@@ ]]>"
@@ -184,32 +213,43 @@ def test_hostile_names_stay_text() -> None:
     network = build_network([query])
     streams = {HOSTILE: stream}
     text = explain_text(network, streams)
-    assert len(text.splitlines()) == 1 + len(network.nodes) and "\x1b" not in text
+    heads = [line for line in text.splitlines() if not line.startswith(" ")]
+    assert len(heads) == 1 + len(network.nodes) and "\x1b" not in text
+    assert "\x1b" not in explain_text(network, streams, HOSTILE)
     page = explain_html(network, streams)
     assert not html.fromstring(page.encode()).xpath("//img")
     assert page.lower().count("</script>") == 2
-    assert any("<img src=x" in text for fact in facts(page) for text in fact["texts"])
+    assert any("<img src=x" in text for box in facts(page)["boxes"] for node in box["nodes"] for text in node)
     labels = re.findall(r'label="((?:[^"\\]|\\.)*)"', explain_dot(network, streams))
     assert len(labels) == len(network.nodes)
     assert json.dumps(explain_json(network, streams))
 
 
-def test_a_large_network_is_drawn_by_shapes() -> None:
+def test_a_thousand_queries_of_one_shape_are_one_node() -> None:
     queries = [
-        Query(f"q{i}", Project(Select(scan, larger(i)), (SENDER, AMOUNT), ("s", "a"))) for i in range(1_000)
+        Query(f"q{i}", Project(Select(scan, larger(i * 1000)), (SENDER, AMOUNT), ("s", "a")))
+        for i in range(1, 1_001)
     ]
     network = build_network([*queries, Query("other", Project(scan, (TS,), ("ts",)))])
-    page = explain_html(network, STREAMS)
-    titles = [fact["title"] for fact in facts(page)]
-    assert titles == [
-        "source #1",
-        "1000 x select",
-        "1000 x project",
-        "1000 x output",
-        "project #3002",
-        "output #3003",
+    assert explain_text(network, STREAMS).splitlines()[3:5] == [
+        "#2 deliver #1 [stage 0]: sender AS s, amount AS a",
+        "    rows with amount > ?, where ? is from 1000 to 1000000, for 1000 queries",
     ]
-    assert facts(page)[1]["users"][:2] == ["q0", "q1"] and facts(page)[1]["others"] == 800
+    known = facts(explain_html(network, STREAMS))
+    assert [box["title"] for box in known["boxes"]] == ["source #1", "deliver #2", "deliver #4"]
+    assert known["boxes"][0]["users"] is None and len(known["boxes"][1]["users"]) == 1_000
+
+
+def test_nodes_that_do_alike_are_piled_where_they_are_many() -> None:
+    """Each query has columns of its own names, so that none shares its delivery."""
+    queries = [Query(f"q{i}", Project(scan, (SENDER,), (f"s{i}",))) for i in range(300)]
+    known = facts(explain_html(build_network(queries), STREAMS))
+    assert [box["title"] for box in known["boxes"]] == ["source #1", "300 x deliver"]
+    pile = known["boxes"][1]
+    assert len(pile["nodes"]) == len(pile["own"]) == 200 and pile["hidden"] == 100
+    assert pile["own"][7] == [7] and known["queries"][7] == "q7"
+    few = facts(explain_html(build_network(queries[:3]), STREAMS))
+    assert len(few["boxes"]) == 4
 
 
 def test_boxes_do_not_overlap_and_edges_go_right(network: Network) -> None:
@@ -227,7 +267,7 @@ def test_boxes_do_not_overlap_and_edges_go_right(network: Network) -> None:
 def test_distinct_and_except_have_words() -> None:
     one, other = Project(scan, (SENDER,), ("a",)), Project(scan, (RECEIVER,), ("a",))
     text = explain_text(build_network([Query("q", Distinct(UnionAll((one, other))))]), STREAMS)
-    assert "#4 distinct #2 #3: distinct rows [stage 1] for q" in text
+    assert re.search(r"^#\d+ distinct #\d+ #\d+ \[stage 1\]: distinct rows$", text, re.M)
 
 
 NAMES = ["a", "b", "due date"]
@@ -256,6 +296,11 @@ def number(name: str, *args: Expression) -> Call:
         (call("in", A, Literal(1, BIGINT), Literal(None, BIGINT)), "a IN (1, NULL)"),
         (number("case", call("gt", A, B), A, B), "CASE WHEN a > b THEN a ELSE b END"),
         (Call("cast", (A,), DOUBLE), "CAST(a AS DOUBLE)"),
+        (Call("linear[1,-2]", (A, B), BIGINT), "a - 2 * b"),
+        (call("gt", Call("linear[-1,3]", (A, B), BIGINT), A), "-a + 3 * b > a"),
+        (Literal(5_400_000_000, DAY_TIME), "INTERVAL 90 MINUTE"),
+        (Literal(1_500_000, DAY_TIME), "INTERVAL 1.5 SECOND"),
+        (Literal(14, YEAR_MONTH), "INTERVAL 14 MONTH"),
         (number("coalesce", A, number("neg", B)), "coalesce(a, -b)"),
         (Column(7, BIGINT), "#7"),
     ],

@@ -31,9 +31,10 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
     """The switch that comparisons need; no choice changes an answer."""
     parser.add_argument(
         "--sharing",
+        metavar="NAME",
         choices=list(CONFIGURATIONS),
         default="all",
-        help="how much queries share, for comparison (default: all)",
+        help=f"how much queries share, to compare: {', '.join(CONFIGURATIONS)}",
     )
 
 

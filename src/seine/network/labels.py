@@ -54,11 +54,15 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Item:
-    """One of the rows that stand side by side in a row: what it is, and its columns as SQL."""
+    """One of the rows that stand side by side in a row: what it is, and its columns as SQL.
+
+    A tagged one has its tag first, a dated one its arrival last.
+    """
 
     what: str
     names: tuple[str, ...]
     tagged: bool = False
+    dated: bool = False
 
 
 @dataclass
@@ -94,11 +98,11 @@ class Labels:
             Written(f"r{number}.{_bare(name)}") for number, item in enumerate(items, 1) for name in item.names
         ]
 
-    def tags(self, node_id: int) -> list[int]:
-        """The positions of the tags in a node's row."""
+    def hidden(self, node_id: int) -> list[int]:
+        """The positions of columns that no query wrote: tags, and in a live network arrivals."""
         found, position = [], 0
         for item in self.items(node_id):
-            found += [position] * item.tagged
+            found += [position] * item.tagged + [position + len(item.names) - 1] * item.dated
             position += len(item.names)
         return found
 
@@ -106,7 +110,7 @@ class Labels:
         match node:
             case SourceNode() | ResolveNode():
                 names = _declared(self.streams.get(node.stream), len(node.types))
-                return (Item(column_name(node.stream), names),)
+                return (Item(column_name(node.stream), names, dated=self.network.live),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case LookupNode():
@@ -194,7 +198,7 @@ class Labels:
             width = left_width(node)
             least = 1 if isinstance(node, LookupNode) else 2
             parts = [part for part in parts if _sides_of(part, width) >= least] or parts
-        return words.condition(conjunction(parts), self.names(row), self.tags(row))
+        return words.condition(conjunction(parts), self.names(row), self.hidden(row))
 
     def _for_whom(self, filters: Sequence[Filter]) -> str:
         tables = [self.network.tables[filter_.table] for filter_ in filters]

@@ -81,12 +81,13 @@ const serves = (number, query) => !users[number] || users[number].has(query);
 let chosen = null, query = null;
 
 // ---- what is lit
-function light(shown) {
-  svg.classList.toggle("focus", shown !== null);
-  boxes.forEach((g, number) => g.classList.toggle("on", shown !== null && shown.has(number)));
+function light(...ways) {
+  const shown = new Set(ways.flatMap(way => [...way]));
+  svg.classList.toggle("focus", ways.length > 0);
+  boxes.forEach((g, number) => g.classList.toggle("on", shown.has(number)));
   for (const edge of edges) {
-    const ends = [Number(edge.dataset.from), Number(edge.dataset.to)];
-    edge.classList.toggle("on", shown !== null && ends.every(n => shown.has(n)));
+    const from = Number(edge.dataset.from), to = Number(edge.dataset.to);
+    edge.classList.toggle("on", ways.some(way => way.has(from) && way.has(to)));
   }
 }
 function reach(start, next) {
@@ -98,9 +99,6 @@ function reach(start, next) {
 }
 const readers = facts.map(() => []);
 facts.forEach((fact, number) => fact.inputs.forEach(i => readers[i].push(number)));
-function around(number) {
-  return new Set([...reach(number, n => facts[n].inputs), ...reach(number, n => readers[n])]);
-}
 function pathOf(q) { return new Set(facts.keys().filter(number => serves(number, q))); }
 
 // ---- the panel
@@ -116,9 +114,9 @@ function pick(text, parent, act) {
   button.type = "button";
   button.addEventListener("click", act);
 }
-function pickQueries(numbers, parent) {
-  numbers.slice(0, MOST).forEach(q => pick(queries[q], parent, () => chooseQuery(q)));
-  if (numbers.length > MOST) put("p", "and " + (numbers.length - MOST) + " more", parent);
+function pickQueries(numbers, parent, most = MOST) {
+  numbers.slice(0, most).forEach(q => pick(queries[q], parent, () => chooseQuery(q)));
+  if (numbers.length > most) put("p", "and " + (numbers.length - most) + " more", parent);
 }
 function listUsers(number) {
   const all = facts[number].users || [...queries.keys()];
@@ -134,7 +132,7 @@ function listUsers(number) {
     });
   }
   panel.append(list);
-  pickQueries(all, list);
+  pickQueries(all, list, 12);
 }
 function describe(number, parent) {
   const ul = put("ul", "", parent);
@@ -162,9 +160,9 @@ function showBox(number) {
   panel.replaceChildren();
   put("h2", fact.title);
   put("p", "stage " + fact.stage + (fact.reason ? ", shared: " + fact.reason : ""));
+  listUsers(number);
   put("h3", "what it does");
   describe(number, panel);
-  listUsers(number);
 }
 function showQuery(q) {
   panel.replaceChildren();
@@ -198,7 +196,11 @@ function choose(number, q) {
   if (chosen !== null) boxes[chosen].classList.remove("chosen");
   chosen = number;
   query = q;
-  if (number !== null) { boxes[number].classList.add("chosen"); light(around(number)); showBox(number); }
+  if (number !== null) {
+    boxes[number].classList.add("chosen");
+    light(reach(number, n => facts[n].inputs), reach(number, n => readers[n]));
+    showBox(number);
+  }
   else if (q !== null) { light(pathOf(q)); showQuery(q); }
   else find();
 }
@@ -207,7 +209,7 @@ function chooseQuery(q) { choose(null, q); frame(pathOf(q)); }
 function find() {
   const wanted = search.value.trim().toLowerCase();
   if (wanted) return showFound(wanted);
-  light(null);
+  light();
   welcome();
   return [];
 }

@@ -138,7 +138,8 @@ class Story:
         else:
             twins = [q for q in self._network.tables[filter_.table].claims[number] if q != self._query]
             if twins:
-                yield f"so does {enumerate_names(twins)}, in just the same way"
+                what = "results" if isinstance(node, DeliverNode) else "rows"
+                yield f"the same {what} as {enumerate_names(twins)}"
 
     def _coverage(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[str]:
         """Whose conditions let its rows pass already, and whose rows its own lets pass."""
@@ -172,12 +173,12 @@ class Story:
         return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
 
     def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
-        names = self._labels.names(node.id)
+        names, hidden = self._labels.names(node.id), {*self._labels.hidden(node.id)}
         return [
             f"{plain_words(theirs, names)} covers {plain_words(mine, names)}"
             for theirs in other.parts
             for mine in own.parts
-            if theirs not in own.parts and _part_implies(mine, theirs)
+            if theirs not in own.parts and not hidden & columns_of(theirs) and _part_implies(mine, theirs)
         ]
 
     def _others(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[_Condition]:
@@ -210,11 +211,11 @@ class Story:
         moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
         moved = moved if isinstance(join, JoinNode) else 0
         stated = self._stated(join)
-        names = self._labels.names(join.id)
+        names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}
         for filter_, number in self._claimed(node):
             for part in self._condition(filter_, number).parts:
                 whole = shift_columns(part, lambda index: index + moved)
-                if stated is not None and whole not in stated:
+                if stated is not None and whole not in stated and not hidden & columns_of(whole):
                     yield whole, names
 
     def _join_of(self, node: Node) -> JoinNode | LookupNode:
