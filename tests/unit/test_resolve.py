@@ -36,14 +36,15 @@ class Tuple:
 def node(window: int | None) -> ResolveNode:
     return ResolveNode(
         id=1,
-        ports=(Port(0, TYPES, ("s",)),),
+        ports=(Port(0, TYPES, ("s",), key=(Column(0, STRING), Column(2, BIGINT))),),
         types=TYPES,
+        out=(0, 1, 2),
         streams=("s",),
         hold=("s",),
         identities=1,
         stage=1,
+        owner="",
         stream="s",
-        time=1,
         window=window,
     )
 
