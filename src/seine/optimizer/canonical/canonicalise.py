@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
 from seine.algebra.types import BOOLEAN, NULL, Kind
 from seine.optimizer.canonical.atoms import (
     NEVER,
@@ -128,12 +128,13 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
 
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
     """Without the clauses that another one implies."""
-    kept: list[Clause] = []
-    for clause in dict.fromkeys(sorted(clauses, key=len)):
-        if not any(clause_implies(other, clause) for other in kept):
-            kept = [other for other in kept if not clause_implies(clause, other)]
-            kept.append(clause)
-    return kept
+    kept: list[tuple[Clause, set[int]]] = []
+    for clause in sorted(clauses, key=len):
+        columns = {column for atom in clause for column in columns_of(atom.term)}
+        if not any(columns & theirs and clause_implies(other, clause) for other, theirs in kept):
+            kept = [(o, theirs) for o, theirs in kept if not (columns & theirs and clause_implies(clause, o))]
+            kept.append((clause, columns))
+    return [clause for clause, _ in kept]
 
 
 def _formula(e: Expression, positive: bool) -> Formula:

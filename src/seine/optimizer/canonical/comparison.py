@@ -91,9 +91,9 @@ def _compare_form(op: str, form: Linear, left: Expression, right: Expression) ->
     """`form op 0`, which came from `left op right`."""
     formula = [part for base, c in form.terms.items() if not c for part in defined(base)]
     used = sorted((base for base, c in form.terms.items() if c), key=rank)
-    if not used:
-        return formula if _decided(op, form.constant) else FALSE
     guards = [part for guard in form.guards for part in _guard(guard)]
+    if not used:
+        return [*formula, *guards] if _decided(op, form.constant) else FALSE
     main = _compare_terms(op, form, used)
     if main is None:  # beyond what a term can hold: the text as it is
         return (

@@ -57,14 +57,10 @@ def _atom_within(atom: Atom, goal: Clause, domains: dict[Expression, Extent]) ->
     if atom == NEVER or atom in goal:
         return True
     for view in _views(atom):
-        own = extent(view)
-        if own is None:
-            continue
-        own = intersection(own, domains.get(view.term, EVERYTHING))
-        known = [
-            e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v)) is not None
-        ]
-        if contains(union(known), own):
+        known = [e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v))]
+        domain = domains.get(view.term) if domains else None
+        own = extent(view) if known or domain else None
+        if own is not None and contains(union(known), own if domain is None else intersection(own, domain)):
             return True
     return any(_pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
