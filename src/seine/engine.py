@@ -128,7 +128,7 @@ class Run:
         relations = {name: batch for name, (batch, _) in read.items()}
         dead = [letter for _, letters in read.values() for letter in letters]
         self.network.commit()
-        self.deployment.save(self.network, declarations.streams.values(), relations, dead)
+        self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         self.deployment.create(
             {
                 "format": _FORMAT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from seine.network.form import ends_are_told, form_of
 from seine.network.live import counted_from
 from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
 from seine.network.site import Claim, Site
-from seine.network.snapshot import Change
+from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.optimizer.pipeline import optimise
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
@@ -157,17 +157,29 @@ class Network:
         }
 
     @staticmethod
-    def from_json(form: dict[str, Any], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:
+    def from_json(
+        form: dict[str, Any],
+        strategy: Strategy = CONFIGURATIONS["all"],
+        changes: Iterable[Change] = (),
+    ) -> Network:
+        """The network as it was printed, and then changed."""
         network = Network(strategy, live=form["live"])
-        network.queries = {name: [_hashable(c) for c in claims] for name, claims in form["queries"].items()}
-        network._site.restore(
+        snapshot = Snapshot(
             {node.id: node for node in map(node_from_json, form["nodes"])},
             {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()},
-            {int(tag): _hashable(identity) for tag, identity in form["tags"].items()},
-            network.queries,
         )
-        network._site.next_id = form["next_id"]
-        network.version = form["version"]
+        tags: dict[int, Any] = {int(tag): identity for tag, identity in form["tags"].items()}
+        queries: dict[str, Any] = dict(form["queries"])
+        network.version, next_id = form["version"], form["next_id"]
+        for change in changes:
+            snapshot, _ = snapshot.applied(change)
+            _update(tags, change.tags)
+            _update(queries, change.queries)
+            network.version, next_id = network.version + 1, change.next_id
+        network.queries = {name: [_hashable(c) for c in claims] for name, claims in queries.items()}
+        known = {tag: _hashable(identity) for tag, identity in tags.items()}
+        network._site.restore(snapshot.nodes, snapshot.tables, known, network.queries)
+        network._site.next_id = next_id
         return network
 
 
@@ -183,6 +195,14 @@ def topological(nodes: dict[int, Node]) -> list[int]:
             else:
                 order[waiting.pop()] = None
     return list(order)
+
+
+def _update(known: dict[Any, Any], changed: Mapping[Any, Any]) -> None:
+    """Take in what is new; None is something gone."""
+    for key, value in changed.items():
+        known.pop(key, None)
+        if value is not None:
+            known[key] = value
 
 
 def _hashable(value: Any) -> Any:

@@ -48,9 +48,7 @@ class PairColumns(DataColumns):
 
     def __getitem__(self, index: int) -> pa.Array:
         if index not in self._columns:
-            side, place = (
-                (self._left, index) if index < self._width else (self._right, index - self._width)
-            )
+            side, place = (self._left, index) if index < self._width else (self._right, index - self._width)
             self._columns[index] = side.data(place, self._types[index])
         return self._columns[index]
 

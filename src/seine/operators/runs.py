@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from seine.operators.delta import FOREVER, NEVER, concat
 from seine.operators.sorted_run import END, KEY, SortedRun, take_rows

@@ -45,9 +45,7 @@ class Arrived(NamedTuple):
             delta, DataColumns(delta.plus), None if delta.minus is None else DataColumns(delta.minus)
         )
 
-    def each(
-        self, change: Callable[[pa.RecordBatch, DataColumns], pa.RecordBatch]
-    ) -> Delta:
+    def each(self, change: Callable[[pa.RecordBatch, DataColumns], pa.RecordBatch]) -> Delta:
         """The delta with both of its batches changed."""
         plus = change(self.delta.plus, self.plus)
         if self.delta.minus is None or self.minus is None:
@@ -56,7 +54,7 @@ class Arrived(NamedTuple):
 
 
 class Consumer(Protocol):
-    """One input of a node at work. It knows the flow only while it works, so that it can outlive a version."""
+    """One input of a node at work; it knows the flow only while it works, so it can outlive a version."""
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None: ...
 

@@ -6,10 +6,10 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Set
 
 from seine.network.nodes import JoinNode, LookupNode, Node, SourceNode
-from seine.network.tables import ParameterTable
+from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
@@ -29,13 +29,11 @@ class Dataflow:
     What follows a node is compiled when rows first come to it.
     """
 
-    def __init__(
-        self, nodes: Iterable[Node], tables: Mapping[int, ParameterTable], buckets: int, lookups: Lookups
-    ) -> None:
-        self.nodes = {node.id: node for node in nodes}
-        self.tables = tables
+    def __init__(self, snapshot: Snapshot, buckets: int, lookups: Lookups) -> None:
+        self.nodes = snapshot.nodes
+        self.tables = snapshot.tables
         self.buckets = buckets
-        self._lookups = lookups
+        self.lookups = lookups
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
@@ -74,7 +72,7 @@ class Dataflow:
         return self._operators[node.id]
 
     def lookup(self, node: LookupNode) -> LookupOperator:
-        return self._lookups(node, any_of(node.filters, self.tables))
+        return self.lookups(node, any_of(node.filters, self.tables))
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""

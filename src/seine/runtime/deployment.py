@@ -14,36 +14,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from seine.algebra.definitions import StreamDef
-from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.network.network import Network
-from seine.network.nodes import LookupNode, node_from_json
-from seine.network.tables import ParameterTable
+from seine.network.nodes import LookupNode
 from seine.operators.any_of import AnyOf
 from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
-from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.parcels import read_ipc
 from seine.runtime.settings import read_settings, settings_path
+from seine.runtime.versions import Version, Versions
+from seine.runtime.whole import write_whole
 
 _NEW = "name a new folder, or an empty one"
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A network version ready to run, and the streams it reads."""
+    """A network version ready to run."""
 
+    version: Version
     flow: Dataflow
-    streams: Mapping[str, StreamDef]
 
 
 class Deployment:
@@ -90,53 +88,18 @@ class Deployment:
     def spark(self) -> str:
         return self._path("spark")
 
-    def save(
-        self,
-        network: Network,
-        streams: Iterable[StreamDef],
-        relations: Mapping[str, pa.RecordBatch],
-        dead: Iterable[dict[str, Any]] = (),
-    ) -> None:
-        """Write a network version; relations are part of it, so a replay sees the same tuples.
+    @cached_property
+    def versions(self) -> Versions:
+        return Versions(self._path("networks"))
 
-        `dead` are the dead letters of reading them.
-        """
-        folder = self._network(network.version)
-        os.makedirs(folder, exist_ok=True)
-        files = {name: f"relation-{i}.arrow" for i, name in enumerate(sorted(relations))}
-        for name, file in files.items():
-            write_whole(os.path.join(folder, file), ipc_bytes(relations[name]).to_pybytes())
-        form = {
-            "network": network.to_json(),
-            "streams": [stream_to_json(stream) for stream in streams],
-            "relations": files,
-        }
-        write_whole(os.path.join(folder, "dead.json"), json.dumps(list(dead)).encode())
-        write_whole(os.path.join(folder, "network.json"), json.dumps(form, separators=(",", ":")).encode())
-
-    def dead_letters(self, version: int) -> list[dict[str, Any]]:
-        """What was wrong with the relations of a network version."""
-        with open(os.path.join(self._network(version), "dead.json"), encoding="utf-8") as file:
-            letters: list[dict[str, Any]] = json.load(file)
-        return letters
-
-    def load(self, version: int) -> Runtime:
-        folder = self._network(version)
-        with open(os.path.join(folder, "network.json"), encoding="utf-8") as file:
-            form = json.load(file)
-        streams = [stream_from_json(stream) for stream in form["streams"]]
-        paths = {name: os.path.join(folder, file) for name, file in form["relations"].items()}
-        network = form["network"]
-        flow = Dataflow(
-            map(node_from_json, network["nodes"]),
-            {int(i): ParameterTable.from_json(table) for i, table in network["tables"].items()},
-            len(self.settings["labels"]),
-            RelationFiles(paths),
-        )
-        return Runtime(flow, {stream.name: stream for stream in streams})
-
-    def _network(self, version: int) -> str:
-        return self._path("networks", f"{version:012d}")
+    def load(self, number: int, before: Runtime | None = None) -> Runtime:
+        """A network version ready to run; cheap if the one before is at hand."""
+        version, changed = self.versions.load(number, before.version if before else None)
+        buckets = len(self.settings["labels"])
+        if before is None or changed is None or before.version.relations != version.relations:
+            return Runtime(version, Dataflow(version.snapshot, buckets, RelationFiles(version.relations)))
+        flow = Dataflow(version.snapshot, buckets, before.flow.lookups)
+        return Runtime(version, flow.follow(before.flow, changed))
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)
@@ -155,23 +118,3 @@ class RelationFiles:
             batch = read_ipc(pa.memory_map(self._paths[node.relation]).read_buffer())
             self._indexes[key] = index_relation(node, batch)
         return LookupOperator(node, filters, self._indexes[key])
-
-
-def write_whole(path: str, content: bytes) -> None:
-    """Replace a file so that a reader, or a crash, sees the old or the new one whole."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    _sync(os.path.dirname(path))
-
-
-def _sync(folder: str) -> None:
-    """Make a rename durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

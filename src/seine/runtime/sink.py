@@ -19,9 +19,10 @@ from typing import Any
 
 from seine.errors import RunError, SeineError
 from seine.intake.journal import Entry
-from seine.runtime.deployment import Deployment, write_whole
+from seine.runtime.deployment import Deployment
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.settings import damaged, read_object
+from seine.runtime.whole import write_whole
 
 
 @dataclass
@@ -103,7 +104,7 @@ class Sink:
         shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
 
     def _take_dead(self, entry: Entry) -> None:
-        opening = self._deployment.dead_letters(entry.network) if entry.number == 0 else []
+        opening = self._deployment.versions.dead_letters(entry.network) if entry.number == 0 else []
         for letter in [*opening, *entry.dead_letters()]:
             self._letter(letter)
             self.totals.dead_letters += 1

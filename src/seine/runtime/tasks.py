@@ -7,13 +7,12 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from seine.operators.clock import Clock
 from seine.runtime import depot
-from seine.runtime.emission import Emission
 from seine.runtime.deployment import Deployment, Runtime
+from seine.runtime.emission import Emission
 from seine.runtime.parcels import encode
 from seine.runtime.results import Results
 from seine.runtime.rows import CONTROL, REPORT, Row
@@ -62,7 +61,7 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
         if source is not None and batch is not None:
             rows_here = batch.slice(slice_.start, slice_.length)
-            delta = source_delta(here.streams[slice_.stream], rows_here, source, entry.number)
+            delta = source_delta(here.version.streams[slice_.stream], rows_here, source, entry.number)
             here.flow.push(source.id, delta, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)
@@ -81,10 +80,17 @@ def step_stage(
     return _rows_of(deployment, emission, report)
 
 
-@lru_cache(maxsize=4)
+_running: dict[str, Runtime] = {}
+
+
 def runtime(folder: str, version: int) -> Runtime:
-    """A network version, compiled once in each process."""
-    return Deployment(folder).load(version)
+    """A network version, compiled once in each process; the next one is made from the last."""
+    last = _running.get(folder)
+    if last is None or last.version.number != version:
+        _running.clear()  # one pipeline at a time is at work here
+        newer = last is not None and last.version.number < version
+        _running[folder] = Deployment(folder).load(version, last if newer else None)
+    return _running[folder]
 
 
 def _new_emission(deployment: Deployment, entry: int) -> Emission:

@@ -1,0 +1,170 @@
+"""The network versions of a pipeline on disk: now and then a whole one, between them what changed.
+
+    <version>/network.json     the whole network, or the change since the version before
+    <version>/dead.json        what was wrong with the relations that came with it
+    <version>/relation-0.arrow a relation that came with it
+
+A registration writes what it changes, not the network; a worker that has one version makes the
+next from it. A whole version is written when the changes since the last one outgrow it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.serialise import stream_from_json, stream_to_json
+from seine.network.network import Network
+from seine.network.nodes import node_from_json
+from seine.network.snapshot import Change, Snapshot
+from seine.network.tables import ParameterTable
+from seine.runtime.parcels import ipc_bytes
+from seine.runtime.whole import write_whole
+from seine.sharing.strategy import Strategy
+
+SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
+
+Letters = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version: what runs, over which streams, with which relations (paths by name)."""
+
+    number: int
+    snapshot: Snapshot
+    streams: Mapping[str, StreamDef]
+    relations: Mapping[str, str]
+
+
+class Versions:
+    """The versions in one folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._pending: int | None = None  # bytes of changes since the last whole version
+        self._whole = 0  # bytes of it
+
+    def save(
+        self,
+        network: Network,
+        streams: Iterable[StreamDef],
+        relations: Mapping[str, pa.RecordBatch | str],
+        dead: Iterable[dict[str, Any]] = (),
+    ) -> None:
+        """Write a whole version. A relation is a batch that comes with it, or the path that it has."""
+        form = {"network": network.to_json(), **self._frame(network.version, streams, relations)}
+        self._whole, self._pending = self._write(network.version, form, dead), 0
+
+    def extend(
+        self,
+        network: Network,
+        change: Change,
+        streams: Iterable[StreamDef],
+        relations: Mapping[str, pa.RecordBatch | str],
+        dead: Iterable[dict[str, Any]] = (),
+    ) -> None:
+        """Write the next version, given what it changes."""
+        if self._pending is None or self._pending > max(SMALLEST, self._whole):
+            self.save(network, streams, relations, dead)
+            return
+        form = {"change": change.to_json(), **self._frame(network.version, streams, relations)}
+        self._pending += self._write(network.version, form, dead)
+
+    def load(self, number: int, before: Version | None = None) -> tuple[Version, set[int] | None]:
+        """A version, and the ids of the nodes that changed since the given one; None if all may have."""
+        form = newest = self._read(number)
+        changes = []
+        while "change" in form and (before is None or number != before.number):
+            changes.append(Change.from_json(form["change"]))
+            number -= 1
+            form = self._read(number)
+        known = before is not None and number == before.number
+        snapshot = before.snapshot if known and before is not None else _snapshot(form["network"])
+        changed: set[int] = set()
+        for change in reversed(changes):
+            snapshot, more = snapshot.applied(change)
+            changed |= more
+        streams = {s.name: s for s in map(stream_from_json, newest["streams"])}
+        version = Version(number + len(changes), snapshot, streams, newest["relations"])
+        return version, changed if known else None
+
+    def network(self, number: int, strategy: Strategy) -> Network:
+        """The network of a version, for adding to it."""
+        changes = []
+        form = self._read(number)
+        while "change" in form:
+            changes.append(Change.from_json(form["change"]))
+            number -= 1
+            form = self._read(number)
+        return Network.from_json(form["network"], strategy, reversed(changes))
+
+    def latest(self) -> int | None:
+        """The newest version that is whole on disk."""
+        numbers = [
+            int(name)
+            for name in os.listdir(self._folder)
+            if os.path.exists(os.path.join(self._folder, name, "network.json"))
+        ]
+        return max(numbers, default=None)
+
+    def discard_before(self, number: int) -> None:
+        """Forget what no version from this one on is made of."""
+        newest = form = self._read(number)
+        while "change" in form:
+            number -= 1
+            form = self._read(number)
+        used = {os.path.dirname(path) for path in newest["relations"].values()}
+        for name in os.listdir(self._folder):
+            folder = os.path.join(self._folder, name)
+            if int(name) < number and folder not in used:
+                shutil.rmtree(folder)
+
+    def dead_letters(self, number: int) -> Letters:
+        """What was wrong with the relations that came with a version."""
+        with open(os.path.join(self._path(number), "dead.json"), encoding="utf-8") as file:
+            letters: Letters = json.load(file)
+        return letters
+
+    def _frame(
+        self, number: int, streams: Iterable[StreamDef], relations: Mapping[str, pa.RecordBatch | str]
+    ) -> dict[str, Any]:
+        paths = {
+            name: given if isinstance(given, str) else self._put(number, i, given)
+            for i, (name, given) in enumerate(sorted(relations.items()))
+        }
+        return {"streams": [stream_to_json(stream) for stream in streams], "relations": paths}
+
+    def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
+        path = os.path.join(self._path(number), f"relation-{place}.arrow")
+        os.makedirs(self._path(number), exist_ok=True)
+        write_whole(path, ipc_bytes(batch).to_pybytes())
+        return path
+
+    def _write(self, number: int, form: dict[str, Any], dead: Iterable[dict[str, Any]]) -> int:
+        folder = self._path(number)
+        os.makedirs(folder, exist_ok=True)
+        write_whole(os.path.join(folder, "dead.json"), json.dumps(list(dead)).encode())
+        content = json.dumps(form, separators=(",", ":")).encode()
+        write_whole(os.path.join(folder, "network.json"), content)
+        return len(content)
+
+    def _read(self, number: int) -> dict[str, Any]:
+        with open(os.path.join(self._path(number), "network.json"), encoding="utf-8") as file:
+            form: dict[str, Any] = json.load(file)
+        return form
+
+    def _path(self, number: int) -> str:
+        return os.path.join(self._folder, f"{number:012d}")
+
+
+def _snapshot(form: dict[str, Any]) -> Snapshot:
+    nodes = {node.id: node for node in map(node_from_json, form["nodes"])}
+    return Snapshot(nodes, {int(i): ParameterTable.from_json(t) for i, t in form["tables"].items()})
