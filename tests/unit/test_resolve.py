@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, STRING
 from seine.network.nodes import Port, ResolveNode
 from seine.operators import endable
