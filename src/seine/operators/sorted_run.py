@@ -42,9 +42,9 @@ class SortedRun:
             batch = take_rows(batch, np.argsort(order))
         if by != KEY:
             return SortedRun(batch)
-        places = _places(batch[KEY].to_numpy())
-        indexed = batch.append_column(SLOTS, pa.array(_slot_begins(places)))
-        return SortedRun(indexed.append_column(FILTER, pa.array(_filter(places))))
+        for name, column in zip(INDEX, index_of(batch[KEY].to_numpy()), strict=True):
+            batch = batch.append_column(name, pa.array(column))
+        return SortedRun(batch)
 
     @property
     def rows(self) -> int:
@@ -130,6 +130,12 @@ class SortedRun:
         if self.life > FOREVER >> 1:
             return np.zeros(len(high), np.int64), high
         return np.searchsorted(self.starts, probe.starts - self.life, "right"), high
+
+
+def index_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The columns `_b` and `_f` of a run with these keys."""
+    places = _places(keys)
+    return _slot_begins(places), _filter(places)
 
 
 def take_rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
