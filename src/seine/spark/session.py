@@ -16,6 +16,7 @@ from seine.errors import SeineError
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
 from seine.spark.master import chosen_master, require_master
+from seine.spark.memory import keep_freed_memory
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -47,6 +48,7 @@ _LOCAL_FILES = {
 def open_session(master: str | None, log: str) -> SparkSession:
     """Start Spark with its own chatter in a log file. Needs Java."""
     require_java()
+    keep_freed_memory()
     use_installed_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
