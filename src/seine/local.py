@@ -35,7 +35,9 @@ def run_local(
     script = read_script(path)
     with tempfile.TemporaryDirectory(prefix="seine-") as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
-        options = Options(out, dead, os.path.join(work, "state"), batch_rows, buckets=buckets, sharing=sharing)
+        options = Options(
+            out, dead, os.path.join(work, "state"), batch_rows, buckets=buckets, sharing=sharing
+        )
         run = Run(script, options)
         host = LocalHost(run.deployment)
         run.driver.run_all(host.run)

@@ -23,6 +23,7 @@ from seine.algebra.plan import (
     Scan,
     Select,
     UnionAll,
+    walk,
 )
 from seine.algebra.types import BIGINT, BOOLEAN, Field
 
@@ -129,6 +130,15 @@ def both(*parts: Expression) -> Expression:
     joined = conjunction(list(parts))
     assert joined is not None
     return joined
+
+
+def has_lone_relation(plan: Plan) -> bool:
+    """Whether a part beneath a set operator or aggregate reads relations alone."""
+    return any(
+        not any(isinstance(leaf, Scan) for leaf in walk(part))
+        for part in walk(plan)
+        if not isinstance(part, Lookup)
+    )
 
 
 class RandomPlans:

@@ -58,7 +58,16 @@ CALLS = (
 def node(keys: tuple[Column, ...], calls: tuple[AggregateCall, ...] = CALLS) -> AggregateNode:
     types = tuple(key.type for key in keys) + tuple(c.type for c in calls)
     return AggregateNode(
-        9, (Port(0, TYPES, ("a",), 1, keys),), types, tuple(range(len(types))), ("a",), ("a",), 1, 1, "", calls
+        9,
+        (Port(0, TYPES, ("a",), 1, keys),),
+        types,
+        tuple(range(len(types))),
+        ("a",),
+        ("a",),
+        1,
+        1,
+        "",
+        calls,
     )
 
 

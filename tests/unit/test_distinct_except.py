@@ -64,5 +64,7 @@ def test_a_column_of_nulls_is_one_row() -> None:
     random = Random(1)
     rows = random_rows(random, 10, lambda: (None,))
     one = World([pa.null()], rows)
-    bare = DistinctNode(9, (Port(0, (NULL,), ("a",), 1, (Column(0, NULL),)),), (NULL,), (0,), ("a",), ("a",), 1, 1, "")
+    bare = DistinctNode(
+        9, (Port(0, (NULL,), ("a",), 1, (Column(0, NULL),)),), (NULL,), (0,), ("a",), ("a",), 1, 1, ""
+    )
     assert check(one, lambda: DistinctOperator(bare), distinct, random)

@@ -19,7 +19,17 @@ from seine.operators.hashing import hash_columns
 from seine.operators.join import JoinOperator
 from seine.operators.parameters import any_of
 from seine.operators.store import MemoryStore
-from tests.unit.join_streams import Row, condition_filters, Side, drive, event_steps, events, joining, stream, tuples
+from tests.unit.join_streams import (
+    Row,
+    condition_filters,
+    Side,
+    drive,
+    event_steps,
+    events,
+    joining,
+    stream,
+    tuples,
+)
 
 KEY = (Column(0, BIGINT),)
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
@@ -122,7 +132,9 @@ def test_a_join_above_a_join(seed: int) -> None:
         owner="",
         filters=filters,
     )
-    plus, minus = run_chain(lower, JoinOperator(upper, any_of(filters, tables)), event_steps(rng, sides, queues, 12))
+    plus, minus = run_chain(
+        lower, JoinOperator(upper, any_of(filters, tables)), event_steps(rng, sides, queues, 12)
+    )
     pairs = nested_loop(rows[0], rows[1], keyed=True, residual=False)
     triples = [t for p in pairs for c in rows[2] if p.values[3] == c.values[0] and (t := combine(p, c))]
     picked = [

@@ -63,9 +63,7 @@ def story(folder: Path, seed: int) -> Story:
 def test_the_scan_of_a_live_query_asks_for_young_tuples() -> None:
     plan = SOURCES[0]
     assert counted_from(plan, 7).schema == plan.schema
-    assert print_plan(counted_from(plan, 7)) == (
-        "Project k, x, ts\n  Select arrival >= 7\n    Scan a AS a"
-    )
+    assert print_plan(counted_from(plan, 7)) == ("Project k, x, ts\n  Select arrival >= 7\n    Scan a AS a")
     stream = plan.stream  # type: ignore[attr-defined]
     assert live(live(stream)) == live(stream) and live(stream).arrival == len(stream.fields)
 

@@ -115,15 +115,6 @@ def pairs(node, left, right, left_key, right_key) -> list[Row]:
     return result
 
 
-def has_lone_relation(plan: Plan) -> bool:
-    """Whether a part beneath a set operator or aggregate reads relations alone."""
-    return any(
-        not any(isinstance(leaf, Scan) for leaf in walk(part))
-        for part in walk(plan)
-        if not isinstance(part, Lookup)
-    )
-
-
 def test_the_network_answers_as_the_plans_do() -> None:
     answered = shared = 0
     for seed in range(60):
