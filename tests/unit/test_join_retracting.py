@@ -21,8 +21,8 @@ from seine.operators.parameters import any_of
 from seine.operators.store import MemoryStore
 from tests.unit.join_streams import (
     Row,
-    condition_filters,
     Side,
+    condition_filters,
     drive,
     event_steps,
     events,

@@ -1,4 +1,4 @@
-"""Claims on the network: a refused query leaves no trace, a dropped one frees what is its own, versions add up."""
+"""Claims: a refused query leaves no trace, a dropped one frees what is its own, versions add up."""
 
 from __future__ import annotations
 
