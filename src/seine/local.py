@@ -11,6 +11,7 @@ from typing import Any
 
 from seine.engine import Options, Run, read_script
 from seine.runtime.host import LocalHost
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,21 @@ class LocalResult:
     stats: dict[str, Any]
 
 
-def run_local(path: str, *, batch_rows: int | None = None, buckets: int = 2) -> LocalResult:
+def run_local(
+    path: str,
+    *,
+    batch_rows: int | None = None,
+    buckets: int = 2,
+    sharing: Strategy = CONFIGURATIONS["all"],
+) -> LocalResult:
     """Run a script file to the end of its sources."""
     started = time.monotonic()
     script = read_script(path)
     with tempfile.TemporaryDirectory(prefix="seine-") as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
-        options = Options(out, dead, os.path.join(work, "state"), batch_rows, buckets=buckets)
+        options = Options(
+            out, dead, os.path.join(work, "state"), batch_rows, buckets=buckets, sharing=sharing
+        )
         run = Run(script, options)
         host = LocalHost(run.deployment)
         run.driver.run_all(host.run)

@@ -8,7 +8,8 @@ from random import Random
 
 from tests.generators.lines import random_lines
 from tests.generators.queries import Queries
-from tests.generators.tables import random_tables
+from tests.generators.siblings import sibling
+from tests.generators.tables import Table, random_tables
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,21 @@ def random_scenario(seed: int, queries: int = 10) -> Scenario:
     maker = Queries(rng, tables)
     texts = [maker.query() for _ in range(queries - 1)]
     texts.append(rng.choice(texts))
+    return _scenario(rng, tables, texts)
+
+
+def related_scenario(seed: int, families: int = 4, siblings: int = 4) -> Scenario:
+    """Queries in families that differ in constants, spelling and the order of their tables."""
+    rng = Random(seed)
+    tables = random_tables(rng)
+    maker = Queries(rng, tables)
+    texts = [maker.query() for _ in range(families)]
+    texts += [sibling(rng, text) for text in texts for _ in range(siblings)]
+    rng.shuffle(texts)
+    return _scenario(rng, tables, texts)
+
+
+def _scenario(rng: Random, tables: list[Table], texts: list[str]) -> Scenario:
     return Scenario(
         tuple(table.declaration() for table in tables),
         {f"q{i}": text for i, text in enumerate(texts, 1)},

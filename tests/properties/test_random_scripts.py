@@ -32,7 +32,7 @@ def test_engine_agrees_with_reference(seed: int) -> None:
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
         again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + _told(small), pytrace=False)
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:
@@ -58,7 +58,7 @@ def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
     yield from disagreements(answers, first.records, first.dead, looked_at)
     for batch_rows, buckets in _batchings(rng):
         other = run_local(str(path), batch_rows=batch_rows, buckets=buckets)
-        missing, extra = difference(map(_whole, first.records), map(_whole, other.records))
+        missing, extra = difference(map(whole, first.records), map(whole, other.records))
         if missing or extra:
             yield f"batch_rows={batch_rows} buckets={buckets}: {missing[:2]} became {extra[:2]}"
 
@@ -70,7 +70,7 @@ def _batchings(rng: Random) -> list[tuple[int, int]]:
     ]
 
 
-def _whole(record: dict[str, Any]) -> tuple[Any, ...]:
+def whole(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["query"], *short(record)
 
 
@@ -85,7 +85,7 @@ def _answer_sizes(scenario: Scenario) -> Iterator[int]:
             yield len(rows)
 
 
-def _told(scenario: Scenario) -> str:
+def told(scenario: Scenario) -> str:
     parts = ["=== script", scenario.script()]
     for table, lines in scenario.lines.items():
         parts += [f"=== {table}.jsonl", *lines]

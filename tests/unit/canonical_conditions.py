@@ -197,10 +197,14 @@ def _condition(rng: random.Random, depth: int) -> Expression | None:
         return call(name, *(random_condition(rng, depth - 1) for _ in range(count)))
     kind = rng.random()
     left = random_operand(rng, rng.choice([0, 1, 2, 2]))
-    if kind < 0.6:
+    if kind < 0.55:
         right = _partner(rng, left.type, rng.choice([0, 1, 2]))
         ops = ["eq", "ne", "lt", "le", "gt", "ge", "eq_null_safe"]
         return call(rng.choice(ops), left, right)
+    if kind < 0.63:
+        default = random_literal(rng, left.type)
+        other = call("coalesce", left, default)
+        return other and call(rng.choice(["eq", "ne", "lt", "ge"]), other, random_literal(rng, left.type))
     if kind < 0.68:
         return call(rng.choice(["is_null", "is_not_null"]), left)
     if kind < 0.78:
@@ -209,7 +213,7 @@ def _condition(rng: random.Random, depth: int) -> Expression | None:
         return call("between", left, _partner(rng, left.type, 1), _partner(rng, left.type, 1))
     if kind < 0.95:
         return _text_condition(rng)
-    return rng.choice([COLUMNS[-1], literal(True), Literal(None, BOOLEAN), random_case(rng)])
+    return rng.choice([COLUMNS[-1], literal(True), Literal(None, BOOLEAN), *[random_case(rng)] * 3])
 
 
 def _text_condition(rng: random.Random) -> Expression | None:
@@ -225,7 +229,9 @@ def _text_condition(rng: random.Random) -> Expression | None:
 
 
 def random_case(rng: random.Random) -> Expression:
-    found = call("case", random_condition(rng, 0), random_condition(rng, 0), random_condition(rng, 0))
+    parts = [random_condition(rng, 0) for _ in range(rng.randint(2, 4))]
+    other = rng.choice([literal(True), literal(False), parts[1]])
+    found = call("case", *parts) if rng.random() < 0.6 else call("coalesce", parts[0], other)
     assert found is not None
     return found
 

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Column, Expression
+from seine.algebra.expressions import Column, Expression, columns_of, split_shape
 from seine.algebra.types import Type
-from seine.network.nodes import JoinNode, Port
+from seine.network.nodes import Filter, JoinNode, Port
+from seine.network.tables import ParameterTable
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, data_names, identity_names
 from seine.operators.hashing import hash_columns
+from seine.operators.join import JoinOperator
 from seine.operators.operator import Operator
+from seine.operators.parameters import any_of
 from seine.operators.store import MemoryStore
 
 
@@ -56,6 +59,11 @@ class Side:
         named += zip(data_names(len(columns)), columns, strict=True)
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
+    def sent(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows that are sent to a join: NULL joins nothing."""
+        read = sorted(set[int]().union(*map(columns_of, self.key)))
+        return [row for row in rows if all(row.values[i] is not None for i in read)]
+
     def delta(self, plus: Sequence[Row], minus: Sequence[Row] = ()) -> Delta:
         return Delta(self.batch(plus), self.batch(minus, early=True) if self.identities else None)
 
@@ -68,21 +76,37 @@ def _times(values: Sequence[int | None]) -> pa.Array:
     return pa.array(np.array(values, np.int64))
 
 
-def join_node(
-    left: Side, right: Side, residual: Expression | None, out: Sequence[int], hold: Sequence[str] = ()
-) -> JoinNode:
-    types = left.types + right.types
-    return JoinNode(
+def condition_filters(
+    conditions: Sequence[Expression | None],
+) -> tuple[tuple[Filter, ...], dict[int, ParameterTable]]:
+    """Filters of which each is one condition, and their tables of one row; None always holds."""
+    filters, tables = [], {}
+    for number, condition in enumerate(conditions):
+        shape, constants = (None, ()) if condition is None else split_shape(condition)
+        filters.append(Filter(shape, number))
+        tables[number] = ParameterTable([constant.type for constant in constants])
+        tables[number].claim(constants, "q")
+    return tuple(filters), tables
+
+
+def joining(
+    left: Side, right: Side, condition: Expression | None, out: Sequence[int], hold: Sequence[str] = ()
+) -> JoinOperator:
+    """The operator of a join of two sides; pairs have to satisfy the condition."""
+    filters, tables = condition_filters([condition])
+    node = JoinNode(
         id=9,
         ports=(left.port(0), right.port(1)),
-        types=tuple(types[i] for i in out),
+        types=left.types + right.types,
+        out=tuple(sorted(out)),
         streams=(stream(0), stream(1)),
         hold=tuple(hold),
         identities=left.identities + right.identities,
         stage=1,
-        residual=residual,
-        out=tuple(out),
+        owner="",
+        filters=filters,
     )
+    return JoinOperator(node, any_of(filters, tables))
 
 
 def drive(
@@ -131,7 +155,7 @@ def append_steps(
         inputs, marks = [], {}
         for i, side in enumerate(sides):
             part = plans[i][number]
-            came = rows[i][part]
+            came = side.sent(rows[i][part])
             middle = rng.randint(0, len(came))
             inputs.append([side.delta(came[:middle]), side.delta(came[middle:])])
             marks[stream(i)] = watermark(rows[i][part.stop :], rng) if part.stop else NEVER
@@ -172,8 +196,8 @@ def event_steps(
         for i, (side, queue) in enumerate(zip(sides, queues, strict=True)):
             part = plans[i][number]
             came = queue[part]
-            plus = [e.row for e in came if not e.ends]
-            inputs.append([side.delta(plus, [e.row for e in came if e.ends])] if came else [])
+            plus, minus = (side.sent([e.row for e in came if e.ends is ends]) for ends in (False, True))
+            inputs.append([side.delta(plus, minus)] if plus or minus else [])
             now = max([now, *(e.time for e in came)])
             later = min((e.time for e in queue[part.stop :]), default=FOREVER)
             marks[stream(i)] = NEVER if not part.stop else later - (later < FOREVER) * rng.choice([0, 1, 4])

@@ -57,7 +57,18 @@ CALLS = (
 
 def node(keys: tuple[Column, ...], calls: tuple[AggregateCall, ...] = CALLS) -> AggregateNode:
     types = tuple(key.type for key in keys) + tuple(c.type for c in calls)
-    return AggregateNode(9, (Port(0, TYPES, ("a",), 1, keys),), types, ("a",), ("a",), 1, 1, calls)
+    return AggregateNode(
+        9,
+        (Port(0, TYPES, ("a",), 1, keys),),
+        types,
+        tuple(range(len(types))),
+        ("a",),
+        ("a",),
+        1,
+        1,
+        "",
+        calls,
+    )
 
 
 def random_value(random: Random, wild: bool) -> tuple[Any, ...]:
@@ -242,6 +253,6 @@ def test_every_type_has_extremes_and_distinct_counts(type_: Type, values: list[A
     calls = (call("min", column, type_), call("max", column, type_), call("count", column, BIGINT, True))
     port = Port(0, (type_,), ("a",), 1, (column,))
     results = (type_, *(one.type for one in calls))
-    one = AggregateNode(9, (port,), results, ("a",), ("a",), 1, 1, calls)
+    one = AggregateNode(9, (port,), results, tuple(range(len(results))), ("a",), ("a",), 1, 1, "", calls)
     rows = random_rows(random, 25, lambda: (random.choice([*values, None]),))
     check(World([type_.arrow()], rows), lambda: AggregateOperator(one), reference((column,), calls), random)

@@ -72,7 +72,18 @@ def run(rows: list[tuple[int, int, float | None, float | None]]) -> tuple[list[l
     types = (BIGINT, DOUBLE, DOUBLE)
     key = (Column(0, BIGINT),)
     results = (BIGINT, *(call.type for call in CALLS))
-    node = AggregateNode(1, (Port(0, types, ("a",), 0, key),), results, ("a",), ("a",), 1, 1, CALLS)
+    node = AggregateNode(
+        1,
+        (Port(0, types, ("a",), 0, key),),
+        results,
+        tuple(range(len(results))),
+        ("a",),
+        ("a",),
+        1,
+        1,
+        "",
+        CALLS,
+    )
     operator = AggregateOperator(node, KNOWN.get)
     starts, ends, x, w = zip(*rows, strict=True)
     arrays = {"_k": [1] * len(rows), "_s": starts, "_e": ends, "c0": [1] * len(rows)}

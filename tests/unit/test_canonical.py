@@ -93,7 +93,9 @@ SPELLINGS: dict[tuple[str, ...], list[str]] = {
     ],
     ("r1.fee = r1.amount",): ["eq(cast(#1), cast(#8))"],
     # doubles are turned, never moved
-    ("r2.x > r1.x * 0.5", "0.5 * r1.x < r2.x", "NOT r2.x <= r1.x * 0.5"): ["gt(#16, mul(#6, 0.5))"],
+    ("r2.x > r1.x * 0.5", "0.5 * r1.x < r2.x", "NOT r2.x <= r1.x * 0.5", "r2.x > r1.x / 2"): [
+        "gt(#16, mul(#6, 0.5))"
+    ],
     ("r1.x < r2.x", "r2.x > r1.x"): ["lt(#6, #16)"],
     # logic
     ("NOT (r1.i > 5 OR r1.c IS NULL)", "r1.c IS NOT NULL AND r1.i <= 5", "r1.i < 6 AND NOT r1.c IS NULL"): [
@@ -121,6 +123,14 @@ SPELLINGS: dict[tuple[str, ...], list[str]] = {
         "ge(linear[1,-1](#0, #10), -5)",
         "le(linear[1,-1](#0, #10), 5)",
     ],
+    ("coalesce(r1.x, 0) < 7", "r1.x < 7 OR r1.x IS NULL", "r1.x < 7 OR (r1.x IS NULL AND 0 < 7)"): [
+        "or(is_null(#6), lt(#6, 7.0))"
+    ],
+    ("coalesce(r1.i, 9) <= 7", "r1.i < 8", "coalesce(r1.i <= 7, FALSE)"): ["le(#3, 7)"],
+    (
+        "CASE WHEN r1.x > 4 THEN r1.i = 1 ELSE r1.n = 2 END",
+        "(r1.x > 4 AND r1.i = 1) OR (coalesce(r1.x <= 4, TRUE) AND r1.n = 2)",
+    ): ["or(eq(#2, 2), eq(#3, 1))", "or(eq(#2, 2), gt(#6, 4.0))", "or(eq(#3, 1), is_null(#6), le(#6, 4.0))"],
     # texts
     ("r1.c LIKE 'abc'", "r1.c = 'abc'", "'abc' = r1.c", "r1.c IN ('abc')"): ["eq(#4, 'abc')"],
     ("r1.c LIKE 'ab%%'", "startswith(r1.c, 'ab')", "r1.c LIKE 'ab%' ESCAPE '!'", "NOT r1.c NOT LIKE 'ab%'"): [

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
-from seine.algebra.expressions import Call, Column, Literal
+from seine.algebra.expressions import Call, Column, Literal, split_shape
 from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
@@ -20,7 +20,7 @@ from seine.catalog import Catalog, StoredQuery
 from seine.catalog.records import signature
 from seine.catalog.tables import metadata
 from seine.errors import SeineError
-from seine.network.nodes import Port, SelectNode, node_from_json, node_to_json
+from seine.network.nodes import DeliverNode, Filter, Port, node_from_json, node_to_json
 from tests.unit.postgres_server import postgres_server
 
 _numbers = itertools.count(1)
@@ -241,7 +241,7 @@ def test_network_versions_are_read_back(catalog: Catalog) -> None:
     with catalog.change() as c:
         c.add_queries([query("q"), query("r")])
         c.save_version(1, added=first, users={1: ["q", "r"], 2: ["q"], 3: ["r", "q", "r"]}, note="start")
-    changed = {**node(3, 2, 1, kind="join"), "residual": ["lit", "NULL", None]}
+    changed = {**node(3, 2, 1, kind="join"), "filters": [{"shape": None, "table": 4, "checks": []}]}
     with catalog.change() as c:
         c.save_version(2, added=[changed, node(4, 3)], removed=[3], users={4: ["r"]})
         c.save_version(5, removed=[4, 2])
@@ -260,15 +260,22 @@ def test_network_versions_are_read_back(catalog: Catalog) -> None:
 
 def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
     scan = Select(Scan(stream(), "b"), Call("gt", (Column(0, BIGINT), Literal(7, BIGINT)), BOOLEAN))
-    real = SelectNode(
+    real = DeliverNode(
         id=5,
         ports=(Port(2, stream().types, ("bid",)),),
-        types=stream().types,
+        types=(BIGINT,),
+        out=(0,),
         streams=("bid",),
         hold=("bid",),
         identities=1,
         stage=1,
-        predicate=scan.predicate,
+        owner="",
+        filter=Filter(split_shape(scan.predicate)[0], 3, (scan.predicate,)),
+        expressions=(Column(0, BIGINT),),
+        names=("auction",),
+        changelog=False,
+        domain="plain",
+        limit=7,
     )
     with catalog.change() as c:
         c.add_query(StoredQuery("q", "SELECT ...", plan_to_json(scan)))

@@ -17,7 +17,9 @@ TYPES = (BIGINT, STRING)
 
 
 def node() -> ChangelogNode:
-    return ChangelogNode(9, (Port(0, TYPES, ("a",), 1),), TYPES, ("a",), ("a",), 1, 1)
+    return ChangelogNode(
+        9, (Port(0, TYPES, ("a",), 1),), TYPES, tuple(range(len(TYPES))), ("a",), ("a",), 1, 1, ""
+    )
 
 
 def records_of(world: World) -> Counter:

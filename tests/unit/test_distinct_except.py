@@ -21,7 +21,7 @@ STREAMS = ("a", "b")
 def node(cls):
     key = tuple(Column(i, type_) for i, type_ in enumerate(TYPES))
     ports = tuple(Port(i, TYPES, (stream,), 1, key) for i, stream in enumerate(STREAMS))
-    return cls(9, ports, TYPES, STREAMS, STREAMS, 1, 1)
+    return cls(9, ports, TYPES, (0, 1), STREAMS, STREAMS, 1, 1, "")
 
 
 def world(random: Random) -> World:
@@ -64,5 +64,7 @@ def test_a_column_of_nulls_is_one_row() -> None:
     random = Random(1)
     rows = random_rows(random, 10, lambda: (None,))
     one = World([pa.null()], rows)
-    bare = DistinctNode(9, (Port(0, (NULL,), ("a",), 1, (Column(0, NULL),)),), (NULL,), ("a",), ("a",), 1, 1)
+    bare = DistinctNode(
+        9, (Port(0, (NULL,), ("a",), 1, (Column(0, NULL),)),), (NULL,), (0,), ("a",), ("a",), 1, 1, ""
+    )
     assert check(one, lambda: DistinctOperator(bare), distinct, random)

@@ -17,9 +17,8 @@ from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, Type
 from seine.operators import pairs
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, Delta
-from seine.operators.join import JoinOperator
 from seine.operators.store import MemoryStore
-from tests.unit.join_streams import Row, Side, append_steps, drive, join_node, shuffled, stream
+from tests.unit.join_streams import Row, Side, append_steps, drive, joining, shuffled, stream
 
 DECIMAL = Type.parse("DECIMAL(25,2)")
 POOLS: dict[str, tuple[Type, list[Any]]] = {
@@ -74,9 +73,9 @@ def test_join_is_a_nested_loop(
         life = rng.choice([None, 5, 15])
         left, right = (random_rows(rng, values, rng.randint(0, 60), life) for _ in range(2))
         out = rng.choice([(0, 1, 2, 3), (3,), (0, 3), (1,)])
-        node = join_node(side, side, residual, out)
         plus, minus, sizes = drive(
-            JoinOperator(node), append_steps(rng, (side, side), (left, right), rng.randint(1, 12))
+            joining(side, side, residual, out),
+            append_steps(rng, (side, side), (left, right), rng.randint(1, 12)),
         )
         assert plus == expected(left, right, pool != "none", residual is not None, out)
         assert not minus and sizes[-1] == 0
@@ -98,7 +97,7 @@ def test_two_key_columns_and_computed_keys() -> None:
         # The hash of a computed key may be that of the column: what counts is that equal keys agree.
         side = Side((STRING, BIGINT), (Column(0, STRING), second))
         steps = append_steps(rng, (side, side), rows, 5)
-        plus, _, _ = drive(JoinOperator(join_node(side, side, None, (1,))), steps)
+        plus, _, _ = drive(joining(side, side, None, (1,)), steps)
         assert plus == found and found.total() > 10
 
 
@@ -107,7 +106,7 @@ def test_unequal_keys_of_equal_hash_do_not_join() -> None:
     batches = [side.batch([Row(0, 9, (text,))]) for text in ("x", "y")]
     forged = [b.set_column(0, "_k", pa.array(np.array([5], np.int64))) for b in batches]
     clock = Clock({stream(0): 0, stream(1): 0})
-    operator = JoinOperator(join_node(side, side, None, (0, 1)))
+    operator = joining(side, side, None, (0, 1))
     apart = list(operator.step([[Delta(forged[0])], [Delta(forged[1])]], clock, MemoryStore()))
     together = list(operator.step([[Delta(forged[0])], [Delta(forged[0])]], clock, MemoryStore()))
     assert sum(d.num_rows for d in apart) == 0 and sum(d.num_rows for d in together) == 1
@@ -115,8 +114,8 @@ def test_unequal_keys_of_equal_hash_do_not_join() -> None:
 
 def test_a_row_without_future_partners_is_not_kept() -> None:
     side = Side((BIGINT,), (Column(0, BIGINT),))
-    operator, store = JoinOperator(join_node(side, side, None, (0, 1))), MemoryStore()
-    left = side.delta([Row(0, 10, (1,)), Row(5, 15, (1,)), Row(5, 15, (None,))])
+    operator, store = joining(side, side, None, (0, 1)), MemoryStore()
+    left = side.delta([Row(0, 10, (1,)), Row(5, 15, (1,))])
     list(operator.step([[left], []], Clock({stream(0): 5, stream(1): 10}), store))
     assert operator.state_rows(store) == 1
     list(operator.step([[], []], Clock({stream(0): 5, stream(1): FOREVER}), store))
@@ -125,7 +124,7 @@ def test_a_row_without_future_partners_is_not_kept() -> None:
 
 def test_state_follows_the_window_not_the_history() -> None:
     side = Side((BIGINT, BIGINT), (Column(0, BIGINT),))
-    operator, store = JoinOperator(join_node(side, side, None, (1, 3))), MemoryStore()
+    operator, store = joining(side, side, None, (1, 3)), MemoryStore()
     rng = np.random.default_rng(0)
     runs, total = [], 0
     for step in range(200):

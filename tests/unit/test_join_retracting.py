@@ -17,8 +17,19 @@ from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, Delta
 from seine.operators.hashing import hash_columns
 from seine.operators.join import JoinOperator
+from seine.operators.parameters import any_of
 from seine.operators.store import MemoryStore
-from tests.unit.join_streams import Row, Side, drive, event_steps, events, join_node, stream, tuples
+from tests.unit.join_streams import (
+    Row,
+    Side,
+    condition_filters,
+    drive,
+    event_steps,
+    events,
+    joining,
+    stream,
+    tuples,
+)
 
 KEY = (Column(0, BIGINT),)
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
@@ -86,8 +97,8 @@ def test_retracting_join_is_a_nested_loop(
         rows = [random_rows(rng, rng.randint(0, 40), life, bool(s.identities), copies=True) for s in sides]
         queues = [events(rng, side_rows, 10) for side_rows in rows]
         hold = [stream(0), stream(1)] if both else [stream(0)]
-        node = join_node(*sides, residual, (0, 1, 2, 3), hold)
-        plus, minus, sizes = drive(JoinOperator(node), event_steps(rng, sides, queues, rng.randint(1, 14)))
+        operator = joining(*sides, residual, (0, 1, 2, 3), hold)
+        plus, minus, sizes = drive(operator, event_steps(rng, sides, queues, rng.randint(1, 14)))
         expected = told(nested_loop(*rows, keyed, residual is not None))
         assert (plus, minus) == expected
         assert sizes[-1] == 0
@@ -106,20 +117,24 @@ def test_a_join_above_a_join(seed: int) -> None:
     sides = [Side((BIGINT, BIGINT), KEY, 1), Side((BIGINT, BIGINT), KEY), Side((BIGINT, BIGINT), KEY)]
     rows = [random_rows(rng, 25, rng.choice([None, 15]), bool(side.identities)) for side in sides]
     queues = [events(rng, side_rows, 12) for side_rows in rows]
-    lower = join_node(sides[0], sides[1], None, (0, 1, 3), [stream(0)])
-    port = Port(9, (BIGINT,) * 3, (stream(0), stream(1)), 1, (Column(2, BIGINT),))
+    lower = joining(sides[0], sides[1], None, (0, 1, 3), [stream(0)])
+    filters, tables = condition_filters([None])
+    port = Port(9, (BIGINT,) * 4, (stream(0), stream(1)), 1, (Column(3, BIGINT),))
     upper = JoinNode(
         id=10,
         ports=(port, sides[2].port(2)),
-        types=(BIGINT,) * 4,
+        types=(BIGINT,) * 6,
+        out=(0, 1, 3, 5),
         streams=(stream(0), stream(1), stream(2)),
         hold=(stream(0),),
         identities=1,
         stage=2,
-        residual=None,
-        out=(0, 1, 2, 4),
+        owner="",
+        filters=filters,
     )
-    plus, minus = run_chain(JoinOperator(lower), JoinOperator(upper), event_steps(rng, sides, queues, 12))
+    plus, minus = run_chain(
+        lower, JoinOperator(upper, any_of(filters, tables)), event_steps(rng, sides, queues, 12)
+    )
     pairs = nested_loop(rows[0], rows[1], keyed=True, residual=False)
     triples = [t for p in pairs for c in rows[2] if p.values[3] == c.values[0] and (t := combine(p, c))]
     picked = [
@@ -134,8 +149,8 @@ def run_chain(lower: JoinOperator, upper: JoinOperator, steps) -> tuple[Counter,
     for inputs, clock in steps:
         pairs = []
         for delta in lower.step(inputs[:2], clock, stores[0]):
-            ended = None if delta.minus is None else routed(delta.minus, "c2")
-            pairs.append(Delta(routed(delta.plus, "c2"), ended))
+            ended = None if delta.minus is None else routed(delta.minus, "c3")
+            pairs.append(Delta(routed(delta.plus, "c3"), ended))
         for delta in upper.step([pairs, inputs[2]], clock, stores[1]):
             plus.update(tuples(delta.plus))
             minus.update(tuples(delta.minus) if delta.minus is not None else [])
@@ -146,7 +161,7 @@ def run_chain(lower: JoinOperator, upper: JoinOperator, steps) -> tuple[Counter,
 
 def test_rows_that_ended_leave_the_state() -> None:
     side = Side((BIGINT, BIGINT), KEY, 1)
-    operator, store = JoinOperator(join_node(side, side, None, (1, 3), [stream(0), stream(1)])), MemoryStore()
+    operator, store = joining(side, side, None, (1, 3), [stream(0), stream(1)]), MemoryStore()
     for step in range(100):
         rows = [
             Row(step * 100 + i, FOREVER, (i, i), (step * 100 + i,), step * 100 + i + 1) for i in range(100)
@@ -158,7 +173,7 @@ def test_rows_that_ended_leave_the_state() -> None:
 
 def test_a_pair_waits_until_no_end_can_make_it_void() -> None:
     side = Side((BIGINT, BIGINT), KEY, 1)
-    operator, store = JoinOperator(join_node(side, side, None, (1, 3), [stream(0), stream(1)])), MemoryStore()
+    operator, store = joining(side, side, None, (1, 3), [stream(0), stream(1)]), MemoryStore()
     left, right = Row(1, 50, (1, 10), (0,)), Row(5, 50, (1, 20), (0,))
 
     def step(low: int, *inputs: list[Delta]) -> list[Delta]:

@@ -16,7 +16,8 @@ from seine.network.nodes import LookupNode
 from seine.operators import pairs
 from seine.operators.delta import Delta
 from seine.operators.lookup import LookupOperator
-from tests.unit.join_streams import Row, Side, tuples
+from seine.operators.parameters import any_of
+from tests.unit.join_streams import Row, Side, condition_filters, tuples
 
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
 DECIMAL = Type.parse("DECIMAL(25,2)")
@@ -28,25 +29,31 @@ POOLS: dict[str, tuple[Type, list[Any]]] = {
 }
 
 
-def lookup_node(
-    side: Side, key: tuple[Expression, ...], residual: Expression | None, out: tuple[int, ...]
-) -> LookupNode:
-    types = side.types + side.types
-    return LookupNode(
+def looking_up(
+    side: Side,
+    key: tuple[Expression, ...],
+    residual: Expression | None,
+    out: tuple[int, ...],
+    relation: pa.RecordBatch,
+) -> LookupOperator:
+    filters, tables = condition_filters([residual])
+    node = LookupNode(
         id=2,
         ports=(side.port(0),),
-        types=tuple(types[i] for i in out),
+        types=side.types + side.types,
+        out=out,
         streams=("s0",),
         hold=(),
         identities=side.identities,
         stage=0,
+        owner="",
+        filters=filters,
         relation="fact",
         relation_types=side.types,
         row_key=key,
         relation_key=key,
-        residual=residual,
-        out=out,
     )
+    return LookupOperator(node, any_of(filters, tables), relation)
 
 
 def expected(
@@ -85,8 +92,8 @@ def test_lookup_is_a_nested_loop(
         facts = [(rng.choice(values), rng.choice([1, 2, 3, None])) for _ in range(rng.randint(0, 20))]
         columns = [pa.array([f[i] for f in facts], t.arrow()) for i, t in enumerate(side.types)]
         relation = pa.RecordBatch.from_arrays(columns, names=["c0", "c1"])
-        out = rng.choice([(0, 1, 2, 3), (3,), (1, 0)])
-        operator = LookupOperator(lookup_node(side, key, residual, out), relation)
+        out = rng.choice([(0, 1, 2, 3), (3,), (0, 1)])
+        operator = looking_up(side, key, residual, out, relation)
         plus, minus = Counter(), Counter()
         for delta in operator.apply(side.delta(rows, rows[::2])):
             plus.update(tuples(delta.plus))
@@ -100,8 +107,6 @@ def test_lookup_is_a_nested_loop(
 
 def test_rows_without_a_routing_hash_are_fine() -> None:
     side = Side((BIGINT, BIGINT), (Column(0, BIGINT),))
-    operator = LookupOperator(
-        lookup_node(side, side.key, None, (1, 3)), pa.record_batch({"c0": [1], "c1": [7]})
-    )
+    operator = looking_up(side, side.key, None, (1, 3), pa.record_batch({"c0": [1], "c1": [7]}))
     (delta,) = operator.apply(Delta(side.batch([Row(0, 9, (1, 5))]).drop_columns(["_k"])))
     assert delta.minus is None and tuples(delta.plus) == [(0, 9, 5, 7)]

@@ -23,7 +23,7 @@ from seine.algebra.plan import walk as walk_plan
 from seine.algebra.serialise import plan_from_json, plan_to_json
 from seine.algebra.text import describe, print_plan
 from seine.algebra.types import BIGINT, INT
-from seine.optimizer.equalities import split_equalities
+from seine.optimizer.equalities import connects, one_type
 from seine.optimizer.pipeline import RULES, optimise
 from seine.optimizer.rules.merge_projections import merge_projections
 from seine.optimizer.rules.order_conditions import order_conditions
@@ -192,18 +192,19 @@ def test_a_stream_alias_is_no_part_of_an_answer() -> None:
 
 def test_equi_keys_are_brought_to_one_type() -> None:
     narrow, wide = Column(0, INT), Column(1, BIGINT)
-    keys = split_equalities(both(holds("eq", wide, narrow), holds("eq", narrow, lit(3))), 1)
-    assert [describe(key, ["n"]) for key in keys.left] == ["CAST(n AS BIGINT)"]
-    assert keys.right == (Column(0, BIGINT),)
-    assert keys.residual == holds("eq", narrow, lit(3))
+    left, right = one_type(narrow, wide)
+    assert describe(left, ["n"]) == "CAST(n AS BIGINT)"
+    assert right == wide and one_type(wide, wide) == (wide, wide)
 
 
 def test_expressions_of_one_side_each_are_keys() -> None:
     def modulo(index: int) -> Call:
         return Call("mod", (col(index), lit(6)), BIGINT)
 
-    keys = split_equalities(
-        both(eq(modulo(3), modulo(0)), eq(col(0), Call("add", (col(0), col(3)), BIGINT))), 3
-    )
-    assert keys.left == keys.right == (modulo(0),)
-    assert keys.residual is not None
+    def is_left(index: int) -> bool:
+        return index < 3
+
+    assert connects(eq(modulo(3), modulo(0)), is_left) and connects(eq(modulo(0), modulo(3)), is_left)
+    assert not connects(eq(col(0), Call("add", (col(0), col(3)), BIGINT)), is_left)
+    assert not connects(eq(col(3), lit(3)), is_left) and not connects(eq(col(0), col(1)), is_left)
+    assert not connects(gt(col(0), col(3)), is_left)

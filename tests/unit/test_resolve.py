@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, STRING
 from seine.network.nodes import Port, ResolveNode
 from seine.operators import endable
@@ -36,14 +37,15 @@ class Tuple:
 def node(window: int | None) -> ResolveNode:
     return ResolveNode(
         id=1,
-        ports=(Port(0, TYPES, ("s",)),),
+        ports=(Port(0, TYPES, ("s",), key=(Column(0, STRING), Column(2, BIGINT))),),
         types=TYPES,
+        out=(0, 1, 2),
         streams=("s",),
         hold=("s",),
         identities=1,
         stage=1,
+        owner="",
         stream="s",
-        time=1,
         window=window,
     )
 

@@ -9,6 +9,7 @@ import random
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -125,6 +126,34 @@ def test_intervals_are_numbers() -> None:
 def test_a_time_has_a_fraction_only_where_it_is_not_zero() -> None:
     texts = json_values(pa.array(TIMES[2:4], TIMESTAMP.arrow()), TIMESTAMP).to_pylist()
     assert texts == ['"2024-02-29T01:02:03Z"', '"2024-02-29T01:02:03.120000Z"']
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_times_are_printed_as_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = 1500
+    span = int(rng.choice([10**7, 10**11, 10**16]))
+    micros = rng.integers(-span, span, count) + int(rng.choice([0, 1_700_000_000_000_000]))
+    whole = rng.random(count) < rng.choice([0.0, 0.01, 1.0])
+    micros = np.where(whole, micros // 1_000_000 * 1_000_000, micros)
+    if seed == 0:
+        micros[0] = -70_000_000_000_000_000  # before the year 1
+    arrays = [pa.array(micros).view(TIMESTAMP.arrow()), pa.array(micros + 5).view(TIMESTAMP.arrow())]
+    names, types = ("a", "b"), (TIMESTAMP, TIMESTAMP)
+    form = ("q", "+", pa.array(micros), pa.array(micros + 10**6), names, types)
+    alone = [
+        json_lines(*_rows_from(form, i), [a.slice(i, 1) for a in arrays], "timestamp") for i in range(count)
+    ]
+    together = json_lines(*form, arrays, "timestamp")
+    together.validate(full=True)
+    assert together.to_pylist() == [line[0].as_py() for line in alone]
+    assert bytes(text_bytes(together)) == "".join(together.to_pylist()).encode()
+
+
+def _rows_from(form: tuple[Any, ...], at: int) -> tuple[Any, ...]:
+    """The arguments of `json_lines` for one row."""
+    query, op, starts, ends, names, types = form
+    return query, op, starts.slice(at, 1), ends.slice(at, 1), names, types
 
 
 def test_strings_are_those_of_a_json_writer() -> None:

@@ -18,8 +18,8 @@ class RelationIndex:
     """A relation's tuples (columns c0, c1, ..) by the hash of some key; a NULL in it is never found.
 
     >>> index = RelationIndex(pa.record_batch({"c0": [7, 8, 7]}), [pa.array([1, 2, 1])])
-    >>> [[a.tolist() for a in piece] for piece in index.candidates([pa.array([2, 3, 1])], 3)]
-    [[[0, 2, 2], [1, 0, 2]]]
+    >>> [sorted(zip(*(a.tolist() for a in found))) for found in index.candidates([pa.array([2, 3, 1])], 3)]
+    [[(0, 1), (2, 0), (2, 2)]]
     """
 
     def __init__(self, batch: pa.RecordBatch, key: Sequence[pa.Array]) -> None:

@@ -20,6 +20,7 @@ from seine.operators.store import Store
 FAN_IN = 8
 SMALL = 512  # rows; runs below this are all of one size
 FEW = 1024  # rows; as long as there are fewer, runs are merged whenever they end: few runs matter most
+LARGE = 1 << 14  # rows; to probe one more run costs less than to write one of so many rows again
 SAMPLE = 256  # rows looked at to guess when a quarter of a run is over
 Entry = dict[str, Any]
 
@@ -102,9 +103,8 @@ class Runs:
     def _merge(self, entries: list[Entry], bound: int) -> None:
         batches = [SortedRun(self._store.get(entry["run"])).plain() for entry in entries]
         whole = concat(batches)
-        alive = np.flatnonzero(whole[END].to_numpy() > bound)
-        order = alive[np.argsort(whole[self._by].to_numpy()[alive], kind="stable")]
-        merged = SortedRun.of(take_rows(whole, order), self._by)
+        alive = whole[END].to_numpy() > bound
+        merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
         for entry in entries:
             self._drop(entry)
         self.add(merged)
@@ -143,7 +143,7 @@ def _crowded(entries: list[Entry]) -> list[Entry] | None:
 def _similar(entries: list[Entry]) -> list[Entry] | None:
     """Runs of a quarter to which hardly more will come: the smaller ones, while none dwarfs the rest."""
     chosen: list[Entry] = []
-    for entry in sorted(entries, key=lambda e: int(e["rows"])):
+    for entry in sorted((e for e in entries if e["rows"] < LARGE), key=lambda e: int(e["rows"])):
         if entry["rows"] > 4 * sum(e["rows"] for e in chosen):
             if len(chosen) > 1:
                 break

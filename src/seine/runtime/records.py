@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
@@ -11,9 +12,11 @@ import pyarrow.compute as pc
 
 from seine.algebra.types import BIGINT, TIMESTAMP, Kind, Type
 from seine.operators.delta import FOREVER, NEVER
+from seine.runtime.stamps import Stamps, join_fixed
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
-Piece: TypeAlias = pa.Array | str
+_MANY = 1024  # times; for fewer the tables are not worth it
+Piece: TypeAlias = pa.Array | str | Stamps
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
 _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
@@ -53,7 +56,7 @@ def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
     if type_.is_text:
         return [json_strings(array)]
     if type_.kind is Kind.TIMESTAMP:
-        return ['"', _times(array), 'Z"']
+        return ['"', _stamps(array) or _times(array), 'Z"']
     if type_.kind is Kind.DATE:
         return ['"', array.cast(pa.string()), '"']
     if type_.kind is Kind.DOUBLE:
@@ -72,9 +75,15 @@ def _instant_pieces(times: pa.Array, domain: str) -> list[Piece]:
 
 
 def _joined(pieces: list[Piece]) -> pa.Array:
-    if len(pieces) == 1:
-        return pieces[0]
-    return pc.binary_join_element_wise(*_merge_constants(pieces), "")
+    merged = _merge_fixed(pieces)
+    return merged[0] if len(merged) == 1 else pc.binary_join_element_wise(*merged, "")
+
+
+def _stamps(array: pa.Array) -> Stamps | None:
+    """Times to be printed from tables, where that pays."""
+    if array.null_count or len(array) < _MANY:
+        return None
+    return Stamps.of(array.view(pa.int64()).to_numpy())
 
 
 def _times(array: pa.Array) -> pa.Array:
@@ -128,13 +137,12 @@ def json_lines(
     return _joined([*pieces, "}}\n"])
 
 
-def _merge_constants(pieces: list[Piece]) -> list[Piece]:
-    merged: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += piece
-        else:
-            merged.append(piece)
+def _merge_fixed(pieces: list[Piece]) -> list[pa.Array | str]:
+    """Neighbours of a fixed width as one piece: the fewer pieces, the faster they are joined."""
+    merged: list[pa.Array | str] = []
+    for fixed, group in groupby(pieces, lambda piece: isinstance(piece, str | Stamps)):
+        parts = list(group)
+        merged += [join_fixed(parts)] if fixed else parts
     return merged
 
 

@@ -3,23 +3,30 @@
 Small runs of one micro-batch share a segment, so that a stage with many operators
 writes few records; a large run has its own, so that it can go when it has expired. A
 segment goes when its last run goes. The head, one JSON record, names what is alive.
+
+What becomes durable is condensed. A host that keeps segments at hand keeps them expanded: both
+forms are a blob of parts, and reading takes either.
 """
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from seine.runtime.condensed import condense, expand
 from seine.runtime.parcels import ipc_bytes, read_ipc
 
 _SMALL = 1 << 16
 _ALIGN = 64
+_LENGTH_BYTES = 8
 
 Fetch = Callable[[str], pa.Buffer]
+Piece: TypeAlias = bytes | pa.Buffer
 
 
 class Segments:
@@ -31,10 +38,10 @@ class Segments:
     def __init__(self, head: dict[str, Any] | None, fetch: Fetch, bucket: int) -> None:
         head = head or {"nodes": {}, "segments": {}}
         self._heads: dict[str, dict[str, Any]] = head["nodes"]
-        self._segments: dict[str, dict[str, list[int]]] = head["segments"]
+        self._segments: dict[str, list[str]] = head["segments"]  # the parts that are alive
         self._fetch = fetch
         self.bucket = bucket
-        self._opened: dict[str, pa.Buffer] = {}
+        self._opened: dict[str, dict[str, pa.Buffer]] = {}
         self._fresh: dict[str, pa.RecordBatch] = {}
         self._shared = uuid.uuid4().hex
         self._count = 0
@@ -50,8 +57,7 @@ class Segments:
         for name in [name for name in self._heads if name not in alive]:
             del self._heads[name]
         for parts in self._segments.values():
-            for part in [part for part in parts if part.split(".")[0] not in alive]:
-                del parts[part]
+            parts[:] = [part for part in parts if part.split(".")[0] in alive]
 
     def put(self, node_id: int, batch: pa.RecordBatch) -> str:
         self._count += 1
@@ -64,15 +70,16 @@ class Segments:
         if name in self._fresh:
             return self._fresh[name]
         segment, part = name.split("/")
+        if part not in self._segments.get(segment, ()):
+            raise KeyError(name)
         if segment not in self._opened:
-            self._opened[segment] = self._fetch(segment)
-        offset, length = self._segments[segment][part]
-        return read_ipc(self._opened[segment].slice(offset, length))
+            self._opened[segment] = _parts_of(self._fetch(segment))
+        return expand(read_ipc(self._opened[segment][part]))
 
     def drop(self, name: str) -> None:
         if self._fresh.pop(name, None) is None:
             segment, part = name.split("/")
-            del self._segments[segment][part]
+            self._segments[segment].remove(part)
 
     def changes(self) -> tuple[dict[str, Any], dict[str, bytes], list[str]]:
         """The new head, the segments to add and the names of those to remove; asking changes nothing."""
@@ -81,29 +88,51 @@ class Segments:
         gone = [name for name, parts in self._segments.items() if not parts]
         added: dict[str, bytes] = {}
         for segment, members in self._fresh_parts().items():
-            segments[segment], added[segment] = _lay_out(members)
+            segments[segment] = list(members)
+            condensed = {part: ipc_bytes(condense(batch)) for part, batch in members.items()}
+            added[segment] = b"".join(_lay_out(condensed))
         return {"nodes": heads, "segments": segments}, added, gone
 
-    def _fresh_parts(self) -> dict[str, dict[str, pa.Buffer]]:
+    def expanded(self) -> dict[str, list[Piece]]:
+        """The segments to add as the pieces of blobs that are quick to read."""
+        return {
+            segment: _lay_out({part: ipc_bytes(batch) for part, batch in members.items()})
+            for segment, members in self._fresh_parts().items()
+        }
+
+    def _fresh_parts(self) -> dict[str, dict[str, pa.RecordBatch]]:
         """The runs put in this micro-batch, by segment and part."""
-        parts: dict[str, dict[str, pa.Buffer]] = {}
+        parts: dict[str, dict[str, pa.RecordBatch]] = {}
         for name, batch in self._fresh.items():
             segment, part = name.split("/")
-            parts.setdefault(segment, {})[part] = ipc_bytes(batch)
+            parts.setdefault(segment, {})[part] = batch
         return parts
 
 
-def _lay_out(members: dict[str, pa.Buffer]) -> tuple[dict[str, list[int]], bytes]:
-    """The [offset, length] of each part, and the blob that has them there, aligned for Arrow."""
-    places: dict[str, list[int]] = {}
-    pieces: list[pa.Buffer | bytes] = []
-    offset = 0
-    for part, buffer in members.items():
-        places[part] = [offset, buffer.size]
-        padding = -buffer.size % _ALIGN
-        pieces += [buffer, bytes(padding)]
-        offset += buffer.size + padding
-    return places, b"".join(pieces)
+def expand_segment(blob: bytes) -> list[Piece]:
+    """The pieces of the quick blob of a durable one."""
+    parts = _parts_of(pa.py_buffer(blob))
+    return _lay_out({part: ipc_bytes(expand(read_ipc(buffer))) for part, buffer in parts.items()})
+
+
+def _lay_out(members: dict[str, pa.Buffer]) -> list[Piece]:
+    """A blob in pieces: the sizes of its parts by name, then the parts, all aligned for Arrow."""
+    header = json.dumps({part: buffer.size for part, buffer in members.items()}).encode()
+    header += b" " * (-(len(header) + _LENGTH_BYTES) % _ALIGN)
+    pieces: list[Piece] = [len(header).to_bytes(_LENGTH_BYTES, "little"), header]
+    for buffer in members.values():
+        pieces += [buffer, bytes(-buffer.size % _ALIGN)]
+    return pieces
+
+
+def _parts_of(blob: pa.Buffer) -> dict[str, pa.Buffer]:
+    """The inverse of joining what `_lay_out` gives."""
+    offset = _LENGTH_BYTES + int.from_bytes(blob.slice(0, _LENGTH_BYTES), "little")
+    parts: dict[str, pa.Buffer] = {}
+    for part, size in json.loads(blob.slice(_LENGTH_BYTES, offset - _LENGTH_BYTES).to_pybytes()).items():
+        parts[part] = blob.slice(offset, size)
+        offset += size + -size % _ALIGN
+    return parts
 
 
 class NodeStore:

@@ -1,9 +1,14 @@
 """The parent of Spark's Python workers: it imports what they need once, before it forks them."""
 
+import numpy as np
+import pyarrow as pa
 from pyspark.daemon import manager
 
 import seine.runtime.tasks
 import seine.spark.stage  # noqa: F401
+from seine.spark.memory import keep_freed_memory
 
 if __name__ == "__main__":
+    keep_freed_memory()
+    pa.array(np.zeros(1))  # Arrow looks for pandas when it first meets an array
     manager()

@@ -16,6 +16,7 @@ from seine.errors import SeineError
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
 from seine.spark.master import chosen_master, require_master
+from seine.spark.memory import keep_freed_memory
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -35,10 +36,19 @@ SETTINGS = {
     "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",
 }
 
+# Where files are local, Hadoop's other way to rename one runs a program (`readlink`) several times a file.
+_LOCAL_FILES = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+
 
 def open_session(master: str | None, log: str) -> SparkSession:
     """Start Spark with its own chatter in a log file. Needs Java."""
     require_java()
+    keep_freed_memory()
     use_installed_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -48,14 +58,21 @@ def open_session(master: str | None, log: str) -> SparkSession:
         builder = builder.master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
     builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **_LOCAL_FILES}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.pyspark.python", sys.executable)
     try:
         with _stderr_to(log):
-            return builder.getOrCreate()
+            return _without_checksums(builder.getOrCreate())
     except Exception as error:
         raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
+
+
+def _without_checksums(spark: SparkSession) -> SparkSession:
+    """Hadoop writes a checksum beside each local file and runs a program to set the mode of both."""
+    jvm = spark._jvm
+    jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark._jsc.hadoopConfiguration()).setWriteChecksum(False)
+    return spark
 
 
 @contextmanager

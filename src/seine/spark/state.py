@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StatefulProcessorHandle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seine.runtime.segments import Segments
+    from seine.runtime.segments import Piece, Segments
 
 
 class StateHandles:
@@ -41,7 +41,8 @@ class StateHandles:
         head, added, gone = segments.changes()
         for name, blob in added.items():
             self._segments.updateValue((name,), (blob,))
-            self._remember(name, blob)
+        for name, pieces in segments.expanded().items():
+            self._remember(name, pieces)
         for name in gone:
             self._segments.removeKey((name,))
             self._forget(name)
@@ -50,18 +51,20 @@ class StateHandles:
     def _fetch(self, name: str) -> pa.Buffer:
         import pyarrow as pa
 
+        from seine.runtime.segments import expand_segment
+
         path = self._path(name)
         if not os.path.exists(path):
-            self._remember(name, bytes(self._segments.getValue((name,))[0]))
+            self._remember(name, expand_segment(bytes(self._segments.getValue((name,))[0])))
         return pa.memory_map(path).read_buffer()
 
-    def _remember(self, name: str, blob: bytes) -> None:
+    def _remember(self, name: str, pieces: list[Piece]) -> None:
         """Write the file of a segment whole or not at all: another worker may be reading."""
         path = self._path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{uuid.uuid4().hex}"
         with open(temporary, "wb") as file:
-            file.write(blob)
+            file.writelines(pieces)
         os.rename(temporary, path)
 
     def _forget(self, name: str) -> None:

@@ -61,7 +61,7 @@ def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> 
 def _atom_within(
     atom: Atom, goal: Clause, covered: dict[Expression, Extent], domains: dict[Expression, Extent]
 ) -> bool:
-    """Whether an atom, within the domain of its term, implies a clause that holds for values `covered`."""
+    """Whether an atom, within its term's domain, implies a clause that holds for the values `covered`."""
     if atom == NEVER:
         return True
     for view in _views(atom):

@@ -25,8 +25,9 @@ def _stated(plan: Plan) -> Plan:
     if isinstance(plan, Select | Join) and plan.predicate is not None:
         parts = conjuncts(plan.predicate)
         stated = [_equality(part) for part in parts]
-        if stated != parts:
-            return replace(plan, predicate=conjunction(stated))
+        predicate = conjunction(stated)
+        if stated != parts and predicate is not None:
+            return replace(plan, predicate=predicate)
     return plan
 
 

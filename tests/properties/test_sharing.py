@@ -1,0 +1,82 @@
+"""Sharing changes no answer: every strategy gives what unshared evaluation and the reference give."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine.local import run_local
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from tests.generators.scenario import Scenario, related_scenario
+from tests.generators.shrink import shrink
+from tests.properties.test_random_scripts import told, whole
+from tests.reference.answers import Answers
+from tests.reference.compare import difference
+from tests.reference.verdict import disagreements
+
+UNSHARED = CONFIGURATIONS["off"]
+STRATEGIES = {
+    **{name: strategy for name, strategy in CONFIGURATIONS.items() if strategy != UNSHARED},
+    "no-transitivity": Strategy(transitivity=False),
+    "unshared-and-plain": Strategy(share=False, canonical=False, search=False, transitivity=False),
+}
+
+
+def _seeds() -> range:
+    """SEINE_SHARING_SEEDS is a number of seeds, or a range such as 500-600."""
+    first, dash, last = os.environ.get("SEINE_SHARING_SEEDS", "8").rpartition("-")
+    return range(int(first) if dash else 0, int(last))
+
+
+@pytest.mark.parametrize("seed", _seeds())
+def test_every_strategy_agrees_with_unshared_evaluation(seed: int) -> None:
+    scenario = related_scenario(seed)
+    wrong = _wrong(scenario, seed)
+    if wrong:
+        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
+        again = _wrong(small, seed) or wrong
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+
+
+def test_families_share_and_have_answers(tmp_path: Path) -> None:
+    sizes: dict[str, list[int]] = {"all": [], "off": []}
+    records = 0
+    for seed in range(3):
+        (tmp_path / str(seed)).mkdir()
+        path = str(related_scenario(seed).write(tmp_path / str(seed)))
+        for name, counts in sizes.items():
+            result = run_local(path, sharing=CONFIGURATIONS[name])
+            counts.append(result.stats["network"]["nodes"])
+            records += len(result.records)
+    assert sum(sizes["all"]) < 0.6 * sum(sizes["off"])
+    assert records > 500
+
+
+def _wrong(scenario: Scenario, seed: int) -> list[str]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = scenario.write(folder)
+        try:
+            return list(_complaints(path, folder, Random(seed)))
+        except Exception as error:
+            return [f"{type(error).__name__}: {error}"]
+
+
+def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
+    answers = Answers(path.read_text(encoding="utf-8"), folder)
+    unshared = run_local(str(path), sharing=UNSHARED)
+    instants = answers.instants()
+    looked_at = rng.sample(instants, min(3, len(instants)))
+    yield from disagreements(answers, unshared.records, unshared.dead, looked_at)
+    for name, strategy in STRATEGIES.items():
+        cut: dict[str, Any] = {"batch_rows": rng.choice([None, 3, 10]), "buckets": rng.choice([1, 2, 3])}
+        shared = run_local(str(path), sharing=strategy, **cut)
+        missing, extra = difference(map(whole, unshared.records), map(whole, shared.records))
+        if missing or extra:
+            yield f"{name} {cut}: {missing[:2]} became {extra[:2]}"

@@ -1,0 +1,179 @@
+"""Live networks at work without Spark: queries come and go between the entries of a journal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.plan import Query
+from seine.engine import read_script
+from seine.frontends.script.script import Declarations
+from seine.intake.intake import Intake
+from seine.intake.journal import Draft, Journal
+from seine.intake.relations import load_relation
+from seine.network.network import Network
+from seine.operators.clock import Clock
+from seine.runtime.deployment import Deployment
+from seine.runtime.host import LocalHost
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
+
+DEPTH = 12
+
+
+@dataclass(frozen=True)
+class Input:
+    """One micro-batch: the rows of each stream, and what time it is after them."""
+
+    rows: Mapping[str, pa.RecordBatch]
+    clock: Clock
+    end: bool
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is declared, and the micro-batches that arrive."""
+
+    declarations: Declarations
+    relations: Mapping[str, pa.RecordBatch]
+    inputs: Sequence[Input]
+
+
+def read_story(script: Path, folder: Path, batch_rows: int) -> Story:
+    """A script's sources, admitted and cut into entries."""
+    declarations = read_script(str(script)).declarations
+    streams = list(declarations.streams.values())
+    intake = Intake(streams, Journal(str(folder)), batch_rows=batch_rows, follow=False, network=lambda: 0)
+    inputs = []
+    while (entry := intake.next_entry()) is not None:
+        rows = {name: batch for name in entry.rows if (batch := entry.batch(name)) is not None}
+        inputs.append(Input(rows, entry.clock, entry.end))
+    intake.close()
+    relations = {name: load_relation(relation)[0] for name, relation in declarations.relations.items()}
+    return Story(declarations, relations, inputs)
+
+
+class Pipeline:
+    """A network over a story, entry by entry; `records` has what each entry reported."""
+
+    def __init__(
+        self,
+        folder: Path,
+        story: Story,
+        *,
+        live: bool,
+        strategy: Strategy = CONFIGURATIONS["all"],
+        buckets: int = 2,
+    ) -> None:
+        self.network = Network(strategy, live=live)
+        self.records: list[list[tuple[str, str]]] = []
+        self._story = story
+        self._deployment = Deployment(str(folder))
+        self._deployment.create({"labels": list(range(buckets)), "parallelism": 2, "depth": DEPTH})
+        self._streams = list(story.declarations.streams.values())
+        self._deployment.versions.save(self.network, self._streams, story.relations)
+        self._paths: Mapping[str, str] = self._deployment.load(0).version.relations
+        self._host = LocalHost(self._deployment)
+
+    @property
+    def next_entry(self) -> int:
+        return len(self.records)
+
+    def add(self, query: Query) -> None:
+        self.network.add(query, self.next_entry)
+
+    def remove(self, name: str) -> None:
+        self.network.remove(name)
+
+    def restart(self) -> None:
+        """Forget the network and read it back."""
+        self._commit()
+        self.network = self._deployment.versions.network(self.network.version, self.network.strategy)
+
+    def feed(self, input_: Input) -> None:
+        """One entry, by the network as it is now."""
+        self._commit()
+        draft = Draft(self.network.version, input_.clock, input_.rows, {}, [], {}, end=input_.end)
+        entry = self._deployment.journal.append(draft)
+        found = []
+        for report in self._host.run(entry.number):
+            assert not report.get("notices"), report["notices"]
+            if report["results"]:
+                lines = Path(report["results"]["path"]).read_text(encoding="utf-8").splitlines()
+                found += [(json.loads(line)["query"], line) for line in lines]
+        self.records.append(found)
+
+    def answer(self, query: str, first: int, last: int) -> Counter[str]:
+        """What a query reported in the entries from first to last, the last one apart."""
+        return Counter(
+            line.partition('"op"')[2]
+            for records in self.records[first:last]
+            for name, line in records
+            if name == query
+        )
+
+    def _commit(self) -> None:
+        change = self.network.take_change()
+        if change is not None:
+            self._deployment.versions.extend(self.network, change, self._streams, self._paths)
+
+
+def alone(folder: Path, story: Story, query: Query, born: int) -> Pipeline:
+    """A network of this query alone that never saw what came before."""
+    folder.mkdir()
+    fresh = Pipeline(folder, story, live=False)
+    fresh.network.add(query)
+    for input_ in later(story, born):
+        fresh.feed(input_)
+    return fresh
+
+
+def later(story: Story, born: int) -> Iterable[Input]:
+    """The inputs from an entry on, without negative tuples that delete what came before it."""
+    gone = {
+        name: _deletions_of_old(stream, [i.rows.get(name) for i in story.inputs], born)
+        for name, stream in story.declarations.streams.items()
+        if stream.retractable
+    }
+    for input_ in story.inputs[born:]:
+        rows = {}
+        for name, batch in input_.rows.items():
+            kept = ~np.isin(batch["_q"].to_numpy(), gone.get(name, []))
+            rows[name] = batch.filter(pa.array(kept))
+        yield Input({name: batch for name, batch in rows.items() if batch.num_rows}, input_.clock, input_.end)
+
+
+def _deletions_of_old(stream: StreamDef, batches: Sequence[pa.RecordBatch | None], born: int) -> list[int]:
+    """The numbers of the negative tuples that delete a tuple from before an entry."""
+    alive: list[tuple[int, int, tuple[object, ...]]] = []  # start, number, content
+    old, events = set(), []
+    for entry, batch in enumerate(batches):
+        for row in [] if batch is None else _plain(batch, stream).to_pylist():
+            content = tuple(row[f"c{i}"] for i in range(len(stream.fields)) if i != stream.time)
+            events.append((row[f"c{stream.time}"], row["_q"], row["_o"], content))
+            if entry < born:
+                old.add(row["_q"])
+    found = []
+    for time, number, sign, content in sorted(events, key=lambda event: event[:2]):
+        if sign > 0:
+            alive.append((time, number, content))
+            continue
+        end = float("inf") if stream.window is None else stream.window
+        fits = [a for a in alive if repr(a[2]) == repr(content) and time < a[0] + end]
+        if fits:
+            oldest = min(fits)
+            alive.remove(oldest)
+            if oldest[1] in old:
+                found.append(number)
+    return found
+
+
+def _plain(batch: pa.RecordBatch, stream: StreamDef) -> pa.RecordBatch:
+    name = f"c{stream.time}"
+    return batch.set_column(batch.schema.get_field_index(name), name, batch[name].view(pa.int64()))
