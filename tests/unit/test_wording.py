@@ -147,7 +147,10 @@ def _table(conditions: list[str]) -> tuple[Expression, ParameterTable]:
             ["n > 0.5 * m + 1", "n > 0.8 * m + 4"],
             "n > ?1 * m + ?2, where ?1 is 0.5 or 0.8, ?2 is 1 or 4",
         ),
-        (["7 * a + 3 * b > 5", "3 * a + 7 * b > 5"], "?1 * a + ?2 * b > 5, where ?1 is 3 or 7, ?2 is 3 or 7"),
+        (
+            ["7 * a + 3 * b > 5", "3 * a + 7 * b > 5"],
+            "?1 * a + ?2 * b >= 6, where ?1 is 3 or 7, ?2 is 3 or 7",
+        ),
         (["a IN (1, 2)", "a IN (1, 3)"], "a IN (1, ?), where ? is 2 or 3"),
         (["a IN (1, 2)", "a IN (4, 3)"], "a IN (?1, ?2), where ?1 is 1 or 3, ?2 is 2 or 4"),
     ],

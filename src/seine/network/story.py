@@ -87,7 +87,7 @@ class Story:
             for node in self.nodes
             if node not in alone
             for filter_, number in self._claimed(node)
-            if len(self._network.tables[filter_.table].claims[number]) == 1
+            if not self._with_the_same(filter_, number)
         ]
         added = ", ".join(f"#{node.id}" for node in dict.fromkeys(rows))
         conditions = f"; its own conditions in shared nodes: {added}" if added else ""
