@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Expression, Literal, split_shape
+from seine.algebra.expressions import Expression, Literal, rewrite, split_shape
+from seine.algebra.linear_names import with_weights
 from seine.algebra.plan import Project, Select
 from seine.algebra.text import column_name
 from seine.frontends.script.parser import parse_script
@@ -118,7 +119,7 @@ def test_words_mean_what_they_are_of() -> None:
 
 def _table(conditions: list[str]) -> tuple[Expression, ParameterTable]:
     """Conditions of one shape, as a table."""
-    split = [split_shape(canonical(condition)[0]) for condition in conditions]
+    split = [split_shape(rewrite(canonical(condition)[0], with_weights)) for condition in conditions]
     assert len({shape for shape, _ in split}) == 1
     table = ParameterTable([literal.type for literal in split[0][1]])
     for number, (_, constants) in enumerate(split):
@@ -138,6 +139,17 @@ def _table(conditions: list[str]) -> tuple[Expression, ParameterTable]:
         (
             ["u <= t + INTERVAL '10' DAY", "u <= t + INTERVAL '36' HOUR"],
             "u - t <= ?, where ? is INTERVAL 36 HOUR or INTERVAL 10 DAY",
+        ),
+        (["n > 0.5 * m", "n > 0.8 * m"], "n > ? * m, where ? is 0.5 or 0.8"),
+        (["n > 0.5 * m"], "n > 0.5 * m"),
+        (["n < 0.8 * m", "n < 0.843 * m", "n < 3 * m"], "n < ? * m, where ? is 0.8, 0.843 or 3"),
+        (
+            ["n > 0.5 * m + 1", "n > 0.8 * m + 4"],
+            "n > ?1 * m + ?2, where ?1 is 0.5 or 0.8, ?2 is 1 or 4",
+        ),
+        (
+            ["7 * a + 3 * b > 5", "3 * a + 7 * b > 5"],
+            "?1 * a + ?2 * b >= 6, where ?1 is 3 or 7, ?2 is 3 or 7",
         ),
         (["a IN (1, 2)", "a IN (1, 3)"], "a IN (1, ?), where ? is 2 or 3"),
         (["a IN (1, 2)", "a IN (4, 3)"], "a IN (?1, ?2), where ?1 is 1 or 3, ?2 is 2 or 4"),

@@ -7,11 +7,12 @@ from typing import Any
 
 from seine.errors import printable
 from seine.network.labels import Labels
-from seine.network.lines import Line, Relations, Streams, count, enumerate_names, explain_lines, known_query
+from seine.network.lines import Line, Relations, Streams, explain_lines, known_query
 from seine.network.network import Network
 from seine.network.nodes import Node, node_to_json
 from seine.network.picture import draw
 from seine.network.story import Story
+from seine.network.wording import count, enumerate_names
 
 LINE_LENGTH = 110
 _BREAKS = re.compile(r"(?<=[,:;])(?= )|(?= AND | where )")

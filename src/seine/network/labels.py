@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
+from seine.algebra.expressions import (
+    Expression,
+    Parameter,
+    columns_of,
+    conjunction,
+    conjuncts,
+    shift_columns,
+    walk,
+)
 from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
 from seine.network.live import ARRIVAL
 from seine.network.network import Network
@@ -31,7 +39,8 @@ from seine.network.nodes import (
     ResolveNode,
     SourceNode,
 )
-from seine.network.wording import Wording, Words, plain_words
+from seine.network.tables import ParameterTable
+from seine.network.wording import Wording, Words, enumerate_names, plain_words
 
 LONGEST_NAME = 40
 MOST_SHAPES = 6  # of the conditions of one node that are told
@@ -42,13 +51,13 @@ REASONS = {
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
-    "fan": "same rows, up to constants",
+    "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
     "distinct": "same distinct rows",
     "except": "same difference",
     "changelog": "same changelog",
-    "deliver": "same form, up to constants",
+    "deliver": "same conditions, up to constants",
 }
 
 
@@ -164,7 +173,8 @@ class Labels:
                 names = self.items(node.id)[0].names[node.tagged :]
                 return self._selected(node, node.expressions, names, node.filter.table)
             case DeliverNode():
-                return " or ".join(dict.fromkeys(self._written(node, form) for form in node.forms))
+                texts = list(dict.fromkeys(self.written(node, form) for form in node.forms))
+                return texts[0] if len(texts) == 1 else f"records of {len(texts)} forms"
         return _WORDS[type(node)]
 
     def details(self, node: Node) -> list[str]:
@@ -173,8 +183,20 @@ class Labels:
             return self._passing(node)
         if isinstance(node, FanNode | DeliverNode):
             wording = self.condition(node, node.filter)
-            return [f"rows with {wording}{self._for_whom([node.filter])}"] if wording else []
+            told = [f"rows with {wording}{self._for_whom([node.filter])}"] if wording else []
+            return told + (self._forms(node) if isinstance(node, DeliverNode) else [])
         return []
+
+    def _forms(self, node: DeliverNode) -> list[str]:
+        """The forms of records, if there are several, each with its queries."""
+        users: dict[str, list[str]] = {}
+        for form in node.forms:
+            claims = self.network.tables[form.table].claims.values()
+            users.setdefault(self.written(node, form), []).extend(q for claim in claims for q in claim)
+        if len(users) == 1:
+            return []
+        told = [f"{text} for {enumerate_names(queries)}" for text, queries in users.items()]
+        return _limited(told, "records of {} more forms")
 
     def _passing(self, node: FilteringNode) -> list[str]:
         what = "rows" if isinstance(node, GateNode) else "pairs"
@@ -184,8 +206,7 @@ class Labels:
         for filter_ in sorted(node.filters, key=lambda f: -len(self.network.tables[f.table])):
             by_text.setdefault(str(self.condition(node, filter_) or "any"), []).append(filter_)
         told = [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
-        more = len(told) - MOST_SHAPES
-        return [*told[:MOST_SHAPES], f"{what} with conditions of {more} more shapes"] if more > 1 else told
+        return _limited(told, what + " with conditions of {} more shapes")
 
     def condition(
         self, node: Node, filter_: Filter, rows: Sequence[int] | None = None, *, whole: bool = False
@@ -203,7 +224,7 @@ class Labels:
     def _for_whom(self, filters: Sequence[Filter]) -> str:
         tables = [self.network.tables[filter_.table] for filter_ in filters]
         queries = {query for table in tables for claims in table.claims.values() for query in claims}
-        rows = sum(map(len, tables))
+        rows = sum(_conditions(f, table) for f, table in zip(filters, tables, strict=True))
         if len(queries) == 1:
             return ""
         if rows in (1, len(queries)):
@@ -233,7 +254,8 @@ class Labels:
         keys = ", ".join(map(column_name, item.names[item.tagged : count]))
         return f"{calls} by {keys}" if keys else calls
 
-    def _written(self, node: DeliverNode, form: Form) -> str:
+    def written(self, node: DeliverNode, form: Form) -> str:
+        """The columns of records."""
         columns = self._selected(node, form.expressions, form.names, form.table)
         return columns + (" (a changelog)" if form.changelog else "")
 
@@ -264,6 +286,22 @@ def _keys(node: JoinNode | LookupNode) -> tuple[tuple[Expression, ...], tuple[Ex
     if isinstance(node, LookupNode):
         return node.row_key, node.relation_key
     return node.ports[0].key, node.ports[1].key
+
+
+def _conditions(filter_: Filter, table: ParameterTable) -> int:
+    """How many different conditions the rows of a table make."""
+    used = parameters_of(filter_.shape)
+    return len({tuple(row[i] for i in used) for row in table.rows.values()})
+
+
+def parameters_of(shape: Expression | None) -> list[int]:
+    """The columns of the table that a shape reads; others tell what becomes of the rows."""
+    return [] if shape is None else [e.index for e in walk(shape) if isinstance(e, Parameter)]
+
+
+def _limited(told: list[str], rest: str) -> list[str]:
+    more = len(told) - MOST_SHAPES
+    return [*told[:MOST_SHAPES], rest.format(more)] if more > 1 else told
 
 
 def left_width(node: JoinNode | LookupNode) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seine.algebra.definitions import RelationDef, StreamDef
@@ -10,8 +10,7 @@ from seine.errors import SeineError
 from seine.network.labels import REASONS, Labels
 from seine.network.network import Network
 from seine.network.nodes import Node
-
-MOST_NAMES = 8  # of the queries that share a node, in text
+from seine.network.wording import enumerate_names
 
 Streams = Mapping[str, StreamDef]
 Relations = Mapping[str, RelationDef]
@@ -54,15 +53,3 @@ def known_query(network: Network, query: str) -> None:
     """Refuses a name that no query has."""
     if query not in network.queries:
         raise SeineError(f"there is no query {query!r}", hint=f"queries: {enumerate_names(network.queries)}")
-
-
-def enumerate_names(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
-    listed = list(names)
-    more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
-    return ", ".join(listed[:MOST_NAMES]) + more
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number of things: 1 node, 2 nodes."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

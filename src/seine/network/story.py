@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seine.algebra.expressions import (
+    Call,
     Expression,
     Literal,
     Parameter,
@@ -20,8 +21,8 @@ from seine.algebra.expressions import (
     rewrite,
     shift_columns,
 )
-from seine.network.labels import REASONS, Labels, left_width
-from seine.network.lines import count, enumerate_names
+from seine.algebra.linear_names import WEIGHTED, without_weights
+from seine.network.labels import REASONS, Labels, left_width, parameters_of
 from seine.network.nodes import (
     DeliverNode,
     FanNode,
@@ -32,7 +33,7 @@ from seine.network.nodes import (
     LookupNode,
     Node,
 )
-from seine.network.wording import plain_words
+from seine.network.wording import count, enumerate_names, plain_words
 from seine.optimizer.canonical.atoms import Clause, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import clause_implies, implies
@@ -86,7 +87,7 @@ class Story:
             for node in self.nodes
             if node not in alone
             for filter_, number in self._claimed(node)
-            if len(self._network.tables[filter_.table].claims[number]) == 1
+            if not self._with_the_same(filter_, number)
         ]
         added = ", ".join(f"#{node.id}" for node in dict.fromkeys(rows))
         conditions = f"; its own conditions in shared nodes: {added}" if added else ""
@@ -108,7 +109,14 @@ class Story:
 
     def chapters(self) -> list[Chapter]:
         """Its nodes in the order in which its rows pass them."""
-        return [Chapter(node, self._labels.describe(node), tuple(self._says(node))) for node in self.nodes]
+        return [Chapter(node, self._described(node), tuple(self._says(node))) for node in self.nodes]
+
+    def _described(self, node: Node) -> str:
+        """What a node does; of a delivery, how the records of this query are written."""
+        if not isinstance(node, DeliverNode):
+            return self._labels.describe(node)
+        forms = [self._labels.written(node, form) for form in node.forms if form.table in self._rows]
+        return "; ".join(dict.fromkeys(forms))
 
     def _says(self, node: Node) -> Iterator[str]:
         for filter_, number in self._claimed(node):
@@ -136,10 +144,16 @@ class Story:
         if isinstance(node, FilteringNode):
             yield from self._coverage(node, filter_, number)
         else:
-            twins = [q for q in self._network.tables[filter_.table].claims[number] if q != self._query]
+            twins = self._with_the_same(filter_, number)
             if twins:
-                what = "results" if isinstance(node, DeliverNode) else "rows"
-                yield f"the same {what} as {enumerate_names(twins)}"
+                yield f"the same rows as {enumerate_names(twins)}"
+
+    def _with_the_same(self, filter_: Filter, number: int) -> list[str]:
+        """The other queries whose condition is the same, whatever becomes of the rows."""
+        table = self._network.tables[filter_.table]
+        used = parameters_of(filter_.shape)
+        same = [row for row in table if all(table.rows[row][i] == table.rows[number][i] for i in used)]
+        return [query for row in same for query in table.claims[row] if query != self._query]
 
     def _coverage(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[str]:
         """Whose conditions let its rows pass already, and whose rows its own lets pass."""
@@ -196,7 +210,9 @@ class Story:
         values = table.rows[number]
 
         def fill(e: Expression) -> Expression:
-            return Literal(values[e.index], e.type) if isinstance(e, Parameter) else e
+            if isinstance(e, Parameter):
+                return Literal(values[e.index], e.type)
+            return without_weights(e) if isinstance(e, Call) and e.name == WEIGHTED else e
 
         parts = tuple(rewrite(part, fill) for part in conjuncts(filter_.shape))
         return _Condition(parts, tuple(table.claims[number]))

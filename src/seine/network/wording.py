@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -26,18 +25,22 @@ from seine.algebra.expressions import (
     conjuncts,
     rewrite,
 )
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear_names import WEIGHTED, coefficients_of
 from seine.algebra.text import Written, describe, describe_constant
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, TIMESTAMP, Kind, Type
+from seine.network.numerals import decimal, digits, divided, is_short, number, short, tidy
 from seine.network.tables import ParameterTable
 from seine.optimizer.canonical.numbers import is_exact, step
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+MOST_NAMES = 8  # of the queries that share a node
 MOST_VALUES = 3  # of a hole that are listed
-_LARGEST_PLAIN = 1e15  # a DOUBLE that is written without exponent
 _OPEN = {"ge": ("gt", -1), "le": ("lt", 1)}
 _COUNTED = (Kind.INT, Kind.BIGINT, Kind.DECIMAL)
 _WIDTHS = {Kind.INT: 0, Kind.BIGINT: 1, Kind.DECIMAL: 2, Kind.DOUBLE: 3}
+
+
+Weights = list[Fraction]  # the coefficient of a term in each row; one value if it is the same in all
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Words:
     def __init__(self, table: ParameterTable, rows: Iterable[int] | None = None) -> None:
         chosen = [table.rows[i] for i in (table if rows is None else rows)]
         self._columns = [
-            [_tidy(Literal(row[i], type_)) for row in chosen] for i, type_ in enumerate(table.types)
+            [tidy(Literal(row[i], type_)) for row in chosen] for i, type_ in enumerate(table.types)
         ]
 
     def condition(
@@ -93,7 +96,7 @@ class Words:
 
     def _changed(self, e: Expression) -> Expression:
         if isinstance(e, Literal):
-            return _tidy(e)
+            return tidy(e)
         if not isinstance(e, Call):
             return e
         if e.name == "cast" and widens(e.args[0].type, e.type):
@@ -104,12 +107,66 @@ class Words:
 
     def _comparison(self, e: Call, constant: Expression) -> Expression:
         left = e.args[0]
-        coefficients = coefficients_of(left.name) if isinstance(left, Call) else None
-        if coefficients is None or not isinstance(left, Call):
-            return Call(e.name, (left, constant), e.type) if not is_exact(left.type) else self._rounded(e)
-        op, constant = self._round(e.name, left.args, constant)
-        terms = [*zip(map(Fraction, coefficients), left.args, strict=True)]
-        return self._sides(op, terms, constant)
+        terms = self._terms(left)
+        if terms is None:
+            return self._rounded(e) if is_exact(left.type) else e
+        op, constant = self._round(e.name, [arg for _, arg in terms], constant)
+        if all(len({*weights}) == 1 for weights, _ in terms):
+            return self._sides(op, [(weights[0], arg) for weights, arg in terms], constant)
+        return self._weighted(op, terms, constant)
+
+    def _terms(self, left: Expression) -> list[tuple[Weights, Expression]] | None:
+        """The terms of a sum, each with its coefficient in every row; None if it is no sum."""
+        if not isinstance(left, Call):
+            return None
+        coefficients = coefficients_of(left.name)
+        if coefficients is not None:
+            return [([Fraction(c)], arg) for c, arg in zip(coefficients, left.args, strict=True)]
+        if left.name != WEIGHTED:
+            return None
+        half = len(left.args) // 2
+        weights = [[Fraction(value) for value in self._values_of(w)] for w in left.args[half:]]
+        return [*zip(weights, left.args[:half], strict=True)]
+
+    def _weighted(
+        self, op: str, terms: Sequence[tuple[Weights, Expression]], constant: Expression
+    ) -> Expression:
+        """A sum whose coefficients differ from row to row, with one term alone on the left if it can be."""
+        rows = max(len(weights) for weights, _ in terms)
+        columns = [(weights * (rows if len(weights) == 1 else 1), arg) for weights, arg in terms]
+        values = [Fraction(value) for value in self._values_of(constant)]
+        values *= rows if len(values) == 1 else 1
+        every = [[(weights[row], arg) for weights, arg in columns] for row in range(rows)]
+        alone = next((i for i in _by_column(every[0]) if all(_divides(terms_, i) for terms_ in every)), None)
+        if alone is None or len({terms_[alone][0] > 0 for terms_ in every}) > 1:
+            return Call(op, (self._total(columns), constant), BOOLEAN)
+        factors = columns[alone][0]
+        right = [
+            ([-w / f for w, f in zip(weights, factors, strict=True)], arg)
+            for i, (weights, arg) in enumerate(columns)
+            if i != alone
+        ]
+        total = self._total(right)
+        if any(values):
+            rest = self._column([v / f for v, f in zip(values, factors, strict=True)])
+            total = Call("add", (total, rest), total.type)
+        return Call(MIRRORED[op] if factors[0] < 0 else op, (columns[alone][1], total), BOOLEAN)
+
+    def _total(self, terms: Sequence[tuple[Weights, Expression]]) -> Expression:
+        total: Expression | None = None
+        for weights, arg in terms:
+            negative = all(w < 0 for w in weights) and total is not None
+            sized = [-w for w in weights] if negative else weights
+            unit = all(w == 1 for w in sized)
+            term = arg if unit else Call("mul", (self._column(sized), arg), arg.type)
+            total = term if total is None else Call("sub" if negative else "add", (total, term), term.type)
+        assert total is not None
+        return total
+
+    def _column(self, values: Sequence[Fraction]) -> Parameter:
+        """A new column of the table."""
+        self._columns.append([Literal(decimal(value), DOUBLE) for value in values])
+        return Parameter(len(self._columns) - 1, DOUBLE)
 
     def _rounded(self, e: Call) -> Expression:
         op, constant = self._round(e.name, e.args[:1], e.args[1])
@@ -121,11 +178,11 @@ class Words:
         if op not in _OPEN or len(steps) != 1 or constant.type.kind not in _COUNTED:
             return op, constant
         open_op, sign = _OPEN[op]
-        width = _decimal(Fraction(steps.pop()))
+        width = decimal(Fraction(steps.pop()))
         moved = [value + sign * width for value in self._values_of(constant)]
-        if sum(map(_digits, moved)) >= sum(map(_digits, self._values_of(constant))):
+        if sum(map(digits, moved)) >= sum(map(digits, self._values_of(constant))):
             return op, constant
-        return open_op, self._each(constant, lambda value: _short(value + sign * width))
+        return open_op, self._each(constant, lambda value: short(value + sign * width))
 
     def _sides(self, op: str, terms: list[tuple[Fraction, Expression]], constant: Expression) -> Expression:
         """`sum op constant` with the constant positive, or with one term alone on the left."""
@@ -148,7 +205,7 @@ class Words:
         """The same with one term alone on the left."""
         factor, left = terms[alone]
         right = [(-c / factor, arg) for i, (c, arg) in enumerate(terms) if i != alone]
-        rest = None if constant is None else self._each(constant, lambda value: _divided(value, factor))
+        rest = None if constant is None else self._each(constant, lambda value: divided(value, factor))
         return Call(MIRRORED[op] if factor < 0 else op, (left, _sum(right, rest)), BOOLEAN)
 
     def _values_of(self, constant: Expression) -> list[Any]:
@@ -182,7 +239,7 @@ def _sum(terms: Sequence[tuple[Fraction, Expression]], constant: Expression | No
     total: Expression | None = None
     for coefficient, arg in terms:
         size = abs(coefficient)
-        term = arg if size == 1 else Call("mul", (_number(size), arg), arg.type)
+        term = arg if size == 1 else Call("mul", (number(size), arg), arg.type)
         if total is None:
             total = term if coefficient > 0 else Call("neg", (term,), term.type)
         else:
@@ -194,47 +251,16 @@ def _sum(terms: Sequence[tuple[Fraction, Expression]], constant: Expression | No
 
 def _lonely(terms: Sequence[tuple[Fraction, Expression]]) -> int | None:
     """The last term by which the others can be divided to short numbers."""
-    order = sorted(range(len(terms)), key=lambda i: -max(columns_of(terms[i][1]), default=-1))
-    fits = (i for i in order if all(_is_short(c / terms[i][0]) for c, _ in terms))
-    return next(fits, None)
+    return next((i for i in _by_column(terms) if _divides(terms, i)), None)
 
 
-def _number(value: Fraction) -> Literal:
-    return Literal(int(value), BIGINT) if value.denominator == 1 else Literal(float(value), DOUBLE)
+def _by_column(terms: Sequence[tuple[Fraction, Expression]]) -> list[int]:
+    """The numbers of the terms, those of the last columns first."""
+    return sorted(range(len(terms)), key=lambda i: -max(columns_of(terms[i][1]), default=-1))
 
 
-def _is_short(value: Fraction) -> bool:
-    """Whether it has a short decimal form."""
-    return 1000 % value.denominator == 0
-
-
-def _divided(value: Any, factor: Fraction) -> Any:
-    exact = Fraction(value) / factor
-    return int(exact) if exact.denominator == 1 else _short(_decimal(exact))
-
-
-def _decimal(value: Fraction) -> Decimal | int:
-    return int(value) if value.denominator == 1 else Decimal(value.numerator) / value.denominator
-
-
-def _digits(value: Any) -> int:
-    """How many digits say it, but zeros at the end."""
-    return len(f"{abs(value):f}".replace(".", "").strip("0"))
-
-
-def _short(value: Any) -> Any:
-    """Without zeros at the end of its fraction."""
-    if not isinstance(value, Decimal):
-        return value
-    return value.quantize(Decimal(1)) if value == value.to_integral_value() else value.normalize()
-
-
-def _tidy(literal: Literal) -> Literal:
-    """A number as one would write it: 500, not 500.00."""
-    value = literal.value
-    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
-        return Literal(int(value), BIGINT)
-    return Literal(_short(value), literal.type)
+def _divides(terms: Sequence[tuple[Fraction, Expression]], number: int) -> bool:
+    return all(is_short(c / terms[number][0]) for c, _ in terms)
 
 
 def _values(literals: Sequence[Literal]) -> str:
@@ -257,3 +283,15 @@ _ORDERED = (Kind.DATE, Kind.TIMESTAMP, Kind.DAY_TIME, Kind.YEAR_MONTH)
 def plain_words(expression: Expression, names: Sequence[str]) -> str:
     """An expression without parameters."""
     return Words(ParameterTable(())).word(expression, names).text
+
+
+def enumerate_names(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
+    return ", ".join(listed[:MOST_NAMES]) + more
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 node, 2 nodes."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
