@@ -23,12 +23,12 @@ MOST_SEARCHED = 6  # items of a block for which every order is tried
 
 @dataclass(frozen=True)
 class Base:
-    """Where the rows of an item are: a node, or a relation; tagged rows have their tag in front."""
+    """Where the rows of an item are: at a node, or in a relation; and where its columns are in them."""
 
     node: int | None
     relation: str | None
     width: int
-    tagged: bool
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,7 @@ class Joining:
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
         """For each position of the block, its item and the position in that item's row."""
-        return [
-            (item, column + self._bases[item].tagged)
-            for item, plan in enumerate(self._block.items)
-            for column in range(len(plan.schema))
-        ]
+        return [(item, column) for item, base in enumerate(self._bases) for column in base.columns]
 
     @cached_property
     def _equalities(self) -> list[tuple[int, tuple[Expression, ...], list[set[int]]]]:
@@ -119,7 +115,7 @@ class Joining:
         return self._extended(first, (), rest)
 
     def by_sharing(self) -> Order:
-        """The order of which most stands; of these the oldest, so that a query finds what an equal one used."""
+        """The order of which most stands; of these the oldest: a query finds what an equal one used."""
         if len(self._bases) > MOST_SEARCHED:
             return self.by_plan()
         best: tuple[int, tuple[Step, ...]] = (0, ())
@@ -210,5 +206,5 @@ def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
 
 
 def _worth(steps: Sequence[Step]) -> tuple[int, int]:
-    """Of two sequences of joins that stand, the higher is the better: it is longer, or ends in an older join."""
+    """Of two sequences of joins that stand the higher is better: it is longer, or ends in an older one."""
     return len(steps), -(steps[-1].existing or 0) if steps else 0
