@@ -11,6 +11,7 @@ from typing import Any
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal, conjunction
+from seine.algebra.linear_names import coefficients_of
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -23,6 +24,7 @@ from seine.algebra.plan import (
     Scan,
     Select,
     UnionAll,
+    walk,
 )
 from seine.algebra.types import BIGINT, BOOLEAN, Field
 
@@ -55,6 +57,15 @@ def value(expression: Expression, row: Row) -> Any:
         return True if True in args else None if None in args else False
     if expression.name == "is_null":
         return args[0] is None
+    if expression.name == "is_not_null":
+        return args[0] is not None
+    if expression.name == "in":
+        return None if args[0] is None else True if args[0] in args[1:] else None if None in args else False
+    coefficients = coefficients_of(expression.name)
+    if coefficients is not None:
+        return None if None in args else sum(map(operator.mul, coefficients, args))
+    if expression.name == "not":
+        return None if args[0] is None else not args[0]
     return None if None in args else STRICT[expression.name](*args)
 
 
@@ -129,6 +140,15 @@ def both(*parts: Expression) -> Expression:
     joined = conjunction(list(parts))
     assert joined is not None
     return joined
+
+
+def has_lone_relation(plan: Plan) -> bool:
+    """Whether a part beneath a set operator or aggregate reads relations alone."""
+    return any(
+        not any(isinstance(leaf, Scan) for leaf in walk(part))
+        for part in walk(plan)
+        if not isinstance(part, Lookup)
+    )
 
 
 class RandomPlans:

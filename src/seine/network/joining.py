@@ -119,13 +119,13 @@ class Joining:
         return self._extended(first, (), rest)
 
     def by_sharing(self) -> Order:
-        """The order of which most stands; of these the one that is nearest to the given."""
+        """The order of which most stands; of these the oldest, so that a query finds what an equal one used."""
         if len(self._bases) > MOST_SEARCHED:
             return self.by_plan()
         best: tuple[int, tuple[Step, ...]] = (0, ())
         for first, base in enumerate(self._bases):
             for steps in self._standing(base.node, (first,)):
-                if len(steps) > len(best[1]):
+                if _worth(steps) > _worth(best[1]):
                     best = (first, steps)
         first, steps = best
         if not steps:
@@ -207,3 +207,8 @@ class Joining:
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
     left, right = node.ports
     return Keys(left.key, right.key, tuple(conjuncts))
+
+
+def _worth(steps: Sequence[Step]) -> tuple[int, int]:
+    """Of two sequences of joins that stand, the higher is the better: it is longer, or ends in an older join."""
+    return len(steps), -(steps[-1].existing or 0) if steps else 0

@@ -63,17 +63,19 @@ class Network:
             plan = counted_from(query.plan, born) if self.live else query.plan
             plan = optimise(plan, canonical=self.strategy.canonical)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
-        except BaseException as error:
+            used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
+            addition = Addition(tuple(i for i in used if i >= first), tuple(i for i in used if i < first))
+        except SeineError:
             self._site.release(builder.claims, query.name)
+            raise
+        except BaseException as error:  # it may have stopped anywhere
+            self._site = self._site.without(query.name, first, self.queries)
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
-        used = {claim[1] for claim in builder.claims if claim[0] == "node"}
-        return Addition(
-            tuple(sorted(i for i in used if i >= first)), tuple(sorted(i for i in used if i < first))
-        )
+        return addition
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""

@@ -199,6 +199,27 @@ class Site:
             if isinstance(node, JoinNode):
                 self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
 
+    def without(self, query: str, first: int, queries: Mapping[str, Sequence[Claim]]) -> Site:
+        """The site as it was before a query began to build, wherever that stopped; it had taken no id yet.
+
+        This looks at everything that stands. Where all claims are known, `release` is the way.
+        """
+        before = Site()
+        nodes = {i: _with_tables_before(node, first) for i, node in self.nodes.items() if i < first}
+        tables = {i: table for i, table in self.tables.items() if i < first}
+        for table in tables.values():
+            table.forget(query)
+        tags = {tag: identity for tag, (identity, _) in self.tags.items() if tag < first}
+        before.restore(nodes, tables, tags, queries)
+        before.next_id = first
+        before.touched_nodes = {i for i in self.touched_nodes if i < first}
+        before.touched_tables = {i for i in self.touched_tables if i < first}
+        before.touched_tags = {i for i in self.touched_tags if i < first}
+        before.touched_rows = {(table, row) for table, row in self.touched_rows if table < first}
+        for i in before._needed:
+            before._set_out(i)
+        return before
+
     # ---- inside
 
     def _put(self, node: Node) -> None:
@@ -229,7 +250,10 @@ class Site:
         if identity is not None:
             del self._index[identity]
         if isinstance(gone, JoinNode):
-            del self._joins[self._inputs_of_join(gone)][node]
+            inputs = self._inputs_of_join(gone)
+            del self._joins[inputs][node]
+            if not self._joins[inputs]:
+                del self._joins[inputs]
         for table in gone.tables:
             self._remove_table(table)
         del self.nodes[node], self.users[node]
@@ -263,3 +287,9 @@ class Site:
         if not claims:
             del self.tags[tag], self._tag_of[identity]
             self.touched_tags.add(tag)
+
+
+def _with_tables_before(node: Node, first: int) -> Node:
+    if not isinstance(node, FilteringNode):
+        return node
+    return replace(node, filters=tuple(f for f in node.filters if f.table < first))

@@ -57,8 +57,9 @@ class Snapshot:
             tables[number] = self.tables[number].copy()
         for number, row, form in change.rows:
             if number in tables:
-                tables[number].drop(row)
-                if form is not None:
+                if form is None:
+                    tables[number].drop(row)
+                else:
                     tables[number].put(form)
         for i, node in change.nodes.items():
             if node is None:

@@ -46,6 +46,13 @@ class ParameterTable:
         if not claims:
             del self._numbers[_key(self.rows.pop(number))], self.claims[number]
 
+    def forget(self, query: str) -> None:
+        """Undo all claims of a query."""
+        for number in [number for number, claims in self.claims.items() if query in claims]:
+            del self.claims[number][query]
+            if not self.claims[number]:
+                self.drop(number)
+
     def __iter__(self) -> Iterator[int]:
         """The numbers of the rows, ascending."""
         return iter(self.rows)
@@ -59,7 +66,7 @@ class ParameterTable:
         return [number, values, dict(self.claims[number])]
 
     def put(self, form: Sequence[Any]) -> None:
-        """Set a row as it was printed."""
+        """Set a row as it was printed; one that stands keeps its place."""
         number, values, claims = form
         typed = tuple(value_from_json(v, t) for v, t in zip(values, self.types, strict=True))
         self.rows[number] = typed

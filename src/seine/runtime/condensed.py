@@ -87,6 +87,8 @@ def _hashed(keys: pa.Array, kept: dict[str, pa.Array]) -> str | None:
     """The kept column whose hash is the key."""
     numbers = keys.to_numpy()
     for name, column in kept.items():
+        if pa.types.is_nested(column.type):
+            continue
         sample = column.slice(0, _SAMPLE)
         if (hash_columns([sample], len(sample)) == numbers[:_SAMPLE]).all() and (
             hash_columns([column], len(column)) == numbers

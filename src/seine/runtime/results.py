@@ -10,10 +10,12 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.types import Type
 from seine.network.nodes import Form
-from seine.operators.delta import NEVER, data_names
+from seine.operators.delta import NEVER, concat, data_names
 from seine.runtime.records import json_lines, json_strings, text_bytes
 
+START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
@@ -26,11 +28,21 @@ class Chosen(NamedTuple):
     picks: np.ndarray
 
 
+class Records(NamedTuple):
+    """What all records of one kind have in common."""
+
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    changelog: bool
+    domain: str
+
+
 class Results:
     """Collects the records of one task.
 
     `path` is a file name that no other attempt uses; the file is created with the first record. A
     task delivers no more than a query's limit; the sink, which knows what came before, cuts the rest.
+    Records of one kind wait for one another, whichever queries they are for: text is made of many at once.
     """
 
     def __init__(self, path: str) -> None:
@@ -38,37 +50,45 @@ class Results:
         self.counts: Counter[str] = Counter()
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
+        self._numbers: dict[str, int] = {}  # of the queries that had a record
+        self._waiting: dict[Records, list[pa.RecordBatch]] = {}
 
     def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
         """The records of queries that follow from new rows and from rows that end early.
 
         Ends come after beginnings, or in event time if it is a changelog.
         """
+        kind = Records(form.names, form.types, form.changelog, form.domain)
         if form.changelog:
-            self._deliver(form, queries, *_in_event_time(plus, minus, len(form.types)))
+            told, picks = _in_event_time(plus, minus, len(form.types))
+            self._deliver(kind, form.limit, queries, told, picks)
             return
-        for op, chosen in (("+", plus), ("-", minus)):
+        for begins, chosen in ((True, plus), (False, minus)):
             if chosen is not None and len(chosen.picks):
-                self._deliver(form, queries, chosen, op)
+                told = _told(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
+                self._deliver(kind, form.limit, queries, told, chosen.picks)
 
-    def _deliver(self, form: Form, queries: list[str], chosen: Chosen, ops: pa.Array | str) -> None:
-        batch, picks = chosen
+    def _deliver(
+        self, kind: Records, limit: int, queries: list[str], told: pa.RecordBatch, picks: np.ndarray
+    ) -> None:
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
-        if self.counts.total() + len(picks) > form.limit:  # else no single query can be over it
-            room = np.array([self._room(name, form.limit) for name in names], np.int64)
+        if self.counts.total() + len(picks) > limit:  # else no single query can be over it
+            room = np.array([self._room(name, limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
-            batch, place, counts = batch.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
-            ops = ops if isinstance(ops, str) else ops.filter(pa.array(keep))
-        who: pa.Array | str = names[0]
-        if len(names) > 1:
-            who = json_strings(pa.array(names, pa.string())).take(pa.array(place))
-        self._write(form, ops, batch, who)
+            told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
         self.counts.update(dict(zip(names, counts.tolist(), strict=True)))
+        numbers = np.array([self._number(name) for name in names], np.int32)
+        waiting = self._waiting.setdefault(kind, [])
+        waiting.append(told.append_column(QUERY, pa.array(numbers[place])))
+        if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
+            self._flush(kind)
 
     def close(self) -> dict[str, Any] | None:
         """Finish the file; what the sink must know of it, or None if there was no record."""
+        for kind in self._waiting:
+            self._flush(kind)
         if self._file is None:
             return None
         self._file.close()
@@ -78,22 +98,62 @@ class Results:
         """How many more records a query may deliver here."""
         return max(0, limit - self.counts[query])
 
-    def _write(self, form: Form, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str) -> None:
-        for start, length in _pieces(batch):
-            piece = batch.slice(start, length)
-            text = _text(form, _part(ops, start, length), piece, _part(queries, start, length))
+    def _number(self, query: str) -> int:
+        return self._numbers.setdefault(query, len(self._numbers))
+
+    def _flush(self, kind: Records) -> None:
+        """Write the records of a kind that wait."""
+        batches, self._waiting[kind] = self._waiting[kind], []
+        if not batches:
+            return
+        whole = concat(batches)
+        for start, length in _pieces(whole):
+            text = self._text(kind, whole.slice(start, length))
             if self._file is None:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
                 self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
             self._file.write(text)
 
+    def _text(self, kind: Records, batch: pa.RecordBatch) -> memoryview:
+        columns = [batch.column(name) for name in data_names(len(kind.types))]
+        ends = None if kind.changelog else batch[END]
+        lines = json_lines(
+            self._who(batch[QUERY]),
+            _ops(batch[BEGINS]),
+            batch[START],
+            ends,
+            kind.names,
+            kind.types,
+            columns,
+            kind.domain,
+        )
+        return text_bytes(lines)
 
-def _part(texts: pa.Array | str, start: int, length: int) -> pa.Array | str:
-    return texts if isinstance(texts, str) else texts.slice(start, length)
+    def _who(self, numbers: pa.Array) -> pa.Array | str:
+        """One name, or the JSON text of the name in each row."""
+        used, place = np.unique(numbers.to_numpy(), return_inverse=True)
+        names = list(self._numbers)
+        if len(used) == 1:
+            return names[used[0]]
+        return json_strings(pa.array([names[i] for i in used.tolist()], pa.string())).take(pa.array(place))
 
 
-def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[Chosen, pa.Array]:
-    """The changes of a changelog as they happen, with their ops; an old row ends before a new one begins."""
+def _ops(begins: pa.Array) -> pa.Array | str:
+    mask = begins.to_numpy(zero_copy_only=False)
+    if mask.all() or not mask.any():
+        return "+" if mask[0] else "-"
+    return pa.array(np.where(mask, "+", "-"), pa.string())
+
+
+def _told(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
+    """Rows as they are told: life, whether they begin, and columns."""
+    names = data_names(width)
+    arrays = [batch["_s"], batch[end], pa.array(np.full(batch.num_rows, begins))]
+    return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
+
+
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, np.ndarray]:
+    """The changes of a changelog as they happen; an old row ends before a new one begins."""
     names = data_names(width)
     times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
     if minus is not None and len(minus.picks):
@@ -103,10 +163,10 @@ def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[Chos
     begins = np.arange(len(times)) < plus.batch.num_rows
     # What is there before all time has to begin before it can end.
     order = np.lexsort((np.where(times == NEVER, ~begins, begins), times))
-    data = pa.Table.from_batches(parts).combine_chunks().to_batches()
-    columns = [data[0].column(name).take(pa.array(order)) for name in names] if data else []
-    told = pa.RecordBatch.from_arrays([pa.array(times[order]), *columns], ["_s", *names])
-    return Chosen(told, picks[order]), pa.array(np.where(begins[order], "+", "-"), pa.string())
+    at = pa.array(order)
+    data = concat(parts)
+    arrays = [pa.array(times[order]), pa.array(begins[order]), *(data[name].take(at) for name in names)]
+    return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
 
 
 def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -123,10 +183,3 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
     length = max(1, min(_PIECE_ROWS, fitting))
     for start in range(0, batch.num_rows, length):
         yield start, min(length, batch.num_rows - start)
-
-
-def _text(form: Form, ops: pa.Array | str, batch: pa.RecordBatch, queries: pa.Array | str) -> memoryview:
-    columns = [batch.column(name) for name in data_names(len(form.types))]
-    ends = None if form.changelog else batch.column("_d" if ops == "-" else "_e")
-    starts = batch.column("_s")
-    return text_bytes(json_lines(queries, ops, starts, ends, form.names, form.types, columns, form.domain))
