@@ -26,7 +26,10 @@ _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when
 
 @dataclass(frozen=True)
 class Draft:
-    """What becomes an entry. `runs` are the promises that the intake state names, by file name."""
+    """What becomes an entry. `runs` are the promises that the intake state names, by file name.
+
+    `epoch` is what a query's `born` is compared with: it grows when a registration takes effect.
+    """
 
     network: int
     clock: Clock
@@ -36,6 +39,7 @@ class Draft:
     intake: Mapping[str, Any]
     runs: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
     end: bool = False
+    epoch: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Entry:
     end: bool
     intake: Mapping[str, Any]
     runs: tuple[str, ...]
+    epoch: int
 
     def path(self, stream: str) -> str:
         """The Arrow file of a stream's rows; it exists only if the entry has some."""
@@ -119,6 +124,7 @@ class Journal:
             form["end"],
             form["intake"],
             tuple(form["runs"]),
+            form["epoch"],
         )
 
     def append(self, draft: Draft) -> Entry:
@@ -210,6 +216,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "end": draft.end,
         "intake": draft.intake,
         "runs": sorted(draft.runs),
+        "epoch": draft.epoch,
     }
     _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
 

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -25,12 +25,15 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.network.nodes import LookupNode, Node, node_from_json, node_to_json
+from seine.network.nodes import LookupNode, node_from_json
 from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.parcels import ipc_bytes, read_ipc
 from seine.runtime.settings import read_settings, settings_path
+
+if TYPE_CHECKING:
+    from seine.network.network import Network
 
 _NEW = "name a new folder, or an empty one"
 
@@ -90,7 +93,7 @@ class Deployment:
     def save(
         self,
         version: int,
-        nodes: Iterable[Node],
+        network: Network,
         streams: Iterable[StreamDef],
         relations: Mapping[str, pa.RecordBatch],
         dead: Iterable[dict[str, Any]] = (),
@@ -105,7 +108,7 @@ class Deployment:
         for name, file in files.items():
             write_whole(os.path.join(folder, file), ipc_bytes(relations[name]).to_pybytes())
         form = {
-            "nodes": [node_to_json(node) for node in nodes],
+            "network": network.to_json(),
             "streams": [stream_to_json(stream) for stream in streams],
             "relations": files,
         }
@@ -113,21 +116,38 @@ class Deployment:
         write_whole(os.path.join(folder, "network.json"), json.dumps(form, separators=(",", ":")).encode())
 
     def dead_letters(self, version: int) -> list[dict[str, Any]]:
-        """What was wrong with the relations of a network version."""
-        with open(os.path.join(self._network(version), "dead.json"), encoding="utf-8") as file:
+        """What was wrong with the relations of a network version; nothing if there is no such version."""
+        path = os.path.join(self._network(version), "dead.json")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
             letters: list[dict[str, Any]] = json.load(file)
         return letters
 
+    def network(self, version: int) -> Network:
+        """A network version as one that can be added to."""
+        from seine.network.network import Network  # a worker never needs it
+
+        return Network.from_json(self._form(version)["network"])
+
+    def relations(self, version: int) -> dict[str, pa.RecordBatch]:
+        """The relations of a network version, mapped."""
+        folder, form = self._network(version), self._form(version)
+        return {name: _mapped(os.path.join(folder, file)) for name, file in form["relations"].items()}
+
     def load(self, version: int) -> Runtime:
-        folder = self._network(version)
-        with open(os.path.join(folder, "network.json"), encoding="utf-8") as file:
-            form = json.load(file)
+        folder, form = self._network(version), self._form(version)
         streams = [stream_from_json(stream) for stream in form["streams"]]
         paths = {name: os.path.join(folder, file) for name, file in form["relations"].items()}
         flow = Dataflow(
-            map(node_from_json, form["nodes"]), len(self.settings["labels"]), RelationFiles(paths)
+            map(node_from_json, form["network"]["nodes"]), len(self.settings["labels"]), RelationFiles(paths)
         )
         return Runtime(flow, {stream.name: stream for stream in streams})
+
+    def _form(self, version: int) -> dict[str, Any]:
+        with open(os.path.join(self._network(version), "network.json"), encoding="utf-8") as file:
+            form: dict[str, Any] = json.load(file)
+        return form
 
     def _network(self, version: int) -> str:
         return self._path("networks", f"{version:012d}")
@@ -146,9 +166,12 @@ class RelationFiles:
     def __call__(self, node: LookupNode) -> LookupOperator:
         key = (node.relation, node.relation_key)
         if key not in self._indexes:
-            batch = read_ipc(pa.memory_map(self._paths[node.relation]).read_buffer())
-            self._indexes[key] = index_relation(node, batch)
+            self._indexes[key] = index_relation(node, _mapped(self._paths[node.relation]))
         return LookupOperator(node, self._indexes[key])
+
+
+def _mapped(path: str) -> pa.RecordBatch:
+    return read_ipc(pa.memory_map(path).read_buffer())
 
 
 def write_whole(path: str, content: bytes) -> None:

@@ -38,6 +38,7 @@ class Driver:
         self._intake = open_intake(follow)
         self._following = follow
         self._stop_following = False
+        self._stopped = False
         self._sink = sink
         self._users = users
         self._progress = progress
@@ -68,9 +69,15 @@ class Driver:
         """Read what is there now to its end, and then finish."""
         self._stop_following = True
 
+    def stop(self) -> None:
+        """Leave `drive` soon, in the middle of the input; another run goes on from there."""
+        self._stopped = True
+        with self._moved:
+            self._moved.notify_all()
+
     def drive(self, watch: Callable[[], None]) -> None:
-        """Feed until all is committed; `watch` raises if the pipeline has died, or to stop."""
-        while not self.finished:
+        """Feed until all is committed, or `stop`; `watch` raises if the pipeline has died."""
+        while not (self.finished or self._stopped):
             watch()
             if not self._feed():
                 with self._moved:
@@ -79,9 +86,15 @@ class Driver:
     def run_all(self, work: Callable[[int], list[dict[str, Any]]]) -> None:
         """Do every entry here and now: `work(entry)` gives its reports."""
         while not self.finished:
-            self._feed()
-            for number in range(self._sink.totals.entry + 1, self._written + 1):
-                self.commit(work(number))
+            self.run_some(work)
+
+    def run_some(self, work: Callable[[int], list[dict[str, Any]]]) -> bool:
+        """Do what there is to do at the moment, here and now; False if that was nothing."""
+        fed = self._feed()
+        waiting = range(self._sink.totals.entry + 1, self._written + 1)
+        for number in waiting:
+            self.commit(work(number))
+        return fed or bool(waiting)
 
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""
