@@ -20,8 +20,9 @@ from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script, tables_of
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
+from seine.network.build import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import OutputNode, node_to_json
+from seine.network.nodes import node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
@@ -30,7 +31,7 @@ from seine.runtime.overwriting import refuse_overwriting
 from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 
-_FORMAT = 1  # of the deployment folder
+_FORMAT = 2  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,11 @@ def read_script(path: str, known: Declarations | None = None) -> Script:
     return parse_script(text, file=path, folder=os.path.dirname(os.path.abspath(path)), known=known)
 
 
-def read_statements(text: str, file: str, folder: str, known: Declarations) -> Script:
+def read_statements(
+    text: str, file: str, folder: str, known: Declarations, *, replace: bool = False
+) -> Script:
     """Add statements to what is known already; refuses what is wrong or unsafe in them."""
-    script = parse_script(text, file=file, folder=folder, known=known)
+    script = parse_script(text, file=file, folder=folder, known=known, replace=replace)
     refuse_unsafe(script)
     return script
 
@@ -98,7 +101,7 @@ class Run:
                 notice=options.notice,
             )
 
-        limits = {n.query: n.limit for n in self.network.nodes.values() if isinstance(n, OutputNode)}
+        limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         users = _users(self.network)
         self.driver = Driver(
@@ -109,11 +112,7 @@ class Run:
         """Create the folder of the pipeline, or check that it belongs to this script."""
         mark = fingerprint(declarations)
         if self.deployment.exists():
-            if self.deployment.settings.get("format") != _FORMAT:
-                raise SeineError(
-                    f"checkpoint '{self.deployment.folder}' was made by another version of Seine",
-                    hint="use that version, or name a new folder",
-                )
+            refuse_other_format(self.deployment)
             if self.deployment.settings.get("script") != mark:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
@@ -127,16 +126,8 @@ class Run:
         self.deployment.save(
             self.network.commit(), self.network, declarations.streams.values(), relations, dead
         )
-        self.deployment.create(
-            {
-                "format": _FORMAT,
-                "script": mark,
-                "labels": labels(options.buckets),
-                "parallelism": options.buckets,
-                "depth": max(options.depth, self.network.depth),
-                "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
-            }
-        )
+        depth = max(options.depth, self.network.depth)
+        self.deployment.create({"script": mark, **new_settings(options.buckets, depth)})
 
     def close(self) -> None:
         self.driver.close()
@@ -184,14 +175,41 @@ def enter(catalog: Catalog, declarations: Declarations, network: Network) -> Non
             change.add_relation(relation)
         for edge in declarations.edges:
             change.add_edge(edge)
-        change.add_queries([_stored(query) for query in declarations.queries.values()])
+        change.add_queries([stored(query) for query in declarations.queries.values()])
         if network.version:
             change.save_version(network.version, added=[node_to_json(node) for node in network])
 
 
-def _stored(query: Query) -> StoredQuery:
-    inputs = tuple(sorted(tables_of(query)))
-    return StoredQuery(query.name, query.text, plan_to_json(query.plan), inputs, dict(query.options))
+def stored(query: Query, born: int = 0, position: dict[str, Any] | None = None) -> StoredQuery:
+    """A query as the catalog keeps it."""
+    inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
+    return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position or {})
+
+
+def limit_of(query: Query) -> int:
+    """How many records a query may deliver."""
+    limit = query.option("limit", DEFAULT_LIMIT)
+    assert isinstance(limit, int)
+    return limit
+
+
+def new_settings(buckets: int, depth: int) -> dict[str, Any]:
+    """What is fixed when a pipeline is first started."""
+    return {
+        "format": _FORMAT,
+        "labels": labels(buckets),
+        "parallelism": buckets,
+        "depth": depth,
+        "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
+    }
+
+
+def refuse_other_format(deployment: Deployment) -> None:
+    if deployment.settings.get("format") != _FORMAT:
+        raise SeineError(
+            f"checkpoint '{deployment.folder}' was made by another version of Seine",
+            hint="use that version, or name a new folder",
+        )
 
 
 def fingerprint(declarations: Declarations) -> str:

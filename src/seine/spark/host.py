@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
 from seine.algebra.aggregates import Aggregate
-from seine.engine import Run
 from seine.errors import RunError, SeineError
+from seine.runtime.deployment import Deployment
+from seine.runtime.driver import Driver
 from seine.spark.pipeline import start_pipeline
 
 
-def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
+class Hosted(Protocol):
+    """What Spark carries: a run of a script, or a service."""
+
+    @property
+    def deployment(self) -> Deployment: ...
+
+    @property
+    def driver(self) -> Driver: ...
+
+
+def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return
