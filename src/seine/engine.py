@@ -52,13 +52,19 @@ class Options:
 
 def read_script(path: str, known: Declarations | None = None) -> Script:
     """Parse a script file; relative paths in it are resolved against its folder."""
+    return parse_script(
+        read_text(path), file=path, folder=os.path.dirname(os.path.abspath(path)), known=known
+    )
+
+
+def read_text(path: str) -> str:
+    """The text of a script file."""
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read()
+            return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SeineError(f"cannot read script '{path}': {reason}") from error
-    return parse_script(text, file=path, folder=os.path.dirname(os.path.abspath(path)), known=known)
 
 
 def read_statements(

@@ -38,7 +38,7 @@ class Listening:
     most_body: int = MOST_BODY
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer, not a fault
+class Refusal(Exception):
     """An answer that is no success."""
 
     def __init__(self, status: HTTPStatus, error: SeineError, **headers: str) -> None:
