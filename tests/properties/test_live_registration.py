@@ -68,7 +68,8 @@ def test_stateless_queries_count_from_their_registration(seed: int) -> None:
 @pytest.mark.skipif(not BORN, reason="the network does not filter what is older than a query yet")
 @pytest.mark.parametrize("seed", _seeds())
 def test_all_queries_count_from_their_registration(seed: int) -> None:
-    _check(Random(seed), STATELESS + STATEFUL)
+    rng = Random(seed)
+    _check(rng, tuple(rng.sample(STATELESS + STATEFUL, 3)))  # few of them, so that they share much
 
 
 @dataclass
@@ -151,7 +152,7 @@ def _step(story: Story, rng: Random, pool: tuple[str, ...]) -> None:
     alive = [one for one, life in story.lives.items() if not life.dropped]
     what = rng.random()
     if what < 0.4 or not alive:
-        sql = rng.choice(pool).format(c=rng.randint(2, 6), d=rng.randint(0, 3))
+        sql = rng.choice(pool).format(c=rng.randint(2, 5), d=rng.randint(0, 2))
         story.begin(sql)
     elif what < 0.55 and len(alive) > 2:
         story.drop(rng.choice(alive))
