@@ -206,6 +206,7 @@ def new_settings(buckets: int, depth: int) -> dict[str, Any]:
         "labels": labels(buckets),
         "parallelism": buckets,
         "depth": depth,
+        "start": -1,
         "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
     }
 

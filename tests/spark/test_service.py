@@ -121,6 +121,17 @@ def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
     stage.settle()
     assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []
     assert stage.records("big") == stage.expected("big", stage.lines[40:]) != []
+    stage.register("chain", CHAIN)  # a stage more: the pipeline hands over to a deeper one
+    stage.feed(15)
+    stage.settle()
+    kill(stage.process)
+    stage.serve()
+    stage.feed(15)
+    stage.settle()
+    assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []
+    assert stage.seine("tail", "chain", "--no-follow") != ""
+    assert json.loads(stage.seine("status", "--json"))["depth"] == {"used": 2, "stages": 2}
+    stage.seine("drop", "chain")
     stage.seine("drop", "pairs")
     stage.feed(10)
     stage.settle()

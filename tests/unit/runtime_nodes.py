@@ -37,7 +37,7 @@ def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
     """A deployment whose network 1 has no nodes."""
     made = Deployment(str(folder))
     made.save(1, Network(), [], {}, dead)
-    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0})
+    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0, "start": -1})
     return made
 
 

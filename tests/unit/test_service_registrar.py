@@ -24,10 +24,11 @@ class Rig:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.depth = 2
         self.open()
 
     def open(self) -> None:
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=2))
+        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=self.depth))
         self.host = LocalHost(self.service.deployment)
 
     def register(self, text: str, **options: Any) -> Any:
@@ -131,9 +132,11 @@ def test_of_two_who_drop_or_register_one_wins(rig: Rig) -> None:
         "CREATE RELATION f (a BIGINT) FROM 'no/where.jsonl';",
         "DROP QUERY q; DROP STREAM s; CREATE QUERY p AS SELECT a FROM s;",
         "DROP STREAM s;",
-        # three joins above one another, where the service has two stages
-        "DROP QUERY q; CREATE QUERY p AS SELECT w.a FROM s w, s x, s y, s z"
-        " WHERE w.a = x.a AND x.ts = y.ts AND y.a + 1 = z.a;",
+        "DROP QUERY q; CREATE QUERY p AS SELECT s0.a FROM s s0"
+        + "".join(f", s s{i}" for i in range(1, 27))
+        + " WHERE s0.a = s1.a"
+        + "".join(f" AND s{i - 1}.{'ta'[i % 2]}{'s' * (1 - i % 2)} = s{i}.a" for i in range(2, 27))
+        + ";",
     ],
 )
 def test_what_is_refused_leaves_no_trace(rig: Rig, script: str) -> None:
@@ -254,6 +257,34 @@ def test_many_queries_are_one_change(rig: Rig) -> None:
     rig.feed(7)
     rig.run()
     assert rig.records("q7") == [{"a": 7}]
+
+
+def test_a_deeper_query_makes_the_pipeline_deeper(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT x.a FROM s x, s y WHERE x.a = y.a AND x.ts < y.ts;")
+    rig.feed(1, ts=1)
+    rig.run()
+    deep = "SELECT w.a FROM s w, s x, s y, s z WHERE w.a = x.a AND x.ts = y.ts AND y.a = z.a AND z.ts > w.ts"
+    rig.feed(1, ts=2)
+    done = rig.register(f"CREATE QUERY p AS {deep};")
+    assert done.entry == 2, "the entry that hands over comes first"
+    assert rig.service.deployment.settings["depth"] == 2
+    rig.run()
+    settings = rig.service.deployment.settings
+    assert settings["depth"] == rig.service.present.network.depth == 3 and settings["start"] == 1
+    rig.feed(1, ts=3)
+    rig.run()
+    assert len(rig.records("q")) == 3 and rig.records("p")
+
+
+def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.depth = 5
+    rig.crash()
+    rig.crash()
+    rig.feed(1)
+    rig.run()
+    assert rig.service.deployment.settings["depth"] == 5 and rig.service.sink.totals.entry == 1
+    assert rig.records("q") == [{"a": 1}]
 
 
 def test_one_process_serves_a_folder(rig: Rig) -> None:

@@ -54,7 +54,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
     )
     parser.add_argument(
-        "--depth", metavar="N", type=positive, default=4, help="stages of a new folder's pipeline (4)"
+        "--depth",
+        metavar="N",
+        type=positive,
+        default=4,
+        help="least number of stages (4); more are added when a query needs them",
     )
     add_hosting(parser)
     parser.set_defaults(command=command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +54,7 @@ class Intake:
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._notice = notice
+        self._reading = Lock()  # held while lines are admitted that are in no entry yet
         self._coming: list[Feed] = []
         self._leaving: set[str] = set()
         self._rows = batch_rows or DEFAULT_ROWS
@@ -108,8 +110,17 @@ class Intake:
         self._feeds = [feed for feed in self._feeds if feed.stream.name not in self._leaving] + self._coming
         self._coming, self._leaving = [], set()
 
+    def hand_over(self, depth: int) -> Entry:
+        """Append an entry without rows after which the pipeline has so many stages."""
+        with self._reading, self._turn:
+            return self._cut({}, end=False, handover=depth)
+
     def next_entry(self) -> Entry | None:
         """Append and return the next entry; None if there is nothing now, or nothing any more."""
+        with self._reading:
+            return self._next_entry()
+
+    def _next_entry(self) -> Entry | None:
         with self._turn:
             self._exchange()
         while not self._done:
@@ -153,7 +164,7 @@ class Intake:
             self._exchange()
             return self._cut(admitted, end=end)
 
-    def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool) -> Entry:
+    def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
         for feed in self._feeds:
             latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
             if latest != NEVER:
@@ -180,6 +191,7 @@ class Intake:
                 },
                 end=end,
                 epoch=self._epoch(),
+                handover=handover,
             )
         )
 

@@ -29,6 +29,7 @@ class Draft:
     """What becomes an entry. `runs` are the promises that the intake state names, by file name.
 
     `epoch` is what a query's `born` is compared with: it grows when a registration takes effect.
+    With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
     """
 
     network: int
@@ -40,6 +41,7 @@ class Draft:
     runs: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
     end: bool = False
     epoch: int = 0
+    handover: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Entry:
     intake: Mapping[str, Any]
     runs: tuple[str, ...]
     epoch: int
+    handover: int
 
     def path(self, stream: str) -> str:
         """The Arrow file of a stream's rows; it exists only if the entry has some."""
@@ -125,6 +128,7 @@ class Journal:
             form["intake"],
             tuple(form["runs"]),
             form["epoch"],
+            form["handover"],
         )
 
     def append(self, draft: Draft) -> Entry:
@@ -217,6 +221,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "intake": draft.intake,
         "runs": sorted(draft.runs),
         "epoch": draft.epoch,
+        "handover": draft.handover,
     }
     _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
 

@@ -6,6 +6,11 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     spark/                 Spark's own checkpoint
+    handover/<entry>/      state on its way from a pipeline to one with more stages
+
+A Spark plan has a fixed number of stages. When more are needed, an entry is cut that is the last of
+its pipeline: with it every stage writes down its state, and another pipeline, with a checkpoint of its
+own, begins with that. `start` in the settings is the entry that handed over; -1 at first.
 
 Every file is written under another name first and renamed when it is whole.
 """
@@ -14,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +35,8 @@ from seine.network.nodes import LookupNode, node_from_json
 from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
+from seine.runtime.durable import write_whole
+from seine.runtime.handover import handover_path
 from seine.runtime.parcels import ipc_bytes, read_ipc
 from seine.runtime.settings import read_settings, settings_path
 
@@ -88,7 +96,25 @@ class Deployment:
 
     @property
     def spark(self) -> str:
-        return self._path("spark")
+        start = self.settings["start"]
+        return self._path("spark" if start < 0 else f"spark-{start:012d}")
+
+    def handover(self, entry: int) -> str:
+        """Where an entry leaves the state of all stages; see runtime.handover."""
+        return handover_path(self.folder, entry)
+
+    def take_over(self, entry: int, depth: int) -> None:
+        """From an entry on, a pipeline with so many stages."""
+        self.settings = {**self.settings, "start": entry, "depth": depth}
+        self.create(self.settings)
+
+    def sweep(self) -> None:
+        """Remove what pipelines before the present one left; it must have state of its own."""
+        kept = os.path.basename(self.spark)
+        for name in os.listdir(self.folder):
+            if name.startswith("spark") and name != kept:
+                shutil.rmtree(self._path(name), ignore_errors=True)
+        shutil.rmtree(self._path("handover"), ignore_errors=True)
 
     def save(
         self,
@@ -172,23 +198,3 @@ class RelationFiles:
 
 def _mapped(path: str) -> pa.RecordBatch:
     return read_ipc(pa.memory_map(path).read_buffer())
-
-
-def write_whole(path: str, content: bytes) -> None:
-    """Replace a file so that a reader, or a crash, sees the old or the new one whole."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    _sync(os.path.dirname(path))
-
-
-def _sync(folder: str) -> None:
-    """Make a rename durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

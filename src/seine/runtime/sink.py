@@ -18,7 +18,8 @@ from typing import Any
 
 from seine.errors import RunError, SeineError
 from seine.intake.journal import Entry
-from seine.runtime.deployment import Deployment, write_whole
+from seine.runtime.deployment import Deployment
+from seine.runtime.durable import write_whole
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.roster import Roster
 from seine.runtime.settings import damaged, read_object

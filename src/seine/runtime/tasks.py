@@ -54,7 +54,12 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     labels = deployment.settings["labels"]
     rows: list[Row] = []
     if slice_.first:
-        control = {"entry": entry.number, "network": entry.network, "clock": entry.clock.to_json()}
+        control = {
+            "entry": entry.number,
+            "network": entry.network,
+            "clock": entry.clock.to_json(),
+            "handover": entry.handover,
+        }
         rows += [(label, CONTROL, json.dumps(control).encode()) for label in labels]
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:

@@ -21,8 +21,10 @@ def enter(catalog: Catalog, edit: Edit, before: Present, after: Present) -> None
         for key in edit.resume:
             now = after.standing[key]
             change.set_query(now.query.name, paused=False, born=now.born, position=now.position)
-        change.set("epoch", after.epoch)
-        change.set("since", after.since)
+        if after.epoch != before.epoch:
+            change.set("epoch", after.epoch)
+        if after.since != before.since:
+            change.set("since", after.since)
         if after.version != before.version:
             change.save_version(after.version)
 

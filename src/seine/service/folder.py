@@ -16,7 +16,7 @@ import os
 from typing import Any
 
 from seine.errors import SeineError
-from seine.runtime.deployment import write_whole
+from seine.runtime.durable import write_whole
 from seine.runtime.settings import read_object
 
 

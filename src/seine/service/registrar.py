@@ -38,6 +38,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.place import Place
 from seine.service.present import Present, Standing, relations_of
 
+MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
 
 
@@ -113,6 +114,13 @@ class Registrar:
         return found.query.name.lower()
 
     def _carry_out(self, edit: Edit) -> Outcome:
+        try:
+            return self._try(edit)
+        except _TooDeep as found:
+            self._intake.hand_over(found.depth)
+            return self._try(edit)
+
+    def _try(self, edit: Edit) -> Outcome:
         with ExitStack() as undo:
             for relation in edit.relations(self.present):
                 check_relation(relation)
@@ -179,10 +187,12 @@ class Registrar:
         for key, query in begin.items():
             try:
                 _add(network, query, born)
-                _refuse_deep(network, query, self._deployment.settings["depth"])
+                _refuse_deep(network, query)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
+        if network.depth > planned_depth(self._deployment):
+            raise _TooDeep(network.depth)
 
     def _become_true(self, edit: Edit, after: Present, feeds: list[Feed], born: int) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
@@ -208,11 +218,26 @@ def _add(network: Network, query: Query, born: int) -> None:
     network.add(query)
 
 
-def _refuse_deep(network: Network, query: Query, depth: int) -> None:
-    if network.depth > depth:
+class _TooDeep(Exception):
+    """The pipeline must get more stages before this can be."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(depth)
+        self.depth = depth
+
+
+def planned_depth(deployment: Deployment) -> int:
+    """The stages that the pipeline has, or will have when it gets to the last entry."""
+    depth: int = deployment.settings["depth"]
+    journal = deployment.journal
+    return max([depth, *[journal.load(number).handover for number in journal.numbers()]])
+
+
+def _refuse_deep(network: Network, query: Query) -> None:
+    if network.depth > MOST_DEPTH:
         raise SeineError(
-            f"query {query.name} needs {network.depth} stages above one another, this service has {depth}",
-            hint=f"split it, or start a service with --depth {network.depth} in a new folder",
+            f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
+            hint="split it",
         )
 
 

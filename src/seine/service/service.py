@@ -20,14 +20,14 @@ from seine.runtime.driver import Driver
 from seine.runtime.sink import Sink
 from seine.service.folder import ServiceFolder
 from seine.service.present import Present, restore
-from seine.service.registrar import Registrar
+from seine.service.registrar import Registrar, planned_depth
 
 _RECENT_SECONDS = 10.0  # over which the pace is measured
 
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How to serve; `buckets` and `depth` are fixed when a folder is new."""
+    """How to serve; `buckets` is fixed when a folder is new, and there are at least `depth` stages."""
 
     batch_rows: int | None = None
     buckets: int = 2
@@ -57,6 +57,8 @@ class Service:
         self._moved = Condition()
         self._closed = False
         self._paces: deque[tuple[float, int]] = deque([(time.monotonic(), self.sink.totals.input_rows)])
+        if options.depth > planned_depth(self.deployment):
+            self._intake.hand_over(options.depth)
         self.driver = Driver(
             self.deployment, lambda follow: self._intake, True, self.sink, lambda version: {}, self._committed
         )

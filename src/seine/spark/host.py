@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import Aggregate
 from seine.errors import RunError, SeineError
@@ -36,16 +38,19 @@ def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[Aggreg
             refused.append(error)
             raise
 
-    query = start_pipeline(spark, run.deployment, aggregates, commit)
-
-    def watch() -> None:
+    def watch(query: StreamingQuery) -> None:
         if not query.isActive:
             raise refused[0] if refused else RunError(f"the pipeline stopped: {reason_of(query.exception())}")
 
-    try:
-        run.driver.drive(watch)
-    finally:
-        query.stop()
+    run.driver.renew()  # what was wanted before is what we start with
+    while True:
+        query = start_pipeline(spark, run.deployment, aggregates, commit)
+        try:
+            run.driver.drive(partial(watch, query))
+        finally:
+            query.stop()
+        if not run.driver.renew():
+            return
 
 
 def reason_of(error: BaseException | None) -> str:
