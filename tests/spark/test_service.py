@@ -124,9 +124,9 @@ def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
     assert stage.records("big") == stage.expected("big", stage.lines[40:]) != []
     stage.register("chain", CHAIN)  # a stage more: the pipeline hands over to a deeper one
     stage.feed(15)
-    stage.settle()
     kill(stage.process)
     stage.serve()
+    stage.settle()
     stage.feed(15)
     stage.settle()
     assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []

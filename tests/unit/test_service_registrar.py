@@ -276,6 +276,15 @@ def test_a_deeper_query_makes_the_pipeline_deeper(rig: Rig) -> None:
     assert len(rig.records("q")) == 3 and rig.records("p")
 
 
+def test_a_deeper_query_may_come_right_after_its_stream(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT k.a FROM s k, s l WHERE k.a = l.a;")
+    deep = "SELECT w.a FROM s w, s x, s y, s z WHERE w.a = x.a AND x.ts = y.ts AND y.a = z.a"
+    assert rig.register(f"CREATE QUERY p AS {deep};").entry == 1
+    rig.feed(1)
+    rig.run()
+    assert rig.records("p") == rig.records("q") == [{"a": 1}]
+
+
 def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     rig.depth = 5
@@ -285,6 +294,18 @@ def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
     rig.run()
     assert rig.service.deployment.settings["depth"] == 5 and rig.service.sink.totals.entry == 1
     assert rig.records("q") == [{"a": 1}]
+
+
+def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    rig.register(STREAM.replace("s.jsonl", "gone/s.jsonl"))
+    rig.service.close()
+    (tmp_path / "gone").rmdir()
+    for _ in range(2):
+        with pytest.raises(SeineError, match="cannot read"):
+            rig.open()
+    (tmp_path / "gone").mkdir()
+    rig.open()
 
 
 def test_one_process_serves_a_folder(rig: Rig) -> None:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from seine.cli.asking import add_asking, client_of
+from seine.errors import printable
 
 _LIST = "List the queries of a running service, in the order of their registration."
 _STATUS = "Show what a running service is doing."
@@ -29,7 +30,13 @@ def list_command(arguments: argparse.Namespace) -> int:
         print(json.dumps(queries, indent=1, ensure_ascii=False))
     else:
         rows = [
-            [q["query"], q["state"], str(q["since"]["entry"]), f"{q['outputs']:,}", _line(q["text"])]
+            [
+                printable(q["query"]),
+                q["state"],
+                str(q["since"]["entry"]),
+                f"{q['outputs']:,}",
+                _line(q["text"]),
+            ]
             for q in queries
         ]
         print("\n".join(_table(["query", "state", "since", "outputs", "text"], rows)))
@@ -60,7 +67,7 @@ def status_command(arguments: argparse.Namespace) -> int:
 
 
 def _line(text: str, most: int = 60) -> str:
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 3] + "..."
 
 

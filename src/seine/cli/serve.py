@@ -10,6 +10,7 @@ from types import FrameType
 from seine.cli.asking import FOLDER
 from seine.cli.hosting import add_hosting, buckets, check_writable, positive
 from seine.cli.progress import ProgressLine
+from seine.errors import RunError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.server import MOST_BODY, Listening, Server, refuse_open_door
@@ -89,6 +90,7 @@ def _serve(
 
     def stop(number: int, frame: FrameType | None) -> None:
         service.stop()
+        signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want to wait
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
@@ -101,6 +103,9 @@ def _serve(
         from seine.spark.session import open_session
 
         run_on_spark(open_session(arguments.master, log), service)
+    except RunError as error:
+        error.hint = error.hint or f"Spark's log is {log}"
+        raise
     finally:
         service.folder.withdraw()
         server.close()

@@ -113,6 +113,7 @@ class Intake:
     def hand_over(self, depth: int) -> Entry:
         """Append an entry without rows after which the pipeline has so many stages."""
         with self._reading, self._turn:
+            self._exchange()
             return self._cut({}, end=False, handover=depth)
 
     def next_entry(self) -> Entry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from seine.errors import SeineError
-from seine.service.present import MissingError
 from seine.service.service import Service
 from seine.service.tail import Records, read_records
 
@@ -68,7 +68,7 @@ def _register(service: Service, request: Request) -> Form:
     outcome = service.registrar.register(
         body["script"],
         file=body.get("file", "<request>"),
-        folder=body.get("folder", service.folder.path),
+        folder=os.path.join(service.folder.path, body.get("folder", "")),
         replace=body.get("replace", False),
     )
     return outcome.to_json()
@@ -165,5 +165,3 @@ ROUTES = (
         body=_SCRIPT,
     ),
 )
-
-__all__ = ["LONGEST_WAIT", "ROUTES", "MissingError", "Request", "Route"]

@@ -34,7 +34,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class Present:
-    """What stands at a moment; a change makes another one. Only the network is changed in place.
+    """What stands at a moment; a change makes another one. Only the network is changed in place, by the
+    registrar alone: others may know its `nodes` and `depth`.
 
     `uses` counts the running queries of each relation; `relations` has the tuples of those in use.
     """
@@ -43,6 +44,8 @@ class Present:
     standing: dict[str, Standing]
     network: Network
     version: int
+    nodes: int
+    depth: int
     epoch: int
     since: dict[str, int]  # of each stream, the first entry that can have tuples of it
     relations: dict[str, pa.RecordBatch]
@@ -66,11 +69,14 @@ def restore(catalog: Snapshot, deployment: Deployment) -> Present:
     queries = {key: one.query for key, one in standing.items()}
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges(), queries)
     version = catalog.version()
+    network = deployment.network(version)
     return Present(
         declared,
         standing,
-        deployment.network(version),
+        network,
         version,
+        len(network.nodes),
+        network.depth,
         catalog.setting("epoch", 0),
         catalog.setting("since", {}),
         deployment.relations(version),

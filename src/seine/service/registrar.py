@@ -174,6 +174,8 @@ class Registrar:
             present,
             declared=edit.declared,
             version=present.network.commit(),
+            nodes=len(present.network.nodes),
+            depth=present.network.depth,
             epoch=max(present.epoch, born) if begin else present.epoch,
             relations=relations,
             uses=uses,

@@ -42,6 +42,13 @@ class Service:
     def __init__(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self.folder = folder
         self._lock = folder.lock()
+        try:
+            self._open(folder, options)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self._catalog = Catalog(f"sqlite:///{folder.catalog}")
         self.deployment = Deployment(folder.pipeline)
         self._prepare(options)
@@ -131,8 +138,8 @@ class Service:
             "streams": len(present.declared.streams),
             "relations": len(present.declared.relations),
             "queries": {"running": len(present.standing) - paused, "paused": paused},
-            "nodes": len(present.network.nodes),
-            "depth": {"used": present.network.depth, "stages": self.deployment.settings["depth"]},
+            "nodes": present.nodes,
+            "depth": {"used": present.depth, "stages": self.deployment.settings["depth"]},
         }
 
     def queries(self) -> list[dict[str, Any]]:
