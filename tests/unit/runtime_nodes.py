@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from seine.algebra.types import BIGINT, Type
+from seine.network.network import Network
 from seine.network.nodes import OutputNode, Port
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER
@@ -35,8 +36,8 @@ def rows(values: Sequence[int], *, ended: bool = False) -> pa.RecordBatch:
 def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
     """A deployment whose network 1 has no nodes."""
     made = Deployment(str(folder))
-    made.save(1, [], [], {}, dead)
-    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0})
+    made.save(1, Network(), [], {}, dead)
+    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0, "start": -1})
     return made
 
 

@@ -20,7 +20,8 @@ from seine.operators.delta import FOREVER
 from seine.runtime import deployment as deployment_module
 from seine.runtime import tasks
 from seine.runtime.dataflow import Route, route
-from seine.runtime.deployment import Deployment, write_whole
+from seine.runtime.deployment import Deployment
+from seine.runtime.durable import write_whole
 from seine.runtime.source import source_delta
 from seine.runtime.tasks import slices_of
 from tests.unit.runtime_nodes import rows

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Source, StreamDef
 from seine.algebra.types import Field
@@ -90,6 +90,14 @@ class Change(Snapshot):
         """Drop a query; it stops being a user of any node."""
         gone = self._connection.execute(delete(t.query).where(t.query.c.key == name_key(name)))
         if not gone.rowcount:
+            raise SeineError(f"there is no query named {shown(name)}")
+
+    def set_query(self, name: str, **values: Any) -> None:
+        """Change `born`, `position` or `paused` of a query."""
+        if "position" in values:
+            values["position"] = json.dumps(values["position"])
+        ask = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
+        if not self._connection.execute(ask).rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
     def save_version(
@@ -175,7 +183,9 @@ def _query_row(query: StoredQuery) -> dict[str, Any]:
         "text": storable(query.text),
         "options": json.dumps(query.options),
         "plan": json.dumps(query.plan),
+        "born": query.born,
         "position": json.dumps(query.position),
+        "paused": query.paused,
     }
 
 

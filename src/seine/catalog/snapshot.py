@@ -192,5 +192,7 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         plan=json.loads(row.plan),
         inputs=tuple(inputs),
         options=json.loads(row.options),
+        born=row.born,
         position=json.loads(row.position),
+        paused=row.paused,
     )

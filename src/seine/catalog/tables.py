@@ -29,7 +29,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData(
     naming_convention={
@@ -157,7 +157,9 @@ query = Table(
     Column("text", Text, nullable=False),
     Column("options", Text, nullable=False),  # JSON
     Column("plan", Text, nullable=False),  # JSON
-    Column("position", Text, nullable=False),  # JSON: of each stream, the arrival number it starts at
+    Column("born", BigInteger, nullable=False),  # the first epoch that counts
+    Column("position", Text, nullable=False),  # JSON: where that was
+    Column("paused", Boolean, nullable=False),
 )
 
 # What a query reads cannot be dropped before it: no cascade from the input's side.

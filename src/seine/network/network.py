@@ -33,7 +33,7 @@ class Network:
 
     `add` and `remove` cost the size of one query. Changes since the last `commit` belong to
     the next version. Ids are never given twice, also after nodes are freed. In a live network
-    a query counts from the journal entry with which it is born.
+    a query counts from the epoch in which it is born.
     """
 
     def __init__(self, strategy: Strategy = CONFIGURATIONS["all"], *, live: bool = False) -> None:
