@@ -18,7 +18,7 @@ from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import JoinCosts, order
 from seine.optimizer.rules.order_joins import choose_order, order_joins
-from tests.unit.plan_interpreter import RandomPlans, R, answer, col, holds, lit, stream
+from tests.unit.plan_interpreter import R, RandomPlans, answer, col, holds, lit, stream
 
 WIDTH = 3
 
