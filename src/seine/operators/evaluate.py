@@ -17,15 +17,26 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, Paramet
 from seine.algebra.types import Kind
 from seine.operators.expressions import casts, conditions, dates, mathematics, numbers, strings
 from seine.operators.expressions.datum import Datum, Kernel, as_array
+from seine.operators.linear import linear_kernel
 
-KERNELS: dict[str, Kernel] = {
-    **numbers.KERNELS,
-    **conditions.KERNELS,
-    **casts.KERNELS,
-    **mathematics.KERNELS,
-    **strings.KERNELS,
-    **dates.KERNELS,
-}
+
+class _Kernels(dict[str, Kernel]):
+    """Kernels by name; those of linear functions are made of the coefficients in their names."""
+
+    def __missing__(self, name: str) -> Kernel:
+        return linear_kernel(name)
+
+
+KERNELS: dict[str, Kernel] = _Kernels(
+    {
+        **numbers.KERNELS,
+        **conditions.KERNELS,
+        **casts.KERNELS,
+        **mathematics.KERNELS,
+        **strings.KERNELS,
+        **dates.KERNELS,
+    }
+)
 
 
 def evaluate(

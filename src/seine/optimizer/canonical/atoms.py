@@ -5,9 +5,10 @@ Cites: ARGUS 5.1 (literal, OR predicate, predicate set)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from seine.algebra.expressions import Expression, Literal
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.types import BOOLEAN
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,63 @@ class Atom:
     constants have equal terms. `op` is eq, ne, lt, le, gt, ge, is_null, is_not_null, like,
     not_like or holds (any other BOOLEAN term); the last ones may have no constant. If `exact`,
     the atom holds for just those rows for which the text it came from is true; otherwise it
-    also holds for rows where that text fails to compute (an overflow), never for fewer.
+    also holds for rows where that text fails to compute (an overflow), never for fewer. Atoms of
+    several texts are equal if they hold for the same rows, whatever the texts were.
     """
 
     term: Expression
     op: str
     constant: Literal | None = None
-    exact: bool = True
+    exact: bool = field(default=True, compare=False)
 
 
 Clause = tuple[Atom, ...]  # a disjunction, sorted, without repeats
 PredicateSet = tuple[Clause, ...]  # a conjunction, sorted, without repeats
+
+NEVER = Atom(Literal(False, BOOLEAN), "holds")  # holds for no row
+
+
+def atom_key(atom: Atom) -> tuple[str, str, str]:
+    """The order of atoms in a clause: terms first, so that constants do not disturb a shape."""
+    return str(atom.term), atom.op, str(atom.constant)
+
+
+def clause_key(clause: Clause) -> list[tuple[str, str, str]]:
+    return [atom_key(atom) for atom in clause]
+
+
+def clause_expression(clause: Clause) -> Expression:
+    """A clause as a predicate for `operators.evaluate.truth`; its constants stand on the right.
+
+    Several equalities of one term are written as IN.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import BIGINT
+    >>> a = Column(0, BIGINT)
+    >>> str(clause_expression((Atom(a, "eq", Literal(1, BIGINT)), Atom(a, "eq", Literal(2, BIGINT)))))
+    'in(#0, 1, 2)'
+    """
+    if len(clause) == 1:
+        return _atom_expression(clause[0])
+    equal: dict[Expression, list[Literal]] = {}
+    for atom in clause:
+        if atom.op == "eq" and atom.constant is not None:
+            equal.setdefault(atom.term, []).append(atom.constant)
+    parts: list[Expression] = []
+    for atom in clause:
+        choices = equal.get(atom.term, []) if atom.op == "eq" else []
+        if len(choices) < 2:
+            parts.append(_atom_expression(atom))
+        elif choices[0] == atom.constant:
+            parts.append(Call("in", (atom.term, *choices), BOOLEAN))
+    return parts[0] if len(parts) == 1 else Call("or", tuple(parts), BOOLEAN)
+
+
+def _atom_expression(atom: Atom) -> Expression:
+    if atom.op == "holds":
+        return atom.term
+    if atom.constant is None:
+        return Call(atom.op, (atom.term,), BOOLEAN)
+    if atom.op == "not_like":
+        return Call("not", (Call("like", (atom.term, atom.constant), BOOLEAN),), BOOLEAN)
+    return Call(atom.op, (atom.term, atom.constant), BOOLEAN)

@@ -1,0 +1,179 @@
+"""The values for which an atom holds, as intervals: what it is to imply, to unite, to contradict.
+
+An interval is [from, to) between two cuts. NULL is a point below all values, so that IS NULL is an
+interval like any other. Cuts of exact types are whole steps; of DOUBLE and STRING, just before or
+just after a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from seine.algebra.expressions import Expression, Literal
+from seine.algebra.types import DOUBLE, Kind, Type
+from seine.optimizer.canonical.atoms import Atom
+from seine.optimizer.canonical.numbers import is_exact, literal_of, number_of, step
+
+Cut = tuple[Any, ...]
+Extent = list[tuple[Cut, Cut]]  # ascending, without gaps of no width
+
+_NULL: Cut = (-1,)
+_LOW: Cut = (0,)
+_HIGH: Cut = (2,)
+EVERYTHING: Extent = [(_NULL, _HIGH)]
+_VALUES: Extent = [(_LOW, _HIGH)]
+
+
+def extent(atom: Atom) -> Extent | None:
+    """For which values of its term an atom holds; None if that is not a matter of order."""
+    if atom.op == "is_null":
+        return [(_NULL, _LOW)]
+    if atom.op == "is_not_null":
+        return _VALUES
+    if atom.constant is None or atom.op not in _EXTENTS:
+        return None
+    if atom.constant.type.kind is Kind.BOOLEAN:
+        return _boolean_extent(atom)
+    before, after = _cuts(atom.constant)
+    return _EXTENTS[atom.op](before, after)
+
+
+_EXTENTS = {
+    "eq": lambda before, after: [(before, after)],
+    "ne": lambda before, after: [(_LOW, before), (after, _HIGH)],
+    "lt": lambda before, after: [(_LOW, before)],
+    "le": lambda before, after: [(_LOW, after)],
+    "gt": lambda before, after: [(after, _HIGH)],
+    "ge": lambda before, after: [(before, _HIGH)],
+}
+_TRUTH: Cut = (1, 1, 0)
+
+
+def _boolean_extent(atom: Atom) -> Extent:
+    """FALSE is everything below TRUE."""
+    assert atom.op == "eq" and atom.constant is not None
+    return [(_TRUTH, _HIGH)] if atom.constant.value else [(_LOW, _TRUTH)]
+
+
+def _cuts(constant: Literal) -> tuple[Cut, Cut]:
+    if is_exact(constant.type):
+        units = int(number_of(constant) / step(constant.type)) if constant.type.scale else number_of(constant)
+        return (1, units, 0), (1, units + 1, 0)
+    value = constant.value
+    if constant.type == DOUBLE:
+        value = (True, 0.0) if math.isnan(value) else (False, value)
+    return (1, value, 0), (1, value, 1)
+
+
+def union(extents: Iterable[Extent]) -> Extent:
+    """The values of any of the extents."""
+    merged: Extent = []
+    for start, stop in sorted(part for one in extents for part in one):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def intersection(a: Extent, b: Extent) -> Extent:
+    """The values of both extents."""
+    pairs = [(max(s, t), min(e, f)) for s, e in a for t, f in b]
+    return sorted((start, stop) for start, stop in pairs if start < stop)
+
+
+def contains(outer: Extent, inner: Extent) -> bool:
+    return all(any(s <= start and stop <= e for s, e in outer) for start, stop in inner)
+
+
+def disjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom] | None:
+    """The fewest atoms that hold for the values of any of the atoms of one term; None if all do."""
+    whole = union(extent(atom) or [] for atom in atoms)
+    if whole == EVERYTHING:
+        return None
+    exact = all(atom.exact for atom in atoms)
+    found: list[Atom] = []
+    if whole[0][0] == _NULL:
+        found.append(Atom(term, "is_null", None, exact))
+        whole = intersection(whole, _VALUES)
+    hole = _hole(whole, atoms)
+    if hole is not None:
+        return [*found, Atom(term, "ne", hole, exact)]
+    for start, stop in whole:
+        if start == _LOW or stop == _HIGH:
+            found.append(_half_line(term, start, stop, atoms, exact))
+        else:
+            found.extend(Atom(term, "eq", value, exact) for value in _points(start, stop, atoms))
+    return found
+
+
+def conjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom]:
+    """The fewest atoms that together hold where all atoms of one term do; none if they contradict."""
+    whole = EVERYTHING
+    for atom in atoms:
+        whole = intersection(whole, extent(atom) or [])
+    if not whole:
+        return []
+    exact = all(atom.exact for atom in atoms)
+    start, stop = whole[0][0], whole[-1][1]
+    if start == _NULL:
+        return [Atom(term, "is_null", None, exact)]
+    if (start, stop) == (_LOW, _HIGH) and len(whole) == 1:
+        return [Atom(term, "is_not_null", None, exact)]
+    if len(whole) == 1 and len(points := _points(start, stop, atoms)) == 1:
+        return [Atom(term, "eq", points[0], exact)]
+    found = []
+    if start != _LOW:
+        found.append(_half_line(term, start, _HIGH, atoms, exact))
+    if stop != _HIGH:
+        found.append(_half_line(term, _LOW, stop, atoms, exact))
+    for (_, gap), (end, _) in pairwise(whole):
+        found.extend(Atom(term, "ne", value, exact) for value in _points(gap, end, atoms))
+    return found
+
+
+def _half_line(term: Expression, start: Cut, stop: Cut, atoms: Sequence[Atom], exact: bool) -> Atom:
+    type_ = term.type
+    if start == _LOW and stop == _HIGH:
+        return Atom(term, "is_not_null", None, exact)
+    if type_.kind is Kind.BOOLEAN:
+        return Atom(term, "eq", Literal(stop == _HIGH, type_), exact)
+    if stop == _HIGH:
+        if is_exact(type_):
+            return Atom(term, "ge", _value(start[1], type_), exact)
+        return Atom(term, "gt" if start[2] else "ge", _constant(start, atoms), exact)
+    if is_exact(type_):
+        return Atom(term, "le", _value(stop[1] - 1, type_), exact)
+    return Atom(term, "le" if stop[2] else "lt", _constant(stop, atoms), exact)
+
+
+def _hole(whole: Extent, atoms: Sequence[Atom]) -> Literal | None:
+    """The only value that is missing, if there is one."""
+    if len(whole) != 2 or whole[0][0] != _LOW or whole[1][1] != _HIGH:
+        return None
+    points = _points(whole[0][1], whole[1][0], atoms)
+    return points[0] if len(points) == 1 else None
+
+
+def _points(start: Cut, stop: Cut, atoms: Sequence[Atom]) -> list[Literal]:
+    """The values between two cuts, if they can be counted by the atoms they came from."""
+    if len(start) == 1 or len(stop) == 1:
+        return []
+    type_ = atoms[0].term.type
+    if is_exact(type_):
+        count = stop[1] - start[1]
+        return [_value(start[1] + i, type_) for i in range(count)] if count <= len(atoms) else []
+    same = start[1] == stop[1] and start[2] < stop[2]
+    return [_constant(start, atoms)] if same else []
+
+
+def _value(units: int, type_: Type) -> Literal:
+    return literal_of(units * step(type_), type_)
+
+
+def _constant(cut: Cut, atoms: Sequence[Atom]) -> Literal:
+    """The constant that made a cut."""
+    return next(a.constant for a in atoms if a.constant is not None and _cuts(a.constant)[0][1] == cut[1])
