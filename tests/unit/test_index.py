@@ -50,15 +50,16 @@ def catalog(shared: Catalog) -> Iterator[Catalog]:
     """Empty before and after: whatever a test entered leaves without a trace."""
     yield shared
     with shared.change() as c:
-        for query in c.queries():
-            c.drop_query(query.name)
+        names = [query.name for query in c.queries()]
+        c.leave(names[1:])
+        for name in names:
+            c.drop_query(name)
     assert all(rows == set() for rows in contents(shared).values())
 
 
 def contents(catalog: Catalog) -> dict[str, set[tuple[Any, ...]]]:
     """All rows of the index, queries by name."""
     with catalog.read() as r:
-        names = dict(enumerate(query.name for query in r.queries()))
         connection = r._connection
         found = {
             table.name: {tuple(row) for row in connection.execute(select(table))} for table in TABLES[:-1]
@@ -67,7 +68,6 @@ def contents(catalog: Catalog) -> dict[str, set[tuple[Any, ...]]]:
             text("seine_query"), text("seine_query.id = seine_index_entry.query_id")
         )
         found["entry"] = {tuple(row) for row in connection.execute(ask)}
-        assert names is not None
     return found
 
 
