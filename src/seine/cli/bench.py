@@ -11,7 +11,7 @@ from seine.cli.hosting import check_writable
 if TYPE_CHECKING:
     from seine.bench.suite import Benchmark
 
-NAMES = ("join", "join-large", "stages", "selections", "window", "memory")
+NAMES = ("join", "join-large", "stages", "selections", "window", "memory", "index")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
 line that says what is compared:
@@ -22,6 +22,7 @@ line that says what is compared:
     selections  100 and 100,000 queries at equally many matches: what a query costs
     window      a window of 1x, 4x and 16x at equally many matches: what holding more costs
     memory      bytes of state beside the bytes of the tuples that are alive
+    index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
 """
 _EXAMPLE = """\
 example:

@@ -1,7 +1,7 @@
 """Reading the beginnings of many ranges of a b-tree in one statement, the nearest keys first.
 
-Each statement is a UNION ALL of ranges with a LIMIT each. Its length is rounded up to a power of
-two by ranges that hold nothing, so that a few prepared statements serve all searches.
+Each statement is a UNION ALL of ranges with a LIMIT each. Its length is rounded up by ranges that
+hold nothing, so that a few prepared statements serve all searches.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def read(
             if kind.owner is not None:
                 values[f"owner{number}"] = owner
         seen = [0] * size
-        for number, *found in connection.execute(_statement(kind, size), values):
+        for number, *found in connection.execute(_statement(kind, size), values).all():
             rows.append(Row(start + number, seen[number], tuple(found)))
             seen[number] += 1
     counter.steps += len(probes) + len(rows)
@@ -90,12 +90,12 @@ def read(
 
 
 def rounded(count: int) -> int:
-    """The next power of two.
+    """The number of ranges in a statement that serves so many: one, or a multiple of four.
 
-    >>> [rounded(count) for count in (1, 2, 3, 4, 5)]
-    [1, 2, 4, 4, 8]
+    >>> [rounded(count) for count in (1, 2, 4, 5, 32)]
+    [1, 4, 4, 8, 32]
     """
-    return 1 << (count - 1).bit_length()
+    return count if count == 1 else -(-count // 4) * 4
 
 
 _NOTHING = Span((0, b""), b"\1", b"\0")

@@ -105,7 +105,7 @@ _PREDICATES = (
 )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _users_of(size: int) -> Any:
     """The first users of so many sets, in the order of their registration."""
     of, name = t.entry.c, catalog.query.c.name

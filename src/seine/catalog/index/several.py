@@ -14,10 +14,12 @@ from sqlalchemy import Connection, bindparam, select
 
 from seine.catalog.index import tables as t
 from seine.catalog.index.lines import Lines, Span
-from seine.catalog.index.probes import Counter, alternatives, read
-from seine.optimizer.canonical.atoms import Clause
+from seine.catalog.index.probes import Counter, Kind, alternatives, read
+from seine.optimizer.canonical.atoms import PredicateSet
 
 LIMIT = 32  # candidates of one span
+_UPWARDS = alternatives(descending=False, limit=LIMIT)
+_DOWNWARDS = alternatives(descending=True, limit=LIMIT)
 
 Literals = dict[bytes, list[tuple[bytes, bytes]]]  # of a clause, the lines and keys of its atoms
 
@@ -35,40 +37,50 @@ class Several:
         self._counter = counter
         self.complete = True
 
-    def weaker(self, clause: Clause) -> list[bytes]:
-        """Clauses that the clause implies. One atom whose candidates are few is enough to find them all."""
+    def weaker(self, predicates: PredicateSet) -> list[bytes]:
+        """Clauses that some clause implies. One atom whose candidates are few is enough to find them all."""
         if self._lines.several is None:
             return []
-        reach = [self._lines.weaker_than(atom) for atom in clause]
-        candidates: list[bytes] = []
-        for spans in reach:
-            found, whole = self._candidates(spans, descending=False)
-            if whole:
-                candidates = found
-                break
-            candidates += found
-        else:
-            self.complete = False
-        of = self._literals(candidates)
-        return [own for own in of if all(any(_on(spans, at) for at in of[own]) for spans in reach)]
+        reach = [[self._lines.weaker_than(atom) for atom in clause] for clause in predicates]
+        found = self._candidates((span for atoms in reach for spans in atoms for span in spans), _UPWARDS)
+        candidates = [self._of_clause(atoms, found) for atoms in reach]
+        of = self._literals(own for some in candidates for own in some)
+        return [
+            own
+            for atoms, some in zip(reach, candidates, strict=True)
+            for own in some
+            if all(any(_on(spans, at) for at in of[own]) for spans in atoms)
+        ]
 
-    def stronger(self, clause: Clause) -> list[bytes]:
-        """Clauses that imply the clause."""
+    def stronger(self, predicates: PredicateSet) -> list[list[bytes]]:
+        """Of each clause the clauses that imply it."""
         if self._lines.several is None:
-            return []
-        spans = self._lines.stronger(clause)
-        candidates, whole = self._candidates(spans, descending=True)
-        self.complete &= whole
-        of = self._literals(candidates)
-        return [own for own in of if all(_on(spans, at) for at in of[own])]
+            return [[] for _ in predicates]
+        reach = [self._lines.stronger(clause) for clause in predicates]
+        found = self._candidates((span for spans in reach for span in spans), _DOWNWARDS)
+        candidates = [self._of_clause([spans], found) for spans in reach]
+        of = self._literals(own for some in candidates for own in some)
+        return [
+            [own for own in some if all(_on(spans, at) for at in of[own])]
+            for spans, some in zip(reach, candidates, strict=True)
+        ]
 
-    def _candidates(self, spans: list[Span], *, descending: bool) -> tuple[list[bytes], bool]:
-        """Clauses with an atom on one of the spans, nearest first, and whether these are all."""
-        kind = alternatives(descending=descending, limit=LIMIT)
-        rows = read(self._connection, kind, [(None, span) for span in spans], self._counter)
-        ordered = sorted(rows, key=lambda row: row.near)
-        whole = all(row.near < LIMIT - 1 for row in rows)
-        return list(dict.fromkeys(row.values[0] for row in ordered)), whole
+    def _candidates(self, spans: Iterable[Span], kind: Kind) -> dict[Span, list[bytes]]:
+        """The clauses with an atom on a span, nearest first."""
+        wanted = list(dict.fromkeys(spans))
+        found: dict[Span, list[bytes]] = {span: [] for span in wanted}
+        probes = [(None, span) for span in wanted]
+        for probe, _, (own,) in read(self._connection, kind, probes, self._counter):
+            found[wanted[probe]].append(own)
+        return found
+
+    def _of_clause(self, atoms: list[list[Span]], found: dict[Span, list[bytes]]) -> list[bytes]:
+        """The candidates of the first atom that has them all, or else of every atom."""
+        for spans in atoms:
+            if all(len(found[span]) < LIMIT for span in spans):
+                return list(dict.fromkeys(own for span in spans for own in found[span]))
+        self.complete = False
+        return list(dict.fromkeys(own for spans in atoms for span in spans for own in found[span]))
 
     def _literals(self, clauses: Iterable[bytes]) -> Literals:
         wanted = list(dict.fromkeys(clauses))

@@ -24,8 +24,7 @@ from seine.optimizer.canonical.atoms import PredicateSet
 
 NEAR = 4
 BREADTH = 16
-MEMBERS = 32
-TRIED = 4  # of the asked clauses so many are taken in turn
+MEMBERS = 24
 _CONTINUATIONS = continuations(descending=True, limit=NEAR)
 _MEMBERS = members(limit=MEMBERS)
 
@@ -57,10 +56,10 @@ def stronger_sets(
     lines = Lines(connection, topology, predicates)
     several = Several(connection, lines, counter)
     counter.steps += 1
-    asked: Asked = []
-    for clause in predicates:
-        spans = lines.stronger(clause)
-        asked.append(spans + [lines.clause_span(own) for own in several.stronger(clause)])
+    asked: Asked = [
+        lines.stronger(clause) + [lines.clause_span(own) for own in found]
+        for clause, found in zip(predicates, several.stronger(predicates), strict=True)
+    ]
     if any(not spans for spans in asked):
         return [], several.complete
     ends = _by_way(connection, root_id(topology), asked, counter)
@@ -120,14 +119,14 @@ def _below(
 
 def _by_member(connection: Connection, asked: Asked, counter: Counter) -> tuple[list[bytes], bool]:
     """Sets that have, for each asked clause, one that implies it; found by one of the asked clauses."""
-    candidates: list[bytes] = []
-    for spans in sorted(asked, key=lambda spans: min(span.order for span in spans))[:TRIED]:
-        rows = read(connection, _MEMBERS, [(None, span) for span in spans], counter)
-        here = [row.values[0] for row in sorted(rows, key=lambda row: row.near)]
-        if all(row.near < MEMBERS - 1 for row in rows):
-            return _checked(connection, here, asked, counter), True
-        candidates += here
-    return _checked(connection, candidates, asked, counter), False
+    spans = list(dict.fromkeys(span for some in asked for span in some))
+    rows = read(connection, _MEMBERS, [(None, span) for span in spans], counter)
+    full = {spans[row.probe] for row in rows if row.near == MEMBERS - 1}
+    few = [set(some) for some in asked if full.isdisjoint(some)]
+    chosen = min(few, key=len) if few else set(spans)
+    nearest = sorted(rows, key=lambda row: row.near)
+    candidates = [row.values[0] for row in nearest if spans[row.probe] in chosen]
+    return _checked(connection, candidates, asked, counter), bool(few)
 
 
 def _checked(connection: Connection, candidates: list[bytes], asked: Asked, counter: Counter) -> list[bytes]:

@@ -55,7 +55,7 @@ def weaker_sets(
 
 def _implied_spans(predicates: PredicateSet, lines: Lines, several: Several) -> list[Span]:
     spans = [span for clause in predicates for span in lines.weaker(clause)]
-    spans += [lines.clause_span(own) for clause in predicates for own in several.weaker(clause)]
+    spans += [lines.clause_span(own) for own in several.weaker(predicates)]
     return list(dict.fromkeys(spans))
 
 
