@@ -12,6 +12,9 @@ from sqlalchemy import delete, update
 from seine.algebra.definitions import JoinEdge, RelationDef, Source, StreamDef
 from seine.algebra.types import Field
 from seine.catalog import tables as t
+from seine.catalog.index.enter import enter
+from seine.catalog.index.leave import leave
+from seine.catalog.index.placement import Placement
 from seine.catalog.network_rows import save_version
 from seine.catalog.records import StoredQuery, name_key, shown, storable
 from seine.catalog.rows import ids_by_key, put, put_all, refusing
@@ -86,8 +89,17 @@ class Change(Snapshot):
         if not gone.rowcount:
             raise SeineError(f"{shown(edge.left)} and {shown(edge.right)} are not joined on these columns")
 
+    def enter(self, placements: Sequence[Placement]) -> None:
+        """Enter conditions of queries in the computation index, many at once."""
+        enter(self._connection, placements)
+
+    def leave(self, queries: Sequence[str]) -> None:
+        """Take all that queries entered out of the computation index."""
+        leave(self._connection, queries)
+
     def drop_query(self, name: str) -> None:
-        """Drop a query; it stops being a user of any node."""
+        """Drop a query; it stops being a user of any node, and its conditions leave the index."""
+        leave(self._connection, [name])
         gone = self._connection.execute(delete(t.query).where(t.query.c.key == name_key(name)))
         if not gone.rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
