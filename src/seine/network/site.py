@@ -290,6 +290,8 @@ class Site:
 
 
 def _with_tables_before(node: Node, first: int) -> Node:
-    if not isinstance(node, FilteringNode):
-        return node
-    return replace(node, filters=tuple(f for f in node.filters if f.table < first))
+    if isinstance(node, FilteringNode):
+        return replace(node, filters=tuple(f for f in node.filters if f.table < first))
+    if isinstance(node, DeliverNode):
+        return replace(node, forms=tuple(f for f in node.forms if f.table < first))
+    return node
