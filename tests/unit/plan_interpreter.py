@@ -11,7 +11,7 @@ from typing import Any
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal, conjunction
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear_names import WEIGHTED, coefficients_of
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -62,6 +62,8 @@ def value(expression: Expression, row: Row) -> Any:
     if expression.name == "in":
         return None if args[0] is None else True if args[0] in args[1:] else None if None in args else False
     coefficients = coefficients_of(expression.name)
+    if expression.name == WEIGHTED:
+        coefficients, args = tuple(args[len(args) // 2 :]), args[: len(args) // 2]
     if coefficients is not None:
         return None if None in args else sum(map(operator.mul, coefficients, args))
     if expression.name == "not":

@@ -7,21 +7,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+<<<<<<< HEAD
 from seine.algebra.types import BIGINT, Type
 from seine.network.network import Network
 from seine.network.nodes import OutputNode, Port
+=======
+from seine.algebra.expressions import Column
+from seine.algebra.types import BIGINT
+from seine.network.network import Network
+from seine.network.nodes import Form
+>>>>>>> wt-tests
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER
 from seine.runtime.deployment import Deployment
 from seine.runtime.records import json_lines
+from seine.runtime.results import Chosen
 
 
-def output_node(query: str = "q", *, limit: int = 10**9, changelog: bool = False, id: int = 9) -> OutputNode:
-    types: tuple[Type, ...] = (BIGINT,)
-    port = Port(1, types, ("s",))
-    return OutputNode(id, (port,), types, ("s",), (), 0, 1, query, ("v",), changelog, "plain", limit)
+def form(*, limit: int = 10**9, changelog: bool = False) -> Form:
+    """The form of records of one column v."""
+    return Form(3, (), (Column(0, BIGINT),), ("v",), changelog, "plain", limit)
+
+
+def chosen(batch: pa.RecordBatch, picks: Sequence[int] | None = None) -> Chosen:
+    """Rows for the queries at these positions; for the first if none are given."""
+    return Chosen(batch, np.array([0] * batch.num_rows if picks is None else picks, np.int64))
 
 
 def rows(values: Sequence[int], *, ended: bool = False) -> pa.RecordBatch:
@@ -36,8 +49,15 @@ def rows(values: Sequence[int], *, ended: bool = False) -> pa.RecordBatch:
 def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
     """A deployment whose network 1 has no nodes."""
     made = Deployment(str(folder))
+<<<<<<< HEAD
     made.save(1, Network(), [], {}, dead)
     made.create({"labels": [0, 1], "parallelism": 2, "depth": 0, "start": -1})
+=======
+    network = Network()
+    network.version = 1
+    made.versions.save(network, [], {}, dead)
+    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0})
+>>>>>>> wt-tests
     return made
 
 

@@ -20,7 +20,7 @@ from seine.catalog import Catalog, StoredQuery
 from seine.catalog.records import signature
 from seine.catalog.tables import metadata
 from seine.errors import SeineError
-from seine.network.nodes import DeliverNode, Filter, Port, node_from_json, node_to_json
+from seine.network.nodes import DeliverNode, Filter, Form, Port, node_from_json, node_to_json
 from tests.unit.postgres_server import postgres_server
 
 _numbers = itertools.count(1)
@@ -272,12 +272,8 @@ def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
         identities=1,
         stage=1,
         owner="",
-        filter=Filter(split_shape(scan.predicate)[0], 3, (scan.predicate,)),
-        expressions=(Column(0, BIGINT),),
-        names=("auction",),
-        changelog=False,
-        domain="plain",
-        limit=7,
+        filter=Filter(split_shape(scan.predicate)[0], 3),
+        forms=(Form(4, (scan.predicate,), (Column(0, BIGINT),), ("auction",), False, "plain", 7),),
     )
     with catalog.change() as c:
         c.add_query(StoredQuery("q", "SELECT ...", plan_to_json(scan)))

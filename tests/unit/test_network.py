@@ -91,10 +91,15 @@ def interpret_network(network: Network, data: Data) -> dict[str, list[Row]]:
     for node in network:
         inputs = [rows[i] for i in node.inputs]
         if isinstance(node, DeliverNode):
+            table = network.tables[node.filter.table]
+            forms = {form.table: form for form in node.forms}
             for number, row in matches(network, node.filter, inputs[0]):
-                given = bound(node.expressions, network.tables[node.filter.table], number)
-                for query in network.tables[node.filter.table].claims[number]:
-                    answers[query].append(tuple(value(e, row) for e in given))
+                form, place = forms[table.rows[number][-2]], table.rows[number][-1]
+                constants = network.tables[form.table]
+                if all(value(e, row) is True for e in bound(form.checks, constants, place)):
+                    record = tuple(value(e, row) for e in bound(form.expressions, constants, place))
+                    for query in table.claims[number]:
+                        answers[query].append(record)
         else:
             rows[node.id] = run(network, node, inputs, data)
     return answers
@@ -213,13 +218,15 @@ def test_queries_of_one_shape_are_rows_of_one_node() -> None:
     other = Select(Scan(stream("a"), "other"), holds("lt", lit(7), col(1)))
     second = network.add(Query("q2", Project(other, (col(0),), ("k",))))
     third = network.add(Query("q3", Project(Select(a, gt(1, 5)), (col(2),), ("t",))))
-    assert kinds(network) == ["source", "deliver", "deliver"]
-    assert first.shared == () and second.added == () and len(third.added) == 1
+    assert kinds(network) == ["source", "deliver"]
+    assert first.shared == () and second.added == third.added == ()
     source, deliver = first.added
-    assert network.users(source) == ["q1", "q2", "q3"] and network.users(deliver) == ["q1", "q2"]
-    table = network.tables[network.nodes[deliver].tables[0]]
-    assert [row[-1] for row in table.rows.values()] == [6, 8]  # canonical: at least
-    assert list(table.claims.values()) == [{"q1": 1}, {"q2": 1}]
+    assert network.users(source) == network.users(deliver) == ["q1", "q2", "q3"]
+    node = network.nodes[deliver]
+    assert isinstance(node, DeliverNode) and [form.names for form in node.forms] == [("k",), ("t",)]
+    table = network.tables[node.filter.table]
+    assert [row[0] for row in table.rows.values()] == [6, 8, 6]  # canonical: at least
+    assert list(table.claims.values()) == [{"q1": 1}, {"q2": 1}, {"q3": 1}]
 
 
 def test_one_join_serves_queries_that_say_the_same_in_other_words() -> None:
@@ -253,9 +260,8 @@ def test_a_tag_tells_apart_the_groups_of_queries_that_differ_in_constants() -> N
 
     network = build_network([query("q1", 1, 5), query("q2", 2, 5), query("q3", 2, 9)])
     assert kinds(network) == ["source", "fan", "aggregate", "deliver"]
-    (fan,) = (node for node in network if isinstance(node, FanNode))
-    tables = [network.tables[node.tables[0]] for node in (fan, network.nodes[max(network.nodes)])]
-    assert [len(table) for table in (network.tables[fan.filter.table], tables[1])] == [2, 3]
+    rows = {node.kind: len(network.tables[node.tables[0]]) for node in network if node.tables}
+    assert rows == {"fan": 2, "deliver": 3}
     data = {"a": [(1, 2, 0), (1, 3, 0), (1, 3, 1)] * 3, "b": [], "c": [], "r": []}
     assert interpret_network(network, data) == {"q1": [(1, 9)], "q2": [(1, 6)], "q3": []}
 
@@ -267,7 +273,9 @@ def test_zeros_of_different_sign_are_different_constants() -> None:
     network = build_network(
         [query("plus", 0.0), query("minus", -0.0), query("nan", math.nan), query("nan2", math.nan)]
     )
-    (table,) = network.tables.values()
+    (output,) = (node for node in network if isinstance(node, DeliverNode))
+    (form,) = output.forms
+    table = network.tables[form.table]
     assert len(table) == 3 and {"nan": 1, "nan2": 1} in table.claims.values()
 
 
@@ -298,7 +306,7 @@ def test_a_changelog_node_tells_what_would_end_silently(plan: Plan, expected: bo
     network = build_network([Query("q", plan)])
     assert any(isinstance(node, ChangelogNode) for node in network) is expected
     (output,) = (node for node in network if isinstance(node, DeliverNode))
-    assert output.changelog and output.hold == output.streams
+    assert all(form.changelog for form in output.forms) and output.hold == output.streams
 
 
 def test_union_is_one_distinct_with_a_port_for_each_branch() -> None:
@@ -396,7 +404,8 @@ def test_a_version_is_a_commit_with_changes() -> None:
 def test_deliver_carries_the_form_of_records() -> None:
     network = build_network([Query("Q One", Project(a, (col(0),), ("K",)), (("limit", 5),))])
     (output,) = (node for node in network if isinstance(node, DeliverNode))
-    assert (output.names, output.limit, output.domain, output.changelog) == (("K",), 5, "plain", False)
+    (form,) = output.forms
+    assert (form.names, form.limit, form.domain, form.changelog) == (("K",), 5, "plain", False)
     assert network.limits() == {"Q One": 5} and network.users(output.id) == ["Q One"]
 
 
@@ -404,6 +413,6 @@ def test_many_queries_of_one_shape_build() -> None:
     network = build_network(
         Query(f"q{i}", Project(Select(a, gt(1, i % 500)), (col(0),), ("k",))) for i in range(2_000)
     )
-    (table,) = network.tables.values()
+    table = network.tables[network.nodes[2].tables[0]]
     assert kinds(network) == ["source", "deliver"] and len(table) == 500
     assert len(table.claims[7]) == 4 and len(network.users(2)) == 2_000

@@ -8,13 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from seine.operators.delta import Delta
 from seine.runtime import results as results_module
 from seine.runtime.results import Results
-from tests.unit.runtime_nodes import output_node, records, rows
+from tests.unit.runtime_nodes import chosen, form, records, rows
 
 
 def closed(results: Results) -> dict[str, Any]:
@@ -25,15 +23,15 @@ def closed(results: Results) -> dict[str, Any]:
 
 def test_no_record_makes_no_file(tmp_path: Path) -> None:
     results = Results(str(tmp_path / "r" / "f.jsonl"))
-    results.deliver(output_node(), Delta(rows([]), rows([], ended=True)))
+    results.deliver(form(), ["q"], chosen(rows([])), chosen(rows([], ended=True)))
     assert results.close() is None and list(tmp_path.iterdir()) == []
 
 
 def test_ends_come_after_beginnings(tmp_path: Path) -> None:
     path = tmp_path / "r" / "f.jsonl"
     results = Results(str(path))
-    results.deliver(output_node(), Delta(rows([1, 2]), rows([1], ended=True)))
-    results.deliver(output_node("c", changelog=True), Delta(rows([5]), rows([5], ended=True)))
+    results.deliver(form(), ["q"], chosen(rows([1, 2])), chosen(rows([1], ended=True)))
+    results.deliver(form(changelog=True), ["c"], chosen(rows([5])), chosen(rows([5], ended=True)))
     assert closed(results) == {"path": str(path), "counts": {"q": 3, "c": 2}, "cut": []}
     assert [(r["query"], r["op"], r["t_start"], r["t_end"], r["row"]["v"]) for r in records(path)] == [
         ("q", "+", 1, None, 1),
@@ -47,19 +45,21 @@ def test_ends_come_after_beginnings(tmp_path: Path) -> None:
 def test_a_file_is_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text("theirs")
+    results = Results(str(path))
+    results.deliver(form(), ["q"], chosen(rows([1])))
     with pytest.raises(FileExistsError):
-        Results(str(path)).deliver(output_node(), Delta(rows([1])))
+        results.close()
     assert path.read_text() == "theirs"
 
 
 def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     results = Results(str(path))
-    node = output_node(limit=3)
-    results.deliver(node, Delta(rows([1, 2])))
+    few = form(limit=3)
+    results.deliver(few, ["q"], chosen(rows([1, 2])))
     assert results.cut == set()
-    results.deliver(node, Delta(rows([3]), rows([1], ended=True)))
-    results.deliver(node, Delta(rows([4])))
+    results.deliver(few, ["q"], chosen(rows([3])), chosen(rows([1], ended=True)))
+    results.deliver(few, ["q"], chosen(rows([4])))
     assert closed(results) == {"path": str(path), "counts": {"q": 3}, "cut": ["q"]}
     assert [r["row"]["v"] for r in records(path)] == [1, 2, 3]
 
@@ -76,7 +76,7 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
         for _ in range(rng.randint(1, 3)):
             picks = sorted(rng.randrange(len(names)) for _ in range(rng.randint(1, 20)))
             values = [rng.randrange(100) for _ in picks]
-            together.deliver_many(output_node(limit=limit), rows(values), names, np.array(picks))
+            together.deliver(form(limit=limit), names, chosen(rows(values), picks))
             for pick, value in zip(picks, values, strict=True):
                 expected.setdefault(names[pick], []).append(value)
         told, found = closed(together), records(path)
@@ -90,8 +90,8 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
 
 def test_records_of_one_query_both_ways_share_the_limit(tmp_path: Path) -> None:
     results = Results(str(tmp_path / "f.jsonl"))
-    node = output_node(limit=4)
-    results.deliver(node, Delta(rows([1, 2, 3])))
-    results.deliver_many(node, rows([4, 5, 6]), ["q", "p"], np.array([0, 1, 0]))
+    few = form(limit=4)
+    results.deliver(few, ["q"], chosen(rows([1, 2, 3])))
+    results.deliver(few, ["q", "p"], chosen(rows([4, 5, 6]), [0, 1, 0]))
     assert closed(results)["counts"] == {"q": 4, "p": 1} and results.cut == {"q"}
     assert [r["row"]["v"] for r in records(tmp_path / "f.jsonl")] == [1, 2, 3, 4, 5]

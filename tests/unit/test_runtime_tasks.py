@@ -15,15 +15,23 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.engine import Options, Run, read_script
-from seine.network.nodes import LookupNode
+from seine.network.nodes import LookupNode, SourceNode
+from seine.operators.data_columns import DataColumns
 from seine.operators.delta import FOREVER
+<<<<<<< HEAD
 from seine.runtime import deployment as deployment_module
 from seine.runtime import tasks
 from seine.runtime.dataflow import Route, route
 from seine.runtime.deployment import Deployment
 from seine.runtime.durable import write_whole
+=======
+from seine.runtime import tasks, whole
+from seine.runtime.deployment import Deployment
+from seine.runtime.routing import Route, route
+>>>>>>> wt-tests
 from seine.runtime.source import source_delta
 from seine.runtime.tasks import slices_of
+from seine.runtime.whole import write_whole
 from tests.unit.runtime_nodes import rows
 
 SCRIPT = """
@@ -47,10 +55,11 @@ def test_a_deployment_reads_back_elsewhere(tmp_path: Path) -> None:
     there = Deployment(str(tmp_path / "d"))
     assert there.exists() and there.settings == run.deployment.settings
     loaded = there.load(run.network.version)
-    assert loaded.flow.nodes == run.network.nodes and set(loaded.streams) == {"s"}
+    assert loaded.flow.nodes == run.network.nodes and set(loaded.version.streams) == {"s"}
     (lookup,) = (node for node in loaded.flow.nodes.values() if isinstance(node, LookupNode))
-    assert loaded.flow.lookup(lookup) is loaded.flow.lookup(lookup)
-    (letter,) = there.dead_letters(run.network.version)
+    first, second = (loaded.flow.lookup(lookup) for _ in range(2))
+    assert first._index is second._index
+    (letter,) = there.versions.dead_letters(run.network.version)
     assert letter["line"] == 2
     run.close()
 
@@ -72,7 +81,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(deployment_module.os, "fsync", crash)
+        patch.setattr(whole.os, "fsync", crash)
         with pytest.raises(KeyboardInterrupt):
             write_whole(str(path), b"new")
     assert path.read_bytes() == b"old"
@@ -100,35 +109,46 @@ def test_every_row_goes_to_the_bucket_of_its_key() -> None:
     key = (Column(0, BIGINT),)
     by_key: dict[int, set[int]] = defaultdict(set)
     found: list[int] = []
-    for bucket, piece in route(batch, Route(1, None, key, False), 3):
+    for bucket, piece in route(batch, DataColumns(batch), Route(1, None, key, False, None), 3):
         assert piece.schema.names == ["_k", "_s", "_e", "c0"] and piece.num_rows
         for value in piece["c0"].to_pylist():
             by_key[value].add(bucket)
             found.append(value)
     assert sorted(found) == sorted(batch["c0"].to_pylist())
     assert all(len(buckets) == 1 for buckets in by_key.values()) and len(set.union(*by_key.values())) > 1
-    assert [b for b, _ in route(batch, Route(1, 2, (), False), 3)] == [2]
+    assert [b for b, _ in route(batch, DataColumns(batch), Route(1, 2, (), False, None), 3)] == [2]
+
+
+def test_rows_travel_with_the_columns_that_are_needed() -> None:
+    batch = rows([1, 2]).append_column("c4", pa.array([7, 8]))
+    to = Route(1, None, (Column(4, BIGINT),), True, ("c0",))
+    found = [piece for _, piece in route(batch, DataColumns(batch), to, 3)]
+    assert {tuple(piece.schema.names) for piece in found} == {("_k", "_s", "_e", "c0")}
+    assert sorted(v for piece in found for v in piece["c0"].to_pylist()) == [1, 2]
 
 
 def test_null_joins_nothing_and_groups_all_the_same() -> None:
     batch = rows([1, 2, 3]).set_column(2, "c0", pa.array([None, 5, None], pa.int64()))
     key = (Column(0, BIGINT),)
     for buckets in (1, 4):
-        joined = [piece["c0"].to_pylist() for _, piece in route(batch, Route(1, None, key, True), buckets)]
+        joins, groups = (Route(1, None, key, drop, None) for drop in (True, False))
+        columns = DataColumns(batch)
+        joined = [piece["c0"].to_pylist() for _, piece in route(batch, columns, joins, buckets)]
         assert joined == [[5]]
-        kept = [
-            v
-            for _, piece in route(batch, Route(1, None, key, False), buckets)
-            for v in piece["c0"].to_pylist()
-        ]
+        kept = [v for _, piece in route(batch, columns, groups, buckets) for v in piece["c0"].to_pylist()]
         assert sorted(kept, key=str) == [5, None, None]
         nothing = batch.slice(0, 1)
-        assert list(route(nothing, Route(1, None, key, True), buckets)) == []
+        assert list(route(nothing, DataColumns(nothing), joins, buckets)) == []
 
 
 def stream(*, window: int | None, retractable: bool = False, timestamp: bool = False) -> StreamDef:
     fields = (Field("k", BIGINT), Field("ts", TIMESTAMP if timestamp else BIGINT))
     return StreamDef("s", fields, 1, None, window=window, retractable=retractable)
+
+
+def source(width: int = 2) -> SourceNode:
+    types = (BIGINT,) * width
+    return SourceNode(1, (), types, tuple(range(width)), ("s",), (), 0, 0, "", "s")
 
 
 def admitted(times: list[int], signs: list[int], type_: pa.DataType) -> pa.RecordBatch:
@@ -146,17 +166,27 @@ def admitted(times: list[int], signs: list[int], type_: pa.DataType) -> pa.Recor
 def test_tuples_get_their_lives() -> None:
     times = [-5, 7, FOREVER - 2]
     batch = admitted(times, [1, 1, 1], pa.int64())
-    plain = source_delta(stream(window=10), batch)
+    plain = source_delta(stream(window=10), batch, source(), 4)
     assert plain.minus is None and plain.plus.schema.names == ["_s", "_e", "c0", "c1"]
     assert plain.plus["_s"].to_pylist() == times and plain.plus["_e"].to_pylist() == [5, 17, FOREVER]
-    assert set(source_delta(stream(window=None), batch).plus["_e"].to_pylist()) == {FOREVER}
+    assert set(source_delta(stream(window=None), batch, source(), 4).plus["_e"].to_pylist()) == {FOREVER}
     stamped = admitted([7], [1], TIMESTAMP.arrow())
-    assert source_delta(stream(window=3, timestamp=True), stamped).plus["_e"].to_pylist() == [10]
+    assert source_delta(stream(window=3, timestamp=True), stamped, source(), 4).plus["_e"].to_pylist() == [10]
 
 
 def test_negative_tuples_are_told_by_time() -> None:
-    delta = source_delta(stream(window=10, retractable=True), admitted([1, 2, 3], [1, -1, 1], pa.int64()))
+    delta = source_delta(
+        stream(window=10, retractable=True), admitted([1, 2, 3], [1, -1, 1], pa.int64()), source(), 4
+    )
     assert delta.plus.to_pylist()[1] == {"_s": 3, "_e": 13, "_i0": 102, "c0": 2, "c1": 3}
     assert delta.minus is not None
     assert delta.minus.to_pylist() == [{"_s": 2, "_e": FOREVER, "_d": 2, "_i0": 101, "c0": 1, "c1": 2}]
     assert np.array_equal(delta.plus["_i0"].to_numpy(), [100, 102])
+
+
+def test_tuples_of_a_live_network_know_their_entry() -> None:
+    batch = admitted([1, 2], [1, -1], pa.int64())
+    delta = source_delta(stream(window=10, retractable=True), batch, source(3), 4)
+    assert delta.minus is not None
+    assert delta.plus["c2"].to_pylist() == delta.minus["c2"].to_pylist() == [4]
+    assert source_delta(stream(window=10), batch, source(3), 7).plus["c2"].to_pylist() == [7, 7]

@@ -17,6 +17,7 @@ from seine.network.blocks import Block
 from seine.network.nodes import JoinNode
 from seine.network.site import Site
 from seine.optimizer.equalities import is_equality, one_type
+from seine.sharing.consing import lookup_signature
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
 
@@ -42,7 +43,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Step:
-    """One join of a block: an item joins what stands, by a node that exists or has to be built."""
+    """One join or lookup of a block: an item joins what stands, by a node that exists or has to be built."""
 
     item: int
     keys: Keys
@@ -121,7 +122,7 @@ class Joining:
         best: tuple[int, tuple[Step, ...]] = (0, ())
         for first, base in enumerate(self._bases):
             for steps in self._standing(base.node, (first,)):
-                if _worth(steps) > _worth(best[1]):
+                if self._worth(steps) > self._worth(best[1]):
                     best = (first, steps)
         first, steps = best
         if not steps:
@@ -138,6 +139,11 @@ class Joining:
                 if step.existing is not None:
                     for more in self._standing(step.existing, (*items, item)):
                         yield (step, *more)
+
+    def _worth(self, steps: Sequence[Step]) -> tuple[int, int, int]:
+        """Of two sequences that stand the higher is the better: more joins, more lookups, an older end."""
+        joins = sum(self._bases[step.item].node is not None for step in steps)
+        return joins, len(steps), -(steps[-1].existing or 0) if steps else 0
 
     def _extended(self, first: int, steps: tuple[Step, ...], rest: Sequence[int]) -> Order:
         items = (first, *(step.item for step in steps))
@@ -172,8 +178,10 @@ class Joining:
         """The join of an item with these, whose rows are at a spot if it exists."""
         keys = self._keys(items, item)
         right = self._bases[item].node
-        if spot is None or right is None:
+        if spot is None:
             return Step(item, keys, None)
+        if right is None:
+            return Step(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
         wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
         best: Step | None = None
         for node in self._site.joins(spot, right):
@@ -183,6 +191,11 @@ class Joining:
             if best is None or len(have) > len(best.keys.conjuncts):
                 best = Step(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
         return best or Step(item, keys, None)
+
+    def _standing_lookup(self, spot: int, relation: str | None, keys: Keys) -> int | None:
+        assert relation is not None
+        node = self._site.find(lookup_signature(spot, relation, keys.left, keys.right, self._owner))
+        return None if node is None else node.id
 
     def _keys(self, items: tuple[int, ...], item: int) -> Keys:
         offsets = self.offsets(items)
@@ -203,8 +216,11 @@ class Joining:
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
     left, right = node.ports
     return Keys(left.key, right.key, tuple(conjuncts))
+<<<<<<< HEAD
 
 
 def _worth(steps: Sequence[Step]) -> tuple[int, int]:
     """Of two sequences of joins that stand the higher is better: it is longer, or ends in an older one."""
     return len(steps), -(steps[-1].existing or 0) if steps else 0
+=======
+>>>>>>> wt-tests

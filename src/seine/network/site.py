@@ -297,3 +297,14 @@ class Site:
         if not claims:
             del self.tags[tag], self._tag_of[identity]
             self.touched_tags.add(tag)
+<<<<<<< HEAD
+=======
+
+
+def _with_tables_before(node: Node, first: int) -> Node:
+    if isinstance(node, FilteringNode):
+        return replace(node, filters=tuple(f for f in node.filters if f.table < first))
+    if isinstance(node, DeliverNode):
+        return replace(node, forms=tuple(f for f in node.forms if f.table < first))
+    return node
+>>>>>>> wt-tests
