@@ -18,7 +18,7 @@ from seine.engine import Options, Run, read_script
 from seine.network.nodes import LookupNode, SourceNode
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import FOREVER
-from seine.runtime import tasks
+from seine.runtime import durable, tasks
 from seine.runtime.deployment import Deployment
 from seine.runtime.durable import write_whole
 from seine.runtime.routing import Route, route
