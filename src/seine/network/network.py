@@ -74,7 +74,7 @@ class Network:
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
-        self._site.begin()
+        self._site.begin(building=False)
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
         return addition
