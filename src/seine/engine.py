@@ -20,6 +20,7 @@ from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script, tables_of
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
+from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
 from seine.network.nodes import node_to_json
 from seine.runtime.buckets import labels
@@ -31,7 +32,7 @@ from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 1  # of the deployment folder
+_FORMAT = 2  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,26 @@ class Options:
 
 def read_script(path: str, known: Declarations | None = None) -> Script:
     """Parse a script file; relative paths in it are resolved against its folder."""
+    return parse_script(
+        read_text(path), file=path, folder=os.path.dirname(os.path.abspath(path)), known=known
+    )
+
+
+def read_text(path: str) -> str:
+    """The text of a script file."""
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read()
+            return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SeineError(f"cannot read script '{path}': {reason}") from error
-    return parse_script(text, file=path, folder=os.path.dirname(os.path.abspath(path)), known=known)
 
 
-def read_statements(text: str, file: str, folder: str, known: Declarations) -> Script:
+def read_statements(
+    text: str, file: str, folder: str, known: Declarations, *, replace: bool = False
+) -> Script:
     """Add statements to what is known already; refuses what is wrong or unsafe in them."""
-    script = parse_script(text, file=file, folder=folder, known=known)
+    script = parse_script(text, file=file, folder=folder, known=known, replace=replace)
     refuse_unsafe(script)
     return script
 
@@ -100,9 +109,8 @@ class Run:
                 notice=options.notice,
             )
 
-        self.sink = Sink(
-            self.deployment, options.out or options.deliver, options.dead_letter, self.network.limits()
-        )
+        limits = {query.name: limit_of(query) for query in declarations.queries.values()}
+        self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         users = _users(self.network)
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: users, options.progress
@@ -112,11 +120,7 @@ class Run:
         """Create the folder of the pipeline, or check that it belongs to this script."""
         mark = fingerprint(declarations, options.sharing)
         if self.deployment.exists():
-            if self.deployment.settings.get("format") != _FORMAT:
-                raise SeineError(
-                    f"checkpoint '{self.deployment.folder}' was made by another version of Seine",
-                    hint="use that version, or name a new folder",
-                )
+            refuse_other_format(self.deployment)
             if self.deployment.settings.get("script") != mark:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
@@ -129,16 +133,8 @@ class Run:
         dead = [letter for _, letters in read.values() for letter in letters]
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
-        self.deployment.create(
-            {
-                "format": _FORMAT,
-                "script": mark,
-                "labels": labels(options.buckets),
-                "parallelism": options.buckets,
-                "depth": max(options.depth, self.network.depth),
-                "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
-            }
-        )
+        depth = max(options.depth, self.network.depth)
+        self.deployment.create({"script": mark, **new_settings(options.buckets, depth)})
 
     def close(self) -> None:
         self.driver.close()
@@ -186,14 +182,42 @@ def enter(catalog: Catalog, declarations: Declarations, network: Network) -> Non
             change.add_relation(relation)
         for edge in declarations.edges:
             change.add_edge(edge)
-        change.add_queries([_stored(query) for query in declarations.queries.values()])
+        change.add_queries([stored(query) for query in declarations.queries.values()])
         if network.version:
             change.save_version(network.version, added=[node_to_json(node) for node in network])
 
 
-def _stored(query: Query) -> StoredQuery:
-    inputs = tuple(sorted(tables_of(query)))
-    return StoredQuery(query.name, query.text, plan_to_json(query.plan), inputs, dict(query.options))
+def stored(query: Query, born: int = 0, position: dict[str, Any] | None = None) -> StoredQuery:
+    """A query as the catalog keeps it."""
+    inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
+    return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position or {})
+
+
+def limit_of(query: Query) -> int:
+    """How many records a query may deliver."""
+    limit = query.option("limit", DEFAULT_LIMIT)
+    assert isinstance(limit, int)
+    return limit
+
+
+def new_settings(buckets: int, depth: int) -> dict[str, Any]:
+    """What is fixed when a pipeline is first started."""
+    return {
+        "format": _FORMAT,
+        "labels": labels(buckets),
+        "parallelism": buckets,
+        "depth": depth,
+        "start": -1,
+        "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
+    }
+
+
+def refuse_other_format(deployment: Deployment) -> None:
+    if deployment.settings.get("format") != _FORMAT:
+        raise SeineError(
+            f"checkpoint '{deployment.folder}' was made by another version of Seine",
+            hint="use that version, or name a new folder",
+        )
 
 
 def fingerprint(declarations: Declarations, sharing: Strategy = CONFIGURATIONS["all"]) -> str:

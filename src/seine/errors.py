@@ -53,6 +53,10 @@ class ScriptError(SeineError):
     """A script that is refused whole, before anything runs."""
 
 
+class TakenError(ScriptError):
+    """A script that collides with what somebody else has declared, or still uses."""
+
+
 class RunError(SeineError):
     """Something failed while the pipeline was running."""
 

@@ -46,7 +46,7 @@ def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
     network = Network()
     network.version = 1
     made.versions.save(network, [], {}, dead)
-    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0})
+    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0, "start": -1})
     return made
 
 

@@ -92,7 +92,9 @@ def query(name: str, *inputs: str) -> StoredQuery:
         plan={"node": "scan", "of": [1, 2.5, None, "x"]},
         inputs=inputs,
         options={"memory": 1000, "shed": "dgl", "unbounded": True},
-        position={"bid": 2**40},
+        born=2**40,
+        position={"entry": 3, "streams": {"bid": 2**40}},
+        paused=True,
     )
 
 

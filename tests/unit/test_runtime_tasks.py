@@ -18,12 +18,12 @@ from seine.engine import Options, Run, read_script
 from seine.network.nodes import LookupNode, SourceNode
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import FOREVER
-from seine.runtime import tasks, whole
+from seine.runtime import durable, tasks
 from seine.runtime.deployment import Deployment
+from seine.runtime.durable import write_whole
 from seine.runtime.routing import Route, route
 from seine.runtime.source import source_delta
 from seine.runtime.tasks import slices_of
-from seine.runtime.whole import write_whole
 from tests.unit.runtime_nodes import rows
 
 SCRIPT = """
@@ -73,7 +73,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, "fsync", crash)
+        patch.setattr(durable.os, "fsync", crash)
         with pytest.raises(KeyboardInterrupt):
             write_whole(str(path), b"new")
     assert path.read_bytes() == b"old"

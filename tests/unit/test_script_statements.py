@@ -6,6 +6,7 @@ import pytest
 
 from seine.algebra.definitions import JoinEdge, Scheme
 from seine.algebra.types import BIGINT, STRING, Field, Kind, Type
+from seine.errors import TakenError
 from seine.frontends.script.parser import parse_script
 from tests.unit.front_end import TABLES, parse, place, refusal
 
@@ -209,3 +210,16 @@ def test_what_cannot_run_yet_is_refused_last(text, what):
     assert "no column nope" in refusal(TABLES + text + "\nCREATE QUERY p AS SELECT nope FROM s;").message
     assert "exists already" in refusal(TABLES + text + text).message
     assert not parse(TABLES + text + "DROP QUERY q;").declarations.queries
+
+
+def test_a_query_may_take_the_place_of_a_known_one() -> None:
+    known = parse(S + "CREATE QUERY Q AS SELECT ts FROM s; CREATE QUERY p AS SELECT ts FROM s;").declarations
+    text = "CREATE QUERY q AS SELECT ts + 1 AS t FROM s; DROP QUERY p;"
+    script = parse_script(text, file="x.sql", folder="/", known=known, replace=True)
+    assert set(script.declarations.queries) == set(script.positions) == {"q"}
+    assert set(script.dropped) == {"q", "p"} and script.dropped["q"] is known.queries["q"]
+    with pytest.raises(TakenError, match="query q exists already"):
+        parse_script(text, file="x.sql", folder="/", known=known)
+    twice = text + "CREATE QUERY Q AS SELECT ts FROM s;"
+    with pytest.raises(TakenError, match="query Q exists already"):
+        parse_script(twice, file="x.sql", folder="/", known=known, replace=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import join, memory, selections, stages, window
+from seine.bench import index, join, memory, selections, stages, window
 from seine.bench.fed import sharing, sizes
 from seine.bench.side import together
 from seine.bench.table import Table
@@ -80,6 +80,14 @@ SUITE = (
         memory.main,
         full={"batches": 24, "rows": 100_000},
         quick={"batches": 12, "rows": 5_000},
+    ),
+    Benchmark(
+        "index",
+        "Entering conditions in the computation index on SQLite, and {searches:,} searches of each kind: "
+        "CPU milliseconds for one, ranges and rows read (steps), and SQLite's own instructions. No Spark.",
+        index.main,
+        full={"counts": (1_000, 10_000, 100_000), "searches": 300},
+        quick={"counts": (100, 1_000), "searches": 30},
     ),
     Benchmark(
         "sharing",

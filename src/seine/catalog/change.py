@@ -7,11 +7,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Source, StreamDef
 from seine.algebra.types import Field
 from seine.catalog import tables as t
+from seine.catalog.index.enter import enter
+from seine.catalog.index.leave import leave
+from seine.catalog.index.placement import Placement
 from seine.catalog.network_rows import save_version
 from seine.catalog.records import StoredQuery, name_key, shown, storable
 from seine.catalog.rows import ids_by_key, put, put_all, refusing
@@ -86,10 +89,27 @@ class Change(Snapshot):
         if not gone.rowcount:
             raise SeineError(f"{shown(edge.left)} and {shown(edge.right)} are not joined on these columns")
 
+    def enter(self, placements: Sequence[Placement]) -> None:
+        """Enter conditions of queries in the computation index, many at once."""
+        enter(self._connection, placements)
+
+    def leave(self, queries: Sequence[str]) -> None:
+        """Take all that queries entered out of the computation index."""
+        leave(self._connection, queries)
+
     def drop_query(self, name: str) -> None:
-        """Drop a query; it stops being a user of any node."""
+        """Drop a query; it stops being a user of any node, and its conditions leave the index."""
+        leave(self._connection, [name])
         gone = self._connection.execute(delete(t.query).where(t.query.c.key == name_key(name)))
         if not gone.rowcount:
+            raise SeineError(f"there is no query named {shown(name)}")
+
+    def set_query(self, name: str, **values: Any) -> None:
+        """Change `born`, `position` or `paused` of a query."""
+        if "position" in values:
+            values["position"] = json.dumps(values["position"])
+        ask = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
+        if not self._connection.execute(ask).rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
     def save_version(
@@ -175,7 +195,9 @@ def _query_row(query: StoredQuery) -> dict[str, Any]:
         "text": storable(query.text),
         "options": json.dumps(query.options),
         "plan": json.dumps(query.plan),
+        "born": query.born,
         "position": json.dumps(query.position),
+        "paused": query.paused,
     }
 
 

@@ -84,6 +84,9 @@ def _sqlite(address: URL) -> Engine:
     def configure(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver must not begin or commit by itself
         connection.execute("PRAGMA foreign_keys = ON")
+        if not memory:  # readers do not wait for a writer, and a commit is one write to the disk
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -12,14 +12,20 @@ from seine.errors import SeineError
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """A registered query; `position` says at which arrival number of each stream it takes effect."""
+    """A registered query.
+
+    It counts tuples of epoch `born` and later; `position` tells a reader where that was: the entry, and
+    of each stream the number of the next arrival. A paused query is in no network.
+    """
 
     name: str
     text: str
     plan: Any  # a JSON value
     inputs: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    position: dict[str, int] = field(default_factory=dict)
+    born: int = 0
+    position: dict[str, Any] = field(default_factory=dict)
+    paused: bool = False
 
 
 def name_key(name: str) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, func, or_, select
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import Field, Type
 from seine.catalog import tables as t
+from seine.catalog.index.search import Search
 from seine.catalog.records import StoredQuery, name_key
 
 
@@ -106,6 +107,11 @@ class Snapshot:
             users[node_id].append(name)
         return {node_id: tuple(names) for node_id, names in users.items()}
 
+    @property
+    def index(self) -> Search:
+        """The computation index: whose conditions equal, imply or follow from given ones."""
+        return Search(self._connection)
+
     def setting(self, name: str, default: Any = None) -> Any:
         text = self._connection.execute(select(t.setting.c.value).where(t.setting.c.name == name)).scalar()
         return default if text is None else json.loads(text)
@@ -192,5 +198,7 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         plan=json.loads(row.plan),
         inputs=tuple(inputs),
         options=json.loads(row.options),
+        born=row.born,
         position=json.loads(row.position),
+        paused=row.paused,
     )

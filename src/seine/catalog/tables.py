@@ -29,7 +29,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData(
     naming_convention={
@@ -42,12 +42,12 @@ metadata = MetaData(
 )
 
 # BIGINT keys, except that SQLite numbers rows by itself only when the column is INTEGER.
-_Id = BigInteger().with_variant(Integer, "sqlite")
+Id = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _part_of(column: str, *, name: str, primary_key: bool = True) -> Column[int]:
     """A reference to the row that owns this one and takes it along when it goes."""
-    return Column(name, _Id, ForeignKey(column, ondelete="CASCADE"), primary_key=primary_key, nullable=False)
+    return Column(name, Id, ForeignKey(column, ondelete="CASCADE"), primary_key=primary_key, nullable=False)
 
 
 setting = Table(
@@ -61,7 +61,7 @@ setting = Table(
 input_ = Table(
     "seine_input",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("kind", String(8), CheckConstraint("kind IN ('stream', 'relation')", name="kind"), nullable=False),
@@ -113,7 +113,7 @@ scheme = Table(
 scheme_column = Table(
     "seine_scheme_column",
     metadata,
-    Column("stream_id", _Id, primary_key=True),
+    Column("stream_id", Id, primary_key=True),
     Column("scheme", Integer, primary_key=True),
     Column("place", Integer, primary_key=True),
     Column("position", Integer, nullable=False),
@@ -138,11 +138,11 @@ relation = Table(
 join_edge = Table(
     "seine_join_edge",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
-    Column("left_id", _Id, nullable=False, index=True),
+    Column("left_id", Id, nullable=False, index=True),
     Column("left_column", Integer, nullable=False),
-    Column("right_id", _Id, nullable=False, index=True),
+    Column("right_id", Id, nullable=False, index=True),
     Column("right_column", Integer, nullable=False),
     _column_of("left_id", "left_column", part=False),
     _column_of("right_id", "right_column", part=False),
@@ -151,13 +151,15 @@ join_edge = Table(
 query = Table(
     "seine_query",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("options", Text, nullable=False),  # JSON
     Column("plan", Text, nullable=False),  # JSON
-    Column("position", Text, nullable=False),  # JSON: of each stream, the arrival number it starts at
+    Column("born", BigInteger, nullable=False),  # the first epoch that counts
+    Column("position", Text, nullable=False),  # JSON: where that was
+    Column("paused", Boolean, nullable=False),
 )
 
 # What a query reads cannot be dropped before it: no cascade from the input's side.
@@ -165,7 +167,7 @@ query_input = Table(
     "seine_query_input",
     metadata,
     _part_of("seine_query.id", name="query_id"),
-    Column("input_id", _Id, ForeignKey("seine_input.id"), primary_key=True, index=True),
+    Column("input_id", Id, ForeignKey("seine_input.id"), primary_key=True, index=True),
 )
 
 network_version = Table(
@@ -178,7 +180,7 @@ network_version = Table(
 node = Table(
     "seine_node",
     metadata,
-    Column("row", _Id, primary_key=True),
+    Column("row", Id, primary_key=True),
     Column("id", BigInteger, nullable=False),
     Column("added", BigInteger, ForeignKey("seine_network_version.version"), nullable=False),
     Column("removed", BigInteger, ForeignKey("seine_network_version.version")),
@@ -203,5 +205,5 @@ node_user = Table(
     "seine_node_user",
     metadata,
     Column("node_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("query_id", _Id, ForeignKey("seine_query.id", ondelete="CASCADE"), primary_key=True, index=True),
+    Column("query_id", Id, ForeignKey("seine_query.id", ondelete="CASCADE"), primary_key=True, index=True),
 )

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import traceback
 
-from seine.cli import bench, check, demo, explain, run
+from seine.cli import bench, check, demo, drop, explain, listing, register, run, serve, tail
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -19,9 +19,10 @@ together in one shared network in one Spark pipeline.
     seine check  alerts.sql           is every query right, and bounded?
     seine run    alerts.sql           run it to the end of its sources
     seine explain alerts.sql          what the queries share
+    seine serve  state/               run for ever, while queries come and go
 """
 
-_LATER = ("optimum", "serve", "register", "drop", "list", "tail", "status")
+_LATER = ("optimum",)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -70,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="seine", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, run, check, explain, bench):
+    for module in (demo, run, check, explain, serve, register, drop, listing, tail, bench):
         module.add_parser(commands)
     for name in _LATER:
         later = commands.add_parser(name, help="not available yet", add_help=False)

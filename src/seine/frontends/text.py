@@ -27,5 +27,7 @@ class ScriptText:
         line = bisect_right(self._line_starts, offset)
         return Position(self.file, line, offset - self._line_starts[line - 1] + 1)
 
-    def error(self, offset: int, message: str, hint: str | None = None) -> ScriptError:
-        return ScriptError(message, hint=hint, where=self.position(offset))
+    def error(
+        self, offset: int, message: str, hint: str | None = None, kind: type[ScriptError] = ScriptError
+    ) -> ScriptError:
+        return kind(message, hint=hint, where=self.position(offset))

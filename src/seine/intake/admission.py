@@ -44,6 +44,26 @@ class Admitted:
     latest: int
 
 
+class Verdict:
+    """Which of some lines are alive, and why the others are not."""
+
+    def __init__(self, count: int) -> None:
+        self._found = np.zeros(count, np.int16)  # the number of the reason, 0 if there is none
+        self._reasons: list[str] = []
+
+    @property
+    def alive(self) -> np.ndarray:
+        return self._found == 0
+
+    def refuse(self, which: np.ndarray, reason: str) -> None:
+        """Lines by mask or by position; a later reason takes the place of an earlier one."""
+        self._reasons.append(reason)
+        self._found[which] = len(self._reasons)
+
+    def reason(self, index: int) -> str:
+        return self._reasons[self._found[index] - 1]
+
+
 class Admission:
     """The judge of one stream; its state is the clock, the arrivals so far and the promises."""
 
@@ -83,13 +103,12 @@ class Admission:
         return {name: run for promises in self.promises for name, run in promises.runs.items()}
 
     def admit(self, parsed: Parsed) -> Admitted:
-        reasons = np.full(len(parsed.lines), "", dtype=object)
+        verdict = Verdict(len(parsed.lines))
         if not self.stream.retractable:
-            reasons[parsed.op == NEGATIVE] = "a negative tuple in a stream that is not RETRACTABLE"
-        fresh = self._judge_promises(parsed, reasons)
-        before = self._judge_lateness(parsed, reasons)
-        alive = reasons == ""
-        admitted = self._admitted(parsed, alive, self._letters(parsed, reasons))
+            verdict.refuse(parsed.op == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
+        fresh = self._judge_promises(parsed, verdict)
+        before = self._judge_lateness(parsed, verdict)
+        admitted = self._admitted(parsed, verdict.alive, self._letters(parsed, verdict))
         self.clock = before
         for promises, made in zip(self.promises, fresh, strict=True):
             if made is not None:
@@ -98,7 +117,7 @@ class Admission:
                 promises.forget(self.watermark)
         return admitted
 
-    def _judge_promises(self, parsed: Parsed, reasons: np.ndarray) -> list[Fresh | None]:
+    def _judge_promises(self, parsed: Parsed, verdict: Verdict) -> list[Fresh | None]:
         tuples = np.flatnonzero(parsed.op == TUPLE)
         result = []
         for index, promises in enumerate(self.promises):
@@ -106,7 +125,7 @@ class Admission:
             if fresh is not None or len(promises):
                 keys = [c.take(pa.array(tuples)) for c in self._key_columns(parsed.rows, index)]
                 broken = promises.broken(keys, parsed.time[tuples], tuples, fresh)
-                reasons[tuples[broken]] = self._broken_reason(index)
+                verdict.refuse(tuples[broken], self._broken_reason(index))
             result.append(fresh)
         return result
 
@@ -118,15 +137,15 @@ class Admission:
         limits = limits_of(parsed.time[places], self.stream.schemes[index].lifespan)
         return Fresh(keys, limits, places)
 
-    def _judge_lateness(self, parsed: Parsed, reasons: np.ndarray) -> int:
+    def _judge_lateness(self, parsed: Parsed, verdict: Verdict) -> int:
         """Mark the late rows; the result is the clock after all lines."""
-        moves = (reasons == "") & ((parsed.op != PUNCTUATION) | PUNCTUATION_MOVES_CLOCK)
+        moves = verdict.alive & ((parsed.op != PUNCTUATION) | PUNCTUATION_MOVES_CLOCK)
         times = np.where(moves, parsed.time, NEVER)
         clocks = np.maximum.accumulate(np.concatenate([[self.clock], times]))
         lateness = min(self.stream.lateness, FOREVER)
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
-        late = (reasons == "") & (parsed.op != PUNCTUATION) & (parsed.time < floor)
-        reasons[late] = f"later than LATENESS {self.stream.lateness} allows"
+        late = verdict.alive & (parsed.op != PUNCTUATION) & (parsed.time < floor)
+        verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
         return int(clocks[-1])
 
     def _admitted(self, parsed: Parsed, alive: np.ndarray, dead: list[Letter]) -> Admitted:
@@ -149,12 +168,12 @@ class Admission:
             int(parsed.time[rows].max()) if len(rows) else NEVER,
         )
 
-    def _letters(self, parsed: Parsed, reasons: np.ndarray) -> list[Letter]:
+    def _letters(self, parsed: Parsed, verdict: Verdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""
         dead = [(line, reason, record) for line, reason, record in parsed.dead]
-        for index in np.flatnonzero(reasons != "").tolist():
+        for index in np.flatnonzero(~verdict.alive).tolist():
             line = int(parsed.lines[index])
-            dead.append((line, reasons[index], parsed.record(line)))
+            dead.append((line, verdict.reason(index), parsed.record(line)))
         return [letter(self.stream.name, parsed.file, *found) for found in sorted(dead)]
 
     def _broken_reason(self, index: int) -> str:

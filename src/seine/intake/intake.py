@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +29,10 @@ class Intake:
     Streams advance together: in each entry every stream stops where the slowest one that has more
     data gets to (within its domain), so that short files do not run ahead. An entry has at least one row,
     punctuation or dead letter, but for the last one, which ends the input.
+
+    Streams may come and go while it runs: `open` and `change`. An entry has a network version and an
+    epoch, and whoever changes those, or the streams, does it while holding `turn`: an entry is cut
+    before all of a change or after all of it.
     """
 
     def __init__(
@@ -37,9 +43,20 @@ class Intake:
         batch_rows: int | None = None,
         follow: bool = False,
         network: Callable[[], int] = lambda: 0,
+        epoch: Callable[[], int] = lambda: 0,
+        turn: AbstractContextManager[object] | None = None,
+        fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
     ) -> None:
+        """`fresh` are streams that start anew, although a stream of that name may have been read before."""
         self.journal = journal
+        self._epoch = epoch
+        self._turn = turn if turn is not None else nullcontext()
+        self._follow = follow
+        self._notice = notice
+        self._reading = Lock()  # held while lines are admitted that are in no entry yet
+        self._coming: list[Feed] = []
+        self._leaving: set[str] = set()
         self._rows = batch_rows or DEFAULT_ROWS
         self._network = network
         journal.recover()
@@ -53,18 +70,60 @@ class Intake:
                 hint="start a new checkpoint",
             )
         kept = state["streams"]
-        self._feeds = [self._feed(stream, kept.get(stream.name), follow, notice) for stream in streams]
-        self._pool = ThreadPoolExecutor(min(_THREADS, max(len(streams), 1)), "intake")
+        self._feeds = [
+            self.open(stream) if stream.name in fresh else self._feed(stream, kept.get(stream.name))
+            for stream in streams
+        ]
+        self._pool = ThreadPoolExecutor(_THREADS, "intake")
 
-    def _feed(
-        self, stream: StreamDef, state: Mapping[str, Any] | None, follow: bool, notice: Callable[[str], None]
-    ) -> Feed:
+    def _feed(self, stream: StreamDef, state: Mapping[str, Any] | None) -> Feed:
         names = [name for runs in state["admission"]["promises"] for name in runs] if state else []
         runs = {name: self.journal.run(_run_name(stream, name)) for name in names}
-        return Feed(stream, state, runs, follow=follow, notice=notice)
+        return Feed(stream, state, runs, follow=self._follow, notice=self._notice)
+
+    def open(self, stream: StreamDef) -> Feed:
+        """A stream that is to join, from its beginning; refuses a source that cannot be read.
+
+        If there was one of its name, the names of its promises go on: a name is never used twice.
+        """
+        last = self.journal.last()
+        before = last.intake["streams"].get(stream.name) if last is not None else None
+        if before is None:
+            return self._feed(stream, None)
+        admission = {"clock": NEVER, "arrivals": 0, "made": before["admission"]["made"], "promises": []}
+        return self._feed(stream, {"position": {}, "admission": admission})
+
+    def change(self, coming: Iterable[Feed], leaving: Iterable[str]) -> None:
+        """Let streams go and join with the next entry; the caller holds `turn`."""
+        gone = set(leaving)
+        for feed in self._coming:
+            if feed.stream.name in gone:
+                feed.close()
+        self._coming = [feed for feed in self._coming if feed.stream.name not in gone] + list(coming)
+        self._leaving |= gone
+
+    def _exchange(self) -> None:
+        """Do what `change` asked for; `turn` is held."""
+        for feed in self._feeds:
+            if feed.stream.name in self._leaving:
+                feed.close()
+        self._feeds = [feed for feed in self._feeds if feed.stream.name not in self._leaving] + self._coming
+        self._coming, self._leaving = [], set()
+
+    def hand_over(self, depth: int) -> Entry:
+        """Append an entry without rows after which the pipeline has so many stages."""
+        with self._reading, self._turn:
+            self._exchange()
+            return self._cut({}, end=False, handover=depth)
 
     def next_entry(self) -> Entry | None:
         """Append and return the next entry; None if there is nothing now, or nothing any more."""
+        with self._reading:
+            return self._next_entry()
+
+    def _next_entry(self) -> Entry | None:
+        with self._turn:
+            self._exchange()
         while not self._done:
             list(self._pool.map(lambda feed: feed.fill(self._rows, DEFAULT_BYTES), self._feeds))
             if not any(feed.waiting for feed in self._feeds):
@@ -80,6 +139,8 @@ class Intake:
             feed.close()
 
     def _finish(self) -> Entry | None:
+        if self._follow and not self._feeds:  # streams may still come
+            return None
         if not all(feed.ended for feed in self._feeds):
             return None
         self._done = True
@@ -97,7 +158,14 @@ class Intake:
             feed.stream.name: feed.take(horizons.get(feed.stream.domain, FOREVER)) for feed in self._feeds
         }
 
-    def _append(self, admitted: Mapping[str, list[Admitted]], *, end: bool) -> Entry:
+    def _append(self, admitted: dict[str, list[Admitted]], *, end: bool) -> Entry:
+        with self._turn:
+            for name in self._leaving:
+                admitted.pop(name, None)
+            self._exchange()
+            return self._cut(admitted, end=end)
+
+    def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
         for feed in self._feeds:
             latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
             if latest != NEVER:
@@ -123,6 +191,8 @@ class Intake:
                     for name, run in feed.admission.runs().items()
                 },
                 end=end,
+                epoch=self._epoch(),
+                handover=handover,
             )
         )
 

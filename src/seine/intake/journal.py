@@ -26,7 +26,11 @@ _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when
 
 @dataclass(frozen=True)
 class Draft:
-    """What becomes an entry. `runs` are the promises that the intake state names, by file name."""
+    """What becomes an entry. `runs` are the promises that the intake state names, by file name.
+
+    `epoch` is what a query's `born` is compared with: it grows when a registration takes effect.
+    With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
+    """
 
     network: int
     clock: Clock
@@ -36,6 +40,8 @@ class Draft:
     intake: Mapping[str, Any]
     runs: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
     end: bool = False
+    epoch: int = 0
+    handover: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Entry:
     end: bool
     intake: Mapping[str, Any]
     runs: tuple[str, ...]
+    epoch: int
+    handover: int
 
     def path(self, stream: str) -> str:
         """The Arrow file of a stream's rows; it exists only if the entry has some."""
@@ -119,6 +127,8 @@ class Journal:
             form["end"],
             form["intake"],
             tuple(form["runs"]),
+            form["epoch"],
+            form["handover"],
         )
 
     def append(self, draft: Draft) -> Entry:
@@ -210,6 +220,8 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "end": draft.end,
         "intake": draft.intake,
         "runs": sorted(draft.runs),
+        "epoch": draft.epoch,
+        "handover": draft.handover,
     }
     _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
 

@@ -12,16 +12,19 @@ from seine.intake.documents import refuse_documents
 from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
 from seine.intake.layout import Layout
 from seine.intake.parsed import DeadLine, Parsed
-from seine.intake.sources import open_source
+from seine.intake.sources import Parser, Reader, open_source
+
+
+def check_relation(relation: RelationDef) -> None:
+    """Refuse a relation whose source cannot be read."""
+    _open(relation, Layout.of(relation))[0].close()
 
 
 def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
     begins is dead."""
     layout = Layout.of(relation)
-    reader, parser = open_source(
-        f"relation {relation.name}", relation.source, layout, {}, follow=False, notice=lambda text: None
-    )
+    reader, parser = _open(relation, layout)
     batches, dead = [_empty(layout)], []
     try:
         while (piece := reader.read(DEFAULT_ROWS, DEFAULT_BYTES, force=True)) is not None:
@@ -32,6 +35,12 @@ def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     finally:
         reader.close()
     return pa.concat_batches(batches), dead
+
+
+def _open(relation: RelationDef, layout: Layout) -> tuple[Reader, Parser]:
+    return open_source(
+        f"relation {relation.name}", relation.source, layout, {}, follow=False, notice=lambda text: None
+    )
 
 
 def _empty(layout: Layout) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from seine.network.lines import Line
 from seine.network.nodes import FanNode, GateNode
 
-MOST_SINGLE_BOXES = 120
+MOST_SINGLE_BOXES = 80
 _FENCES = frozenset({"deliver", "merge", "aggregate", "distinct", "except", "changelog"})
 PILES = (
     frozenset[str](),

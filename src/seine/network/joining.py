@@ -24,12 +24,12 @@ MOST_SEARCHED = 6  # items of a block for which every order is tried
 
 @dataclass(frozen=True)
 class Base:
-    """Where the rows of an item are: a node, or a relation; tagged rows have their tag in front."""
+    """Where the rows of an item are: at a node, or in a relation; and where its columns are in them."""
 
     node: int | None
     relation: str | None
     width: int
-    tagged: bool
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,7 @@ class Joining:
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
         """For each position of the block, its item and the position in that item's row."""
-        return [
-            (item, column + self._bases[item].tagged)
-            for item, plan in enumerate(self._block.items)
-            for column in range(len(plan.schema))
-        ]
+        return [(item, column) for item, base in enumerate(self._bases) for column in base.columns]
 
     @cached_property
     def _equalities(self) -> list[tuple[int, tuple[Expression, ...], list[set[int]]]]:
@@ -163,9 +159,9 @@ class Joining:
         return self._step(self._bases[first].node, (first,), second)
 
     def _rank(self, first: int, step: Step) -> tuple[bool, int, str]:
-        """Of the two ways to begin, the lower is the better: it stands, or is the standard one."""
+        """Of the two ways to begin, the lower is the better: it has stood longer, or is the standard one."""
         keys = " ".join(map(str, (*step.keys.left, *step.keys.right)))
-        return (step.existing is None, self._bases[first].node or 0, keys)
+        return (step.existing is None, step.existing or self._bases[first].node or 0, keys)
 
     def _connected(self, items: Sequence[int], rest: list[int]) -> Iterator[int]:
         """The others in their order, but first those that an equality connects."""

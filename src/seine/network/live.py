@@ -1,8 +1,9 @@
 """A query counts from the moment it is registered: every tuple of a live network knows when it arrived.
 
-A stream of a live network has one column more, the number of the journal entry that brought the
-tuple. A query that is born with entry n asks for tuples of entry n or later on every stream: one
-more comparison with a constant, whatever it shares with older queries.
+A stream of a live network has one column more, the epoch of the journal entry that brought the
+tuple; epochs grow when registrations take effect. A query that is born in epoch n asks for tuples of
+epoch n or later on every stream: one more comparison with a constant, whatever it shares with older
+queries.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def live(stream: StreamDef) -> StreamDef:
 
 
 def counted_from(plan: Plan, born: int) -> Plan:
-    """The same query over the tuples of entry `born` and later.
+    """The same query over the tuples of epoch `born` and later.
 
     before: Scan(a)
     after:  Project(Select(Scan(a with arrival), arrival >= born), columns as before)

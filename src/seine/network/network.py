@@ -33,7 +33,7 @@ class Network:
 
     `add` and `remove` cost the size of one query. Changes since the last `commit` belong to
     the next version. Ids are never given twice, also after nodes are freed. In a live network
-    a query counts from the journal entry with which it is born.
+    a query counts from the epoch in which it is born.
     """
 
     def __init__(self, strategy: Strategy = CONFIGURATIONS["all"], *, live: bool = False) -> None:
@@ -57,6 +57,7 @@ class Network:
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
+        self._site.begin()
         builder = Builder(self._site, query, self.strategy)
         try:
             form = form_of(query)
@@ -65,11 +66,9 @@ class Network:
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             addition = Addition(tuple(i for i in used if i >= first), tuple(i for i in used if i < first))
-        except SeineError:
-            self._site.release(builder.claims, query.name)
-            raise
         except BaseException as error:  # it may have stopped anywhere
-            self._site = self._site.without(query.name, first, self.queries)
+            if self._site.next_id > first or builder.claims:
+                self._site = self._site.without(query.name, first, self.queries)
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
@@ -185,6 +184,7 @@ class Network:
         known = {tag: _hashable(identity) for tag, identity in tags.items()}
         network._site.restore(snapshot.nodes, snapshot.tables, known, network.queries)
         network._site.next_id = next_id
+        network._site.forget_changes()
         return network
 
 

@@ -196,6 +196,7 @@ class AggregateNode(Node):
     kind = "aggregate"
     stateful = True
     calls: tuple[AggregateCall, ...]
+    generation: int  # of those with the same groups, which differ in calls
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ class Site:
         self.touched_rows: set[tuple[int, int]] = set()
         self.touched_tables: set[int] = set()
         self.touched_tags: set[int] = set()
+        self._first_new = 1
+        self._before: dict[int, Node] = {}  # what a query that is building has changed
         self._owner: dict[int, int] = {}  # the node of a table
         self._index: dict[Hashable, int] = {}
         self._joins: dict[tuple[int, int], dict[int, None]] = {}
@@ -88,6 +90,7 @@ class Site:
 
     def connect(self, node: AnyNode, **changes: Any) -> AnyNode:
         """The same node with other parameters."""
+        self._before.setdefault(node.id, node)
         changed = replace(node, **changes)
         self.nodes[node.id] = changed
         self.touched_nodes.add(node.id)
@@ -164,8 +167,17 @@ class Site:
 
     # ---- saving
 
+    def begin(self) -> None:
+        """A query begins to build."""
+        self._before.clear()
+
+    def is_new(self, node: int) -> bool:
+        """Whether a node has come since changes count: it has never run."""
+        return node >= self._first_new
+
     def forget_changes(self) -> None:
         """From now on changes count anew."""
+        self._first_new = self.next_id
         for touched in (self.touched_nodes, self.touched_tables, self.touched_rows, self.touched_tags):
             touched.clear()
 
@@ -200,24 +212,22 @@ class Site:
                 self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
 
     def without(self, query: str, first: int, queries: Mapping[str, Sequence[Claim]]) -> Site:
-        """The site as it was before a query began to build, wherever that stopped; it had taken no id yet.
+        """The site as it was when a query began to build, wherever that stopped; `first` was the next id.
 
-        This looks at everything that stands. Where all claims are known, `release` is the way.
+        This looks at everything that stands.
         """
         before = Site()
-        nodes = {i: _with_tables_before(node, first) for i, node in self.nodes.items() if i < first}
+        nodes = {i: self._before.get(i, node) for i, node in self.nodes.items() if i < first}
         tables = {i: table for i, table in self.tables.items() if i < first}
         for table in tables.values():
             table.forget(query)
         tags = {tag: identity for tag, (identity, _) in self.tags.items() if tag < first}
         before.restore(nodes, tables, tags, queries)
-        before.next_id = first
+        before.next_id, before._first_new = first, self._first_new
         before.touched_nodes = {i for i in self.touched_nodes if i < first}
         before.touched_tables = {i for i in self.touched_tables if i < first}
         before.touched_tags = {i for i in self.touched_tags if i < first}
         before.touched_rows = {(table, row) for table, row in self.touched_rows if table < first}
-        for i in before._needed:
-            before._set_out(i)
         return before
 
     # ---- inside
@@ -287,11 +297,3 @@ class Site:
         if not claims:
             del self.tags[tag], self._tag_of[identity]
             self.touched_tags.add(tag)
-
-
-def _with_tables_before(node: Node, first: int) -> Node:
-    if isinstance(node, FilteringNode):
-        return replace(node, filters=tuple(f for f in node.filters if f.table < first))
-    if isinstance(node, DeliverNode):
-        return replace(node, forms=tuple(f for f in node.forms if f.table < first))
-    return node

@@ -64,12 +64,13 @@ def null_mask(arrays: Sequence[pa.Array]) -> np.ndarray | None:
 
 
 def bucket_of(hashes: np.ndarray, buckets: int) -> np.ndarray:
-    """The bucket of each hash, in [0, buckets), evenly for any number of buckets below 2**32.
+    """The bucket of each hash, in [0, buckets), evenly for any number of buckets up to 2**16.
 
-    The hash is mixed once more, so that the hashes within one bucket are still spread over all 64 bits.
+    The hash is mixed once more, so that the hashes within one bucket are still spread over all 64
+    bits. The numbers have 16 bits, which are sorted by counting.
     """
     high = mix(hashes.view(np.uint64)) >> np.uint64(32)
-    return ((high * np.uint64(buckets)) >> np.uint64(32)).astype(np.int32)
+    return ((high * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint16)
 
 
 def mix(values: np.ndarray) -> np.ndarray:

@@ -6,6 +6,11 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     spark/                 Spark's own checkpoint
+    handover/<entry>/      state on its way from a pipeline to one with more stages
+
+A Spark plan has a fixed number of stages. When more are needed, an entry is cut that is the last of
+its pipeline: with it every stage writes down its state, and another pipeline, with a checkpoint of its
+own, begins with that. `start` in the settings is the entry that handed over; -1 at first.
 
 Every file is written under another name first and renamed when it is whole.
 """
@@ -14,12 +19,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import pyarrow as pa
 
 from seine.errors import SeineError
 from seine.intake.journal import Journal
@@ -28,10 +32,10 @@ from seine.operators.any_of import AnyOf
 from seine.operators.lookup import LookupOperator, index_relation
 from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
-from seine.runtime.parcels import read_ipc
+from seine.runtime.durable import write_whole
+from seine.runtime.handover import handover_path
 from seine.runtime.settings import read_settings, settings_path
-from seine.runtime.versions import Version, Versions
-from seine.runtime.whole import write_whole
+from seine.runtime.versions import Version, Versions, mapped
 
 _NEW = "name a new folder, or an empty one"
 
@@ -86,7 +90,25 @@ class Deployment:
 
     @property
     def spark(self) -> str:
-        return self._path("spark")
+        start = self.settings["start"]
+        return self._path("spark" if start < 0 else f"spark-{start:012d}")
+
+    def handover(self, entry: int) -> str:
+        """Where an entry leaves the state of all stages; see runtime.handover."""
+        return handover_path(self.folder, entry)
+
+    def take_over(self, entry: int, depth: int) -> None:
+        """From an entry on, a pipeline with so many stages."""
+        self.settings = {**self.settings, "start": entry, "depth": depth}
+        self.create(self.settings)
+
+    def sweep(self) -> None:
+        """Remove what pipelines before the present one left; it must have state of its own."""
+        kept = os.path.basename(self.spark)
+        for name in os.listdir(self.folder):
+            if name.startswith("spark") and name != kept:
+                shutil.rmtree(self._path(name), ignore_errors=True)
+        shutil.rmtree(self._path("handover"), ignore_errors=True)
 
     @cached_property
     def versions(self) -> Versions:
@@ -115,6 +137,5 @@ class RelationFiles:
     def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
         key = (node.relation, node.relation_key)
         if key not in self._indexes:
-            batch = read_ipc(pa.memory_map(self._paths[node.relation]).read_buffer())
-            self._indexes[key] = index_relation(node, batch)
+            self._indexes[key] = index_relation(node, mapped(self._paths[node.relation]))
         return LookupOperator(node, filters, self._indexes[key])

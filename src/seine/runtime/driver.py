@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seine.intake.intake import Intake
+from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment
 from seine.runtime.sink import Sink
 
@@ -38,27 +39,48 @@ class Driver:
         self._intake = open_intake(follow)
         self._following = follow
         self._stop_following = False
+        self._stopped = False
+        self._handed_over = False
         self._sink = sink
         self._users = users
         self._progress = progress
         self._moved = threading.Condition()
-        last = deployment.journal.last()
-        self._written = last.number if last else -1
-        self._ended = bool(last and last.end)
+        if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
+            self._hand_over(deployment.journal.load(sink.totals.entry))
 
     @property
     def finished(self) -> bool:
         """Has every entry, the final one included, been committed?"""
-        return self._ended and self._sink.totals.entry >= self._written
+        last = self._deployment.journal.last()
+        return last is not None and last.end and self._sink.totals.entry >= last.number
+
+    @property
+    def _written(self) -> int:
+        last = self._deployment.journal.last()
+        return last.number if last is not None else -1
 
     def commit(self, reports: list[dict[str, Any]]) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
         entry = self._deployment.journal.load(reports[0]["entry"])
         self._sink.commit(entry, reports, self._users(entry.network))
         self._deployment.journal.discard_before(entry.number)
+        self._hand_over(entry)
+        if 0 <= self._deployment.settings["start"] == entry.number - 2:  # its first batch is Spark's for good
+            self._deployment.sweep()
         self._progress(self._sink)
         with self._moved:
             self._moved.notify_all()
+
+    def _hand_over(self, entry: Entry) -> None:
+        """If it was the last entry of its pipeline, let another one go on."""
+        if entry.handover and entry.number > self._deployment.settings["start"]:
+            self._deployment.take_over(entry.number, entry.handover)
+            self._handed_over = True
+
+    def renew(self) -> bool:
+        """Is a pipeline wanted that has another number of stages? Asked before one is started."""
+        wanted, self._handed_over = self._handed_over, False
+        return wanted
 
     def close(self) -> None:
         """Let go of the sources."""
@@ -68,9 +90,18 @@ class Driver:
         """Read what is there now to its end, and then finish."""
         self._stop_following = True
 
+    def stop(self) -> None:
+        """Leave `drive` soon, in the middle of the input; another run goes on from there."""
+        self._stopped = True
+        with self._moved:
+            self._moved.notify_all()
+
     def drive(self, watch: Callable[[], None]) -> None:
-        """Feed until all is committed; `watch` raises if the pipeline has died, or to stop."""
-        while not self.finished:
+        """Feed until all is committed, or `stop`, or another pipeline is wanted.
+
+        `watch` raises if the pipeline has died.
+        """
+        while not (self.finished or self._stopped or self._handed_over):
             watch()
             if not self._feed():
                 with self._moved:
@@ -79,13 +110,20 @@ class Driver:
     def run_all(self, work: Callable[[int], list[dict[str, Any]]]) -> None:
         """Do every entry here and now: `work(entry)` gives its reports."""
         while not self.finished:
-            self._feed()
-            for number in range(self._sink.totals.entry + 1, self._written + 1):
-                self.commit(work(number))
+            self.run_some(work)
+
+    def run_some(self, work: Callable[[int], list[dict[str, Any]]]) -> bool:
+        """Do what there is to do at the moment, here and now; False if that was nothing."""
+        fed = self._feed()
+        waiting = range(self._sink.totals.entry + 1, self._written + 1)
+        for number in waiting:
+            self.commit(work(number))
+        return fed or bool(waiting)
 
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""
-        if self._ended or self._written - self._sink.totals.entry >= _AHEAD:
+        last = self._deployment.journal.last()
+        if last is not None and (last.end or last.number - self._sink.totals.entry >= _AHEAD):
             return False
         entry = self._intake.next_entry()
         if entry is None and self._following and self._stop_following:
@@ -93,7 +131,4 @@ class Driver:
             self._intake.close()
             self._intake, self._following = self._open_intake(False), False
             entry = self._intake.next_entry()
-        if entry is None:
-            return False
-        self._written, self._ended = entry.number, entry.end
-        return True
+        return entry is not None

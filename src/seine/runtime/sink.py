@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,9 +19,10 @@ from typing import Any
 from seine.errors import RunError, SeineError
 from seine.intake.journal import Entry
 from seine.runtime.deployment import Deployment
+from seine.runtime.durable import write_whole
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
+from seine.runtime.roster import Roster
 from seine.runtime.settings import damaged, read_object
-from seine.runtime.whole import write_whole
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Totals:
     """What has been delivered up to a micro-batch, and how long the files were then."""
 
     entry: int = -1
+    network: int = -1
     batches: int = 0
     input_rows: int = 0
     output_rows: int = 0
@@ -52,15 +53,15 @@ class Sink:
         deployment: Deployment,
         out: str | Folder | Deliver | None,
         dead: str | None,
-        limits: dict[str, int],
+        limits: Mapping[str, int],
     ) -> None:
         self._deployment = deployment
-        self._limits = limits
-        self._lowest = min(limits.values(), default=sys.maxsize)  # fewer records than this cut nobody
+        self.roster = Roster(limits)
         self.totals = _read_totals(deployment.output)
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
+        self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
 
     def commit(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> bool:
@@ -80,6 +81,7 @@ class Sink:
 
     def _append(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
         totals = self.totals
+        self._forget(self.roster.advance(entry.number))
         totals.batches += 1
         totals.input_rows += sum(entry.rows.values()) + entry.dead
         self._take_dead(entry)
@@ -91,7 +93,14 @@ class Sink:
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
         durable = {**vars(totals), "entry": entry.number}
         write_whole(self._deployment.output, json.dumps(durable).encode())
+        self.settled = totals.out_bytes
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
+
+    def _forget(self, queries: set[str]) -> None:
+        for name in queries:
+            self.totals.outputs.pop(name, None)
+            self.totals.query_peak.pop(name, None)
+        self.totals.cut = [name for name in self.totals.cut if name not in queries]
 
     def close(self) -> None:
         """What is settled is safe; a full disk may refuse the rest once more."""
@@ -104,10 +113,14 @@ class Sink:
         shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
 
     def _take_dead(self, entry: Entry) -> None:
-        opening = self._deployment.versions.dead_letters(entry.network) if entry.number == 0 else []
+        """Dead letters of relations come with the first entry that has their network version."""
+        versions = range(self.totals.network + 1, entry.network + 1)
+        known = self._deployment.versions
+        opening = [letter for version in versions for letter in known.dead_letters(version)]
         for letter in [*opening, *entry.dead_letters()]:
             self._letter(letter)
             self.totals.dead_letters += 1
+        self.totals.network = entry.network
 
     def _letter(self, letter: dict[str, Any]) -> None:
         self._dead.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
@@ -117,7 +130,7 @@ class Sink:
             return
         counts: dict[str, int] = results["counts"]
         over: set[str] = set()
-        if self.totals.output_rows + sum(counts.values()) > self._lowest:
+        if self.totals.output_rows + sum(counts.values()) > self.roster.lowest:
             over = {query for query, count in counts.items() if self._over(query, count)}
         with open(results["path"], "rb") as stream:
             if over:
@@ -129,7 +142,7 @@ class Sink:
             self._cut(query)
 
     def _over(self, query: str, more: int) -> bool:
-        return self.totals.outputs.get(query, 0) + more > self._limits.get(query, sys.maxsize)
+        return self.totals.outputs.get(query, 0) + more > self.roster.limit(query)
 
     def _append_within_limits(self, stream: Iterable[bytes], over: set[str]) -> None:
         """Line by line, because a query reaches its limit in this file."""
@@ -144,7 +157,7 @@ class Sink:
     def _cut(self, query: str) -> None:
         if query not in self.totals.cut:
             self.totals.cut.append(query)
-            limit = self._limits[query]
+            limit = self.roster.limit(query)
             reason = f"query {query} has delivered its limit of {limit} records; what follows is dropped"
             self._letter({"query": query, "reason": reason})
 

@@ -10,14 +10,14 @@ from seine.network.nodes import SourceNode
 from seine.operators.delta import FOREVER, Delta, data_names
 
 
-def source_delta(stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, entry: int) -> Delta:
+def source_delta(stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epoch: int) -> Delta:
     """Give tuples their lives [ts, ts + window); negative tuples are told by time, not yet resolved.
 
-    In a live network the last column is their arrival, the number of the entry.
+    In a live network the last column is their arrival, the epoch of the entry.
     """
     columns = [batch.column(name) for name in data_names(len(stream.fields))]
     if len(node.types) > len(columns):
-        columns.append(pa.array(np.full(batch.num_rows, entry)))
+        columns.append(pa.array(np.full(batch.num_rows, epoch)))
     names = data_names(len(columns))
     starts = columns[stream.time].view(pa.int64())
     ends = pa.array(_ends(starts.to_numpy(), stream.window))

@@ -88,20 +88,21 @@ def _put(text: np.ndarray, at: int, table: np.ndarray, rows: np.ndarray) -> None
 
 @lru_cache(maxsize=16)
 def _day_table(first: int, last: int) -> np.ndarray:
-    return _table(pa.array(np.arange(first, last + 1, dtype=np.int32)).view(pa.date32()), b"")
+    days = pa.array(np.arange(first, last + 1, dtype=np.int32)).view(pa.date32())
+    return np.array([text.encode() for text in days.cast(pa.string()).to_pylist()]).view("V10")
 
 
 @lru_cache(maxsize=1)
 def _second_table() -> np.ndarray:
-    return _table(pa.array(np.arange(_DAY_SECONDS, dtype=np.int32)).view(pa.time32("s")), b"T")
+    seconds = np.arange(_DAY_SECONDS)
+    text = np.full((_DAY_SECONDS, 9), ord(":"), np.uint8)
+    text[:, 0] = ord("T")
+    for i, part in enumerate((seconds // 3600, seconds // 60 % 60, seconds % 60)):
+        text[:, 3 * i + 1] = ord("0") + part // 10
+        text[:, 3 * i + 2] = ord("0") + part % 10
+    return text.view("V9").ravel()
 
 
 @lru_cache(maxsize=2)
 def _thousand_table(front: bytes) -> np.ndarray:
     return np.array([front + b"%03d" % i for i in range(1000)]).view(f"V{len(front) + 3}")
-
-
-def _table(values: pa.Array, front: bytes) -> np.ndarray:
-    """The texts of values, all of one length, as rows of bytes."""
-    texts = np.array([front + text.encode() for text in values.cast(pa.string()).to_pylist()])
-    return texts.view(f"V{texts.dtype.itemsize}")

@@ -53,7 +53,12 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     labels = deployment.settings["labels"]
     rows: list[Row] = []
     if slice_.first:
-        control = {"entry": entry.number, "network": entry.network, "clock": entry.clock.to_json()}
+        control = {
+            "entry": entry.number,
+            "network": entry.network,
+            "clock": entry.clock.to_json(),
+            "handover": entry.handover,
+        }
         rows += [(label, CONTROL, json.dumps(control).encode()) for label in labels]
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:
@@ -61,7 +66,7 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
         if source is not None and batch is not None:
             rows_here = batch.slice(slice_.start, slice_.length)
-            delta = source_delta(here.version.streams[slice_.stream], rows_here, source, entry.number)
+            delta = source_delta(here.version.streams[slice_.stream], rows_here, source, entry.epoch)
             here.flow.push(source.id, delta, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)

@@ -25,8 +25,8 @@ from seine.network.network import Network
 from seine.network.nodes import node_from_json
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
-from seine.runtime.parcels import ipc_bytes
-from seine.runtime.whole import write_whole
+from seine.runtime.durable import write_whole
+from seine.runtime.parcels import ipc_bytes, read_ipc
 from seine.sharing.strategy import Strategy
 
 SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
@@ -51,24 +51,30 @@ class Versions:
         self._folder = folder
         self._pending: int | None = None  # bytes of changes since the last whole version
         self._whole = 0  # bytes of it
+        self._wholes: list[int] = []  # whole versions that were written here
+        self._written: dict[str, tuple[pa.RecordBatch, str]] = {}  # relations, and where they are
 
     def save(
         self,
         network: Network,
         streams: Iterable[StreamDef],
-        relations: Mapping[str, pa.RecordBatch | str],
+        relations: Mapping[str, pa.RecordBatch],
         dead: Iterable[dict[str, Any]] = (),
     ) -> None:
-        """Write a whole version. A relation is a batch that comes with it, or the path that it has."""
+        """Write a whole version; relations are part of it, so a replay sees the same tuples.
+
+        `dead` are the dead letters of reading them.
+        """
         form = {"network": network.to_json(), **self._frame(network.version, streams, relations)}
         self._whole, self._pending = self._write(network.version, form, dead), 0
+        self._wholes.append(network.version)
 
     def extend(
         self,
         network: Network,
         change: Change,
         streams: Iterable[StreamDef],
-        relations: Mapping[str, pa.RecordBatch | str],
+        relations: Mapping[str, pa.RecordBatch],
         dead: Iterable[dict[str, Any]] = (),
     ) -> None:
         """Write the next version, given what it changes."""
@@ -106,40 +112,41 @@ class Versions:
             form = self._read(number)
         return Network.from_json(form["network"], strategy, reversed(changes))
 
-    def latest(self) -> int | None:
-        """The newest version that is whole on disk."""
-        numbers = [
-            int(name)
-            for name in os.listdir(self._folder)
-            if os.path.exists(os.path.join(self._folder, name, "network.json"))
-        ]
-        return max(numbers, default=None)
+    def relations(self, number: int) -> dict[str, pa.RecordBatch]:
+        """The relations of a version, mapped."""
+        paths = self._read(number)["relations"]
+        self._written = {name: (mapped(path), path) for name, path in paths.items()}
+        return {name: batch for name, (batch, _) in self._written.items()}
 
     def discard_before(self, number: int) -> None:
         """Forget what no version from this one on is made of."""
-        newest = form = self._read(number)
-        while "change" in form:
-            number -= 1
-            form = self._read(number)
-        used = {os.path.dirname(path) for path in newest["relations"].values()}
+        bases = [whole for whole in self._wholes if whole <= number]
+        if len(bases) < 2:
+            return
+        self._wholes = self._wholes[len(bases) - 1 :]
+        used = {os.path.dirname(path) for _, path in self._written.values()}
         for name in os.listdir(self._folder):
             folder = os.path.join(self._folder, name)
-            if int(name) < number and folder not in used:
+            if int(name) < bases[-1] and folder not in used:
                 shutil.rmtree(folder)
 
     def dead_letters(self, number: int) -> Letters:
-        """What was wrong with the relations that came with a version."""
-        with open(os.path.join(self._path(number), "dead.json"), encoding="utf-8") as file:
+        """What was wrong with the relations that came with a version; nothing if there is no such version."""
+        path = os.path.join(self._path(number), "dead.json")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
             letters: Letters = json.load(file)
         return letters
 
     def _frame(
-        self, number: int, streams: Iterable[StreamDef], relations: Mapping[str, pa.RecordBatch | str]
+        self, number: int, streams: Iterable[StreamDef], relations: Mapping[str, pa.RecordBatch]
     ) -> dict[str, Any]:
-        paths = {
-            name: given if isinstance(given, str) else self._put(number, i, given)
-            for i, (name, given) in enumerate(sorted(relations.items()))
-        }
+        for place, (name, batch) in enumerate(sorted(relations.items())):
+            known = self._written.get(name)
+            if known is None or known[0] is not batch:
+                self._written[name] = (batch, self._put(number, place, batch))
+        paths = {name: self._written[name][1] for name in relations}
         return {"streams": [stream_to_json(stream) for stream in streams], "relations": paths}
 
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
@@ -168,3 +175,7 @@ class Versions:
 def _snapshot(form: dict[str, Any]) -> Snapshot:
     nodes = {node.id: node for node in map(node_from_json, form["nodes"])}
     return Snapshot(nodes, {int(i): ParameterTable.from_json(t) for i, t in form["tables"].items()})
+
+
+def mapped(path: str) -> pa.RecordBatch:
+    return read_ipc(pa.memory_map(path).read_buffer())

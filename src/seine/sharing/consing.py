@@ -6,7 +6,7 @@ its tables. A gate belongs to its join, a fan to its fence, so they have no sign
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Protocol
 
 from seine.network.nodes import (
@@ -26,8 +26,7 @@ from seine.network.nodes import (
 from seine.network.tables import ParameterTable
 
 Signature = tuple[Hashable, ...]
-Values = tuple[object, ...]
-Fence = AggregateNode | DistinctNode | ExceptNode | MergeNode | ChangelogNode
+SetOperator = DistinctNode | ExceptNode | MergeNode | ChangelogNode
 
 
 class Ground(Protocol):
@@ -53,16 +52,22 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
         case DeliverNode():
             return deliver_signature(node.ports[0].node, node.filter.shape, node.owner)
-        case AggregateNode() | DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
-            feeding = [ground.nodes[i] for i in node.inputs]
-            return fence_signature(node, feeding, _constants(feeding[0], ground.tables))
+        case AggregateNode():
+            return _aggregate(node, ground)
+        case DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
+            return fence_signature(node, [ground.nodes[i] for i in node.inputs])
     return None
 
 
-def _constants(node: Node, tables: Mapping[int, ParameterTable]) -> Values:
-    if not isinstance(node, FanNode) or node.tagged:
-        return ()
-    return next(iter(tables[node.filter.table].rows.values()))
+def _aggregate(node: AggregateNode, ground: Ground) -> Signature:
+    fan = ground.nodes[node.inputs[0]]
+    assert isinstance(fan, FanNode)
+    keys = fan.expressions[: len(node.ports[0].key) - fan.tagged]
+    values = () if fan.tagged else next(iter(ground.tables[fan.filter.table].rows.values()))
+    below, filter_ = fan.ports[0].node, fan.filter
+    return aggregate_signature(
+        below, filter_.shape, filter_.checks, keys, fan.tagged, values, node.owner, node.generation
+    )
 
 
 def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
@@ -77,11 +82,24 @@ def deliver_signature(row: int, shape: Hashable, owner: str) -> Signature:
     return ("deliver", row, shape, owner)
 
 
-def fence_signature(node: Fence, inputs: list[Node], constants: Values) -> Signature:
-    """A fence with the fans that feed it; the constants of an untagged fan count too."""
+def aggregate_signature(
+    row: int,
+    shape: Hashable,
+    checks: Hashable,
+    keys: Hashable,
+    tagged: bool,
+    values: tuple[object, ...],
+    owner: str,
+    generation: int,
+) -> Signature:
+    """The groups of some rows, whatever is computed of them; constants count where there are no tags."""
+    return ("aggregate", row, shape, checks, keys, tagged, tuple(map(repr, values)), owner, generation)
+
+
+def fence_signature(node: SetOperator, inputs: list[Node]) -> Signature:
+    """A set operator with the fans that feed it."""
     keys = tuple(port.key for port in node.ports)
-    calls = node.calls if isinstance(node, AggregateNode) else ()
-    return (node.kind, keys, calls, tuple(map(_feeding, inputs)), tuple(map(repr, constants)), node.owner)
+    return (node.kind, keys, tuple(map(_feeding, inputs)), node.owner)
 
 
 def _feeding(node: Node) -> Hashable:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import Aggregate
-from seine.engine import Run
 from seine.errors import RunError, SeineError
+from seine.runtime.deployment import Deployment
+from seine.runtime.driver import Driver
 from seine.spark.pipeline import start_pipeline
 
 
-def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
+class Hosted(Protocol):
+    """What Spark carries: a run of a script, or a service."""
+
+    @property
+    def deployment(self) -> Deployment: ...
+
+    @property
+    def driver(self) -> Driver: ...
+
+
+def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return
@@ -25,16 +38,19 @@ def run_on_spark(spark: SparkSession, run: Run, aggregates: tuple[type[Aggregate
             refused.append(error)
             raise
 
-    query = start_pipeline(spark, run.deployment, aggregates, commit)
-
-    def watch() -> None:
+    def watch(query: StreamingQuery) -> None:
         if not query.isActive:
             raise refused[0] if refused else RunError(f"the pipeline stopped: {reason_of(query.exception())}")
 
-    try:
-        run.driver.drive(watch)
-    finally:
-        query.stop()
+    run.driver.renew()  # what was wanted before is what we start with
+    while True:
+        query = start_pipeline(spark, run.deployment, aggregates, commit)
+        try:
+            run.driver.drive(partial(watch, query))
+        finally:
+            query.stop()
+        if not run.driver.renew():
+            return
 
 
 def reason_of(error: BaseException | None) -> str:

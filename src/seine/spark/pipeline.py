@@ -25,9 +25,10 @@ def start_pipeline(
     settings = deployment.settings
     spark.dataSource.register(JournalSource)
     spark.conf.set("spark.sql.shuffle.partitions", str(len(settings["labels"])))
-    rows = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder).load()
+    source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)
+    rows = source.option("start", settings["start"]).load()
     for number in range(1, settings["depth"] + 1):
-        stage = Stage(deployment.folder, number, aggregates)
+        stage = Stage(deployment.folder, number, settings["start"], aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")
 
     def finish(batch: DataFrame, batch_id: int) -> None:

@@ -28,23 +28,31 @@ class JournalSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: object) -> JournalReader:
-        return JournalReader(self.options["folder"])
+        return JournalReader(self.options["folder"], int(self.options["start"]))
 
 
 class JournalReader(DataSourceStreamReader):
-    """Offsets are entry numbers; an entry never changes once it is there, so a replay is the same."""
+    """Offsets are entry numbers; an entry never changes once it is there, so a replay is the same.
 
-    def __init__(self, folder: str) -> None:
+    It begins after the entry `start`, and stops after one that hands over to another pipeline.
+    """
+
+    def __init__(self, folder: str, start: int) -> None:
         self.folder = folder
+        self.start = start
 
     def initialOffset(self) -> dict[str, int]:
-        return {"entry": -1}
+        return {"entry": self.start}
 
     def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
         from seine.runtime.deployment import Deployment
 
-        following = start["entry"] + 1
-        return {"entry": following} if Deployment(self.folder).journal.exists(following) else start
+        journal, reached = Deployment(self.folder).journal, start["entry"]
+        if not journal.exists(reached + 1):
+            return start
+        if reached > self.start and journal.exists(reached) and journal.load(reached).handover:
+            return start
+        return {"entry": reached + 1}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         from seine.runtime.deployment import Deployment

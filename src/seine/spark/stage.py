@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from seine.runtime.handover import handover_path
 from seine.runtime.settings import read_settings
 from seine.spark.state import StateHandles
 
@@ -23,15 +24,20 @@ if TYPE_CHECKING:
 class Stage(StatefulProcessor):
     """Every batch, every bucket gets one control record, so every operator steps once."""
 
-    def __init__(self, folder: str, number: int, aggregates: tuple[type[Aggregate], ...] = ()) -> None:
+    def __init__(
+        self, folder: str, number: int, start: int, aggregates: tuple[type[Aggregate], ...] = ()
+    ) -> None:
+        """`start` is the entry that handed over to this pipeline, -1 if there was none before it."""
         self.folder = folder
         self.number = number
+        self.start = start
         self.aggregates = aggregates
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         settings = read_settings(self.folder)
         self.labels: list[int] = settings["labels"]
-        self.state = StateHandles(handle, settings["cache"])
+        before = handover_path(self.folder, self.start) if self.start >= 0 else None
+        self.state = StateHandles(handle, settings["cache"], self.number, before)
         if self.aggregates:
             from seine.algebra.aggregates import register
 
@@ -55,6 +61,8 @@ class Stage(StatefulProcessor):
         state = self.state.open(bucket)
         produced = step_stage(self.folder, self.number, bucket, blobs, control, state)
         self.state.save(state)
+        if control["handover"]:
+            self.state.hand_over(bucket, handover_path(self.folder, control["entry"]))
         for label, stage, blob in produced:
             yield SparkRow(bucket=label, stage=stage, blob=blob)
 

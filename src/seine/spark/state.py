@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming import StatefulProcessorHandle
+
+from seine.runtime.handover import read_head, read_segment, write_state
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 class StateHandles:
     """The two state variables of a stage: the head, and the segments by name."""
 
-    def __init__(self, handle: StatefulProcessorHandle, cache: str) -> None:
+    def __init__(self, handle: StatefulProcessorHandle, cache: str, stage: int, before: str | None) -> None:
+        """`before` has the state that another pipeline left for this one."""
+        self._stage = stage
+        self._before = before
         self._head = handle.getValueState("head", "blob binary")
         self._segments = handle.getMapState("segments", "name string", "blob binary")
         scratch = _scratch()
@@ -34,8 +39,23 @@ class StateHandles:
         from seine.runtime.segments import Segments
 
         record = self._head.get()
-        head = json.loads(bytes(record[0])) if record else None
+        head = json.loads(bytes(record[0])) if record else self._take_over(bucket)
         return Segments(head, self._fetch, bucket)
+
+    def hand_over(self, bucket: int, path: str) -> None:
+        """Leave the state, as it was saved, for another pipeline."""
+        head = json.loads(bytes(self._head.get()[0]))
+        write_state(path, self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
+
+    def _take_over(self, bucket: int) -> dict[str, Any] | None:
+        """The state that the pipeline before this one left, made our own."""
+        head = read_head(self._before, self._stage, bucket) if self._before else None
+        if head is None or self._before is None:
+            return None
+        for name in head["segments"]:
+            blob = read_segment(self._before, self._stage, bucket, name)
+            self._segments.updateValue((name,), (blob,))
+        return head
 
     def save(self, segments: Segments) -> None:
         head, added, gone = segments.changes()

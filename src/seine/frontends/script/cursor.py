@@ -42,10 +42,14 @@ class Cursor:
         return token
 
     def error(
-        self, message: str, hint: str | None = None, at: Token | Name | int | None = None
+        self,
+        message: str,
+        hint: str | None = None,
+        at: Token | Name | int | None = None,
+        kind: type[ScriptError] = ScriptError,
     ) -> ScriptError:
         start = at if isinstance(at, int) else (at or self.token).start
-        return self.source.error(start, message, hint)
+        return self.source.error(start, message, hint, kind)
 
     def position(self, at: Token | Name) -> Position:
         return self.source.position(at.start)

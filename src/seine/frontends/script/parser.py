@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from seine.algebra.plan import Query
-from seine.errors import Position, ScriptError
+from seine.errors import ScriptError, TakenError
 from seine.frontends.names import suggest
 from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.joins import read_edge, same_edge
@@ -22,8 +22,12 @@ from seine.frontends.text import ScriptText
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 
 
-def parse_script(text: str, *, file: str, folder: str, known: Declarations | None = None) -> Script:
+def parse_script(
+    text: str, *, file: str, folder: str, known: Declarations | None = None, replace: bool = False
+) -> Script:
     """Read a script on top of what is `known`; refuse it with a position at the first mistake.
+
+    With `replace`, a query takes the place of a known one of its name.
 
     >>> script = parse_script(
     ...     "CREATE STREAM s (a INT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -31,20 +35,21 @@ def parse_script(text: str, *, file: str, folder: str, known: Declarations | Non
     >>> script.declarations.streams["s"].source.path, [query.name for query, _ in script.queries]
     ('/data/s.jsonl', ['q'])
     """
-    return _Reader(ScriptText(text, file), folder, known or Declarations()).read()
+    return _Reader(ScriptText(text, file), folder, known or Declarations(), replace).read()
 
 
 class _Reader:
     """Reads statements one after the other; holds what stands so far."""
 
-    def __init__(self, source: ScriptText, folder: str, known: Declarations) -> None:
+    def __init__(self, source: ScriptText, folder: str, known: Declarations, replace: bool) -> None:
         self.cursor = Cursor(source)
         self.folder = folder
+        self.replace = replace
+        self.known = known.queries
         self.declared = known.copy()
-        self.registered = {key: _known(query) for key, query in known.queries.items()}
-        self.query_names = {key.lower() for key in known.queries}
+        self.registered: dict[str, Registration] = {}  # of this script
         self.published: set[str] = set()
-        self.own: dict[str, Position] = {}
+        self.dropped: dict[str, Query] = {}
 
     def read(self) -> Script:
         while not self.cursor.at_statement_end() or self.cursor.accept_symbol(";"):
@@ -55,7 +60,8 @@ class _Reader:
             if registration.unavailable is not None:
                 message = f"query {registration.name}: {registration.unavailable}"
                 raise ScriptError(message, hint="leave this query out", where=registration.position)
-        return Script(self.declared, dict(self.own))
+        own = {key: found.position for key, found in self.registered.items() if found.query is not None}
+        return Script(self.declared, own, self.dropped)
 
     def _read_statement(self) -> None:
         if self.cursor.accept("CREATE"):
@@ -85,7 +91,7 @@ class _Reader:
         for kind, names in (("stream", self.declared.streams), ("relation", self.declared.relations)):
             if name.key.lower() in {known.lower() for known in names}:
                 raise self.cursor.error(
-                    f"{kind} {name.written} exists already", "choose another name", at=name
+                    f"{kind} {name.written} exists already", "choose another name", at=name, kind=TakenError
                 )
         if name.key in self.published:
             raise self.cursor.error(
@@ -95,17 +101,18 @@ class _Reader:
 
     def _create_query(self) -> None:
         name = self.cursor.expect_name("the name of the query")
-        if name.key.lower() in self.query_names:
+        key = name.key.lower()
+        if key in self.registered or (key in self.declared.queries and not self.replace):
             hint = f"choose another name, or DROP QUERY {name.written} first"
-            raise self.cursor.error(f"query {name.written} exists already", hint, at=name)
+            message = f"query {name.written} exists already"
+            raise self.cursor.error(message, hint, at=name, kind=TakenError)
+        self._forget_query(key)
         registration = read_query(self.cursor, name, self.declared, self.published)
-        self.registered[name.key] = registration
-        self.query_names.add(name.key.lower())
+        self.registered[key] = registration
         if registration.publishes is not None:
             self.published.add(registration.publishes)
         if registration.query is not None:
-            self.declared.queries[name.key] = registration.query
-            self.own[name.key] = registration.position
+            self.declared.queries[key] = registration.query
 
     def _create_join(self) -> None:
         start = self.cursor.token.start
@@ -128,20 +135,30 @@ class _Reader:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
 
     def _drop_query(self) -> None:
-        name = self._existing("query", self.registered)
-        publishes = self.registered.pop(name.key).publishes
-        self.declared.queries.pop(name.key, None)
-        self.own.pop(name.key, None)
-        self.query_names.discard(name.key.lower())
-        if publishes is not None:
-            self._refuse_if_used(name, publishes)
-            self.published.discard(publishes)
+        name = self.cursor.expect_name("the name of the query")
+        key = name.key.lower()
+        if key not in self.registered and key not in self.declared.queries:
+            names = {**self.declared.queries, **self.registered}
+            raise self.cursor.error(
+                f"no query {name.written}", suggest(name.written, names, "queries"), at=name
+            )
+        registration = self.registered.pop(key, None)
+        self._forget_query(key)
+        if registration is not None and registration.publishes is not None:
+            self._refuse_if_used(name, registration.publishes)
+            self.published.discard(registration.publishes)
+
+    def _forget_query(self, key: str) -> None:
+        query = self.declared.queries.pop(key, None)
+        if query is not None and self.known.get(key) is query:
+            self.dropped[key] = query
 
     def _drop_table(self, what: str, tables: dict[str, Any]) -> None:
         name = self._existing(what, tables)
         self._refuse_if_used(name, name.key)
         if any(name.key in (edge.left, edge.right) for edge in self.declared.edges):
-            raise self.cursor.error(f"{name.written} is used by a join", "DROP JOIN first", at=name)
+            message = f"{name.written} is used by a join"
+            raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
         del tables[name.key]
 
     def _drop_join(self) -> None:
@@ -155,18 +172,13 @@ class _Reader:
     def _existing(self, what: str, known: dict[str, Any]) -> Name:
         name = self.cursor.expect_name(f"the name of the {what}")
         if name.key not in known:
-            plural = {"query": "queries"}.get(what, what + "s")
-            raise self.cursor.error(
-                f"no {what} {name.written}", suggest(name.written, known, plural), at=name
-            )
+            hint = suggest(name.written, known, what + "s")
+            raise self.cursor.error(f"no {what} {name.written}", hint, at=name)
         return name
 
     def _refuse_if_used(self, name: Name, table: str) -> None:
-        users = [query.name for query in self.registered.values() if table in query.uses]
+        users = [query.name for query in self.declared.queries.values() if table in tables_of(query)]
+        users += [one.name for one in self.registered.values() if one.query is None and table in one.uses]
         if users:
             message = f"{name.written} is used by query {', '.join(users[:3])}"
-            raise self.cursor.error(message, f"DROP QUERY {users[0]} first", at=name)
-
-
-def _known(query: Query) -> Registration:
-    return Registration(query.name, Position("", 0, 0), tables_of(query), query)
+            raise self.cursor.error(message, f"DROP QUERY {users[0]} first", at=name, kind=TakenError)

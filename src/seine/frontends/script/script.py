@@ -12,7 +12,7 @@ from seine.errors import Position
 
 @dataclass
 class Declarations:
-    """Everything declared, by folded name; edges in order of declaration."""
+    """Everything declared, by folded name (of queries in lower case); edges in order of declaration."""
 
     streams: dict[str, StreamDef] = field(default_factory=dict)
     relations: dict[str, RelationDef] = field(default_factory=dict)
@@ -34,10 +34,14 @@ class Declarations:
 
 @dataclass(frozen=True)
 class Script:
-    """A parsed script: its declarations, and where each of its own queries is declared."""
+    """A parsed script: its declarations, where each of its own queries is declared, and what it dropped.
+
+    A query that was known before and is replaced is in `positions` and in `dropped`.
+    """
 
     declarations: Declarations
     positions: dict[str, Position]
+    dropped: dict[str, Query] = field(default_factory=dict)
 
     @property
     def queries(self) -> Iterator[tuple[Query, Position]]:

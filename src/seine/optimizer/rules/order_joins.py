@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from seine.algebra.expressions import Expression, conjunction, shift_columns
 from seine.algebra.plan import Join, Plan, Project, Scan, walk
 from seine.optimizer.equalities import connects
@@ -9,22 +11,23 @@ from seine.optimizer.join_block import JoinBlock, flatten
 from seine.optimizer.traverse import with_inputs
 
 
-def order_joins(plan: Plan) -> Plan:
+def order_joins(plan: Plan, choose: Callable[[JoinBlock], list[int]] | None = None) -> Plan:
     """Make every block of joins a left-deep tree, each condition at the lowest join that has its columns.
 
-    The first item with a stream begins. Then follows, again and again, the earliest stream that an
-    equality connects to what is joined, else a relation so connected, else an item that
-    another condition connects, and a cross product only when nothing else is left.
+    `choose` gives the order of a block. Without it the first item with a stream begins; then follows,
+    again and again, the earliest stream that an equality connects to what is joined, else a relation so
+    connected, else an item that another condition connects, and a cross product only when nothing
+    else is left.
 
     before: Select(Join(Join(a, b), c), a.x = c.x AND c.y = b.y)
     after:  Project(Join(Join(a, c, a.x = c.x), b, c.y = b.y), columns as before)
     """
     if not isinstance(plan, Join):
-        return with_inputs(plan, tuple(order_joins(child) for child in plan.inputs))
+        return with_inputs(plan, tuple(order_joins(child, choose) for child in plan.inputs))
     block = flatten(plan)
-    items = tuple(order_joins(item) for item in block.items)
+    items = tuple(order_joins(item, choose) for item in block.items)
     block = JoinBlock(items, block.conditions, block.outputs)
-    order = choose_order(block)
+    order = (choose or choose_order)(block)
     names = tuple(field.name for field in plan.schema)
     return Project(_join(block, order), _renumber(block, order, block.outputs), names)
 

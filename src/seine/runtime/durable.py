@@ -1,4 +1,4 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Files that are whole or not there, and stay when the power goes. Imports nothing heavy."""
 
 from __future__ import annotations
 

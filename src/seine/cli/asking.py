@@ -1,0 +1,38 @@
+"""What the commands that ask a running service have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from seine.service.client import Client, read_token
+
+FOLDER = "seine-service"
+
+
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--service",
+        metavar="WHERE",
+        help=f"folder or address of the service (default: $SEINE_SERVICE or {FOLDER})",
+    )
+    parser.add_argument("--token-file", metavar="FILE", help="holds the service's token (or: $SEINE_TOKEN)")
+
+
+def client_of(arguments: argparse.Namespace) -> Client:
+    where = arguments.service or os.environ.get("SEINE_SERVICE") or FOLDER
+    return Client(where, read_token(arguments.token_file))
+
+
+def say_outcome(outcome: dict[str, Any], done: str) -> None:
+    """One line: what was done, and from when on."""
+    print(f"{done}; from entry {outcome['entry']} on (network version {outcome['version']})")
+
+
+def count(names: list[str]) -> str:
+    """
+    >>> count(["a"]), count(["a", "b"])
+    ('query a', '2 queries')
+    """
+    return f"query {names[0]}" if len(names) == 1 else f"{len(names):,} queries"

@@ -1,0 +1,144 @@
+"""How many rows a plan has at once, and how selective the conditions of a block of joins are.
+
+Cites: ARGUS 4 (historical data for estimating costs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
+from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.operators.evaluate import evaluate, truth
+from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
+from seine.optimizer.equalities import equated
+from seine.optimizer.estimates import Estimates, Sample, readable
+from seine.optimizer.guesses import guess
+from seine.optimizer.join_block import JoinBlock
+
+ROWS = 1_000.0  # of a stream or relation that nothing is known of
+PAIRS = 2_000  # combinations on which a condition over several items is tried
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a plan that are alive at once: how many, and a sample of them if there is one."""
+
+    rows: float
+    columns: tuple[pa.Array, ...] = ()
+    count: int = 0
+
+    def key(self, expression: Expression) -> ColumnStatistics:
+        """The statistics of a key over these rows; without a sample nothing but their number."""
+        if not self.count or not readable(expression, list(self.columns)):
+            return ColumnStatistics(0, self.rows, 0.0, 0.0)
+        return describe_column(evaluate(expression, self.columns, self.count), self.rows)
+
+
+def rows_of(plan: Plan, estimates: Estimates) -> Rows:
+    """What is known of a plan's rows. Selections and projections of a stream run on its sample."""
+    match plan:
+        case Scan(stream, _):
+            return _sampled(estimates.samples.get(stream.name), stream.window, len(stream.fields))
+        case Lookup(relation, _):
+            return _sampled(estimates.samples.get(relation.name), None, len(relation.fields))
+        case Select(input, predicate):
+            return _selected(rows_of(input, estimates), predicate)
+        case Project(input, expressions, _):
+            return _projected(rows_of(input, estimates), expressions)
+        case Join(left, right, predicate):
+            each = [rows_of(side, estimates).rows for side in (left, right)]
+            return Rows(each[0] * each[1] * (guess(predicate) if predicate is not None else 1.0))
+        case Aggregate(input, keys, _, _):
+            return Rows(_groups(rows_of(input, estimates), keys))
+        case UnionAll(branches):
+            return Rows(sum(rows_of(branch, estimates).rows for branch in branches))
+    return Rows(max(rows_of(child, estimates).rows for child in plan.inputs))
+
+
+def condition_selectivity(block: JoinBlock, number: int, items: Sequence[Rows]) -> float:
+    """The share of combinations that satisfy one condition of a block.
+
+    An equality of two items is judged by distinct and common values, any other condition by
+    trying it on combinations of sampled rows.
+    """
+    condition = block.conditions[number]
+    sides = equality(block, number)
+    if sides is not None:
+        (one, left), (other, right) = sides
+        return join_selectivity(items[one].key(left), items[other].key(right))
+    reads = sorted(block.reads[number])
+    if not reads or any(not items[item].count for item in reads):
+        return guess(condition)
+    columns: list[pa.Array | None] = [None] * block.offsets[-1]
+    for place, item in enumerate(reads):
+        chosen = _combined(place, items[item].count)
+        for index, column in enumerate(items[item].columns):
+            columns[block.offsets[item] + index] = column.take(chosen)
+    if any(columns[index] is None for index in columns_of(condition)):
+        return guess(condition)
+    hits = int(truth(condition, columns, PAIRS).sum())
+    return (hits + guess(condition)) / (PAIRS + 1)
+
+
+def equality(block: JoinBlock, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
+    """The two items of an equality between items, each with its key over its own row; else None."""
+    reads = sorted(block.reads[number])
+    if len(reads) != 2:
+        return None
+    start, stop = block.offsets[reads[0]], block.offsets[reads[0] + 1]
+    pair = equated(block.conditions[number], lambda index: start <= index < stop)
+    if pair is None:
+        return None
+    one, other = ((item, _own(key, block.offsets[item])) for item, key in zip(reads, pair, strict=True))
+    return one, other
+
+
+def _own(expression: Expression, base: int) -> Expression:
+    return shift_columns(expression, lambda index: index - base)
+
+
+def _sampled(sample: Sample | None, window: int | None, width: int) -> Rows:
+    if sample is None:
+        return Rows(ROWS)
+    return Rows(sample.alive(window), tuple(sample.rows.columns[:width]), sample.rows.num_rows)
+
+
+def _selected(rows: Rows, predicate: Expression) -> Rows:
+    if not rows.count:
+        return replace(rows, rows=rows.rows * guess(predicate))
+    told = conjunction([part for part in conjuncts(predicate) if readable(part, list(rows.columns))])
+    if told is None:
+        return rows
+    chosen = np.flatnonzero(truth(told, rows.columns, rows.count))
+    taken = pa.array(chosen)
+    return Rows(
+        rows.rows * (len(chosen) + guess(told)) / (rows.count + 1),
+        tuple(column.take(taken) for column in rows.columns),
+        len(chosen),
+    )
+
+
+def _projected(rows: Rows, expressions: Sequence[Expression]) -> Rows:
+    if not all(readable(expression, list(rows.columns)) for expression in expressions):
+        return Rows(rows.rows)
+    columns = tuple(evaluate(expression, rows.columns, rows.count) for expression in expressions)
+    return Rows(rows.rows, columns, rows.count)
+
+
+def _groups(rows: Rows, keys: Sequence[Expression]) -> float:
+    """At most every combination of key values, at most every row."""
+    groups = 1.0
+    for key in keys:
+        found = rows.key(key)
+        groups *= (found.distinct + (found.nulls > 0)) if found.count else max(rows.rows * 0.1, 1.0)
+    return min(groups, max(rows.rows, 1.0))
+
+
+def _combined(place: int, count: int) -> pa.Array:
+    """Which rows of the item at a place take part: the same every time, and each item by itself."""
+    return pa.array(np.random.default_rng(place).integers(0, count, PAIRS))

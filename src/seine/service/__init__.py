@@ -1,0 +1,1 @@
+"""A pipeline that queries join and leave while it runs, and the HTTP interface to it."""

@@ -1,0 +1,112 @@
+"""Asks a service over HTTP; a refusal is raised here as it was raised there."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from seine.errors import Position, RunError, SeineError
+from seine.service.folder import ServiceFolder
+
+_WAIT = 20.0
+_PATIENCE = 600.0  # a large script takes its time
+
+
+class Client:
+    """Speaks to the service at an address, or to the one that runs in a folder."""
+
+    def __init__(self, service: str, token: str | None = None) -> None:
+        self._url = service if "://" in service else ServiceFolder(service).address()["url"]
+        self._where = urlsplit(self._url)
+        if self._where.scheme != "http" or not self._where.hostname:
+            raise SeineError(
+                f"'{service}' is no address of a service", hint="http://HOST:PORT, or its folder"
+            )
+        self._token = token
+
+    def status(self) -> dict[str, Any]:
+        return self._json("GET", "/v1/status")
+
+    def queries(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._json("GET", "/v1/queries")
+        return found
+
+    def register(self, script: str, *, file: str, folder: str, replace: bool = False) -> dict[str, Any]:
+        body = {"script": script, "file": file, "folder": folder, "replace": replace}
+        return self._json("POST", "/v1/scripts", body)
+
+    def drop(self, name: str) -> dict[str, Any]:
+        return self._json("DELETE", f"/v1/queries/{quote(name, safe='')}")
+
+    def pause(self, name: str) -> dict[str, Any]:
+        return self._json("POST", f"/v1/queries/{quote(name, safe='')}/pause")
+
+    def resume(self, name: str) -> dict[str, Any]:
+        return self._json("POST", f"/v1/queries/{quote(name, safe='')}/resume")
+
+    def tail(self, name: str, start: str, follow: bool) -> Iterator[bytes]:
+        """Records of a query as lines, piece by piece; empty pieces while there are none."""
+        while True:
+            words = urlencode({"from": start, "wait": _WAIT if follow else 0})
+            path = f"/v1/queries/{quote(name, safe='')}/results?{words}"
+            lines, headers = self._ask("GET", path)
+            yield lines
+            if not follow and headers["Seine-Next"] == start:
+                return
+            start = headers["Seine-Next"]
+
+    def _json(self, method: str, path: str, body: Any = None) -> Any:
+        content, _ = self._ask(method, path, body)
+        return json.loads(content)
+
+    def _ask(self, method: str, path: str, body: Any = None) -> tuple[bytes, Any]:
+        assert self._where.hostname is not None
+        connection = http.client.HTTPConnection(
+            self._where.hostname, self._where.port or 80, timeout=_PATIENCE
+        )
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body)
+        try:
+            connection.request(method, path, content, headers)
+            answer = connection.getresponse()
+            got = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise RunError(
+                f"the service at {self._url} does not answer: {reason}", hint="is it still running?"
+            ) from error
+        finally:
+            connection.close()
+        if answer.status != http.client.OK:
+            raise _refusal(answer.status, got)
+        return got, answer.headers
+
+
+def read_token(path: str | None) -> str | None:
+    """The token in a file, or in SEINE_TOKEN."""
+    if path is None:
+        return os.environ.get("SEINE_TOKEN") or None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SeineError(f"cannot read the token in '{path}': {reason}") from error
+
+
+def _refusal(status: int, content: bytes) -> SeineError:
+    try:
+        form = json.loads(content)["error"]
+        message, where = form["message"], form.get("where")
+    except (ValueError, KeyError, TypeError):
+        return RunError(f"the service answered {status}, not as a service does")
+    place = Position(where["file"], where["line"], where["column"]) if where else None
+    kind = RunError if status >= http.client.INTERNAL_SERVER_ERROR else SeineError
+    return kind(message, hint=form.get("hint"), where=place)

@@ -1,0 +1,77 @@
+"""The folder that a service lives in, and the lock that keeps it to one process.
+
+catalog.db      what is declared: the truth after a crash
+pipeline/       the pipeline's own folder: journal, network versions, state
+results.jsonl   the records of all queries
+dead.jsonl      lines that were refused
+service.json    where the service listens, while it does
+lock            held by the one process that serves
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import Any
+
+from seine.errors import SeineError
+from seine.runtime.durable import write_whole
+from seine.runtime.settings import read_object
+
+
+class ServiceFolder:
+    """Names of what is in the folder of a service."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self.catalog = os.path.join(self.path, "catalog.db")
+        self.pipeline = os.path.join(self.path, "pipeline")
+        self.results = os.path.join(self.path, "results.jsonl")
+        self.dead = os.path.join(self.path, "dead.jsonl")
+        self._address = os.path.join(self.path, "service.json")
+
+    def lock(self) -> FolderLock:
+        """Take the folder for this process, making it if it is not there."""
+        return FolderLock(self.path)
+
+    def publish(self, address: dict[str, Any]) -> None:
+        """Let clients find the service."""
+        write_whole(self._address, json.dumps(address, indent=1).encode())
+
+    def withdraw(self) -> None:
+        if os.path.exists(self._address):
+            os.remove(self._address)
+
+    def address(self) -> dict[str, Any]:
+        """Where the service of this folder listens."""
+        if not os.path.exists(self._address):
+            raise SeineError(
+                f"no service runs in '{self.path}'",
+                hint="start one: seine serve FOLDER; or name its folder or address with --service",
+            )
+        return read_object(self._address)
+
+
+class FolderLock:
+    """Holds a folder until it is released, or the process dies."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            os.makedirs(path, exist_ok=True)
+            self._file = open(os.path.join(path, "lock"), "ab")  # noqa: SIM115 - release() closes it
+        except OSError as error:
+            raise SeineError(
+                f"cannot keep a service in '{path}': {error.strerror}",
+                hint="name a folder that you may write to",
+            ) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise SeineError(
+                f"another process serves '{path}'", hint="stop it first, or name another folder"
+            ) from error
+
+    def release(self) -> None:
+        self._file.close()

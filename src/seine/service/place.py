@@ -1,0 +1,34 @@
+"""Where the streams are at a moment: what a query's registration records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seine.algebra.plan import Query
+from seine.frontends.script.script import tables_of
+from seine.intake.journal import Journal
+
+
+@dataclass(frozen=True)
+class Place:
+    """The next entry, the number of the next arrival of each stream, and the length of the results."""
+
+    entry: int
+    arrivals: Mapping[str, int]
+    results: int
+
+    @staticmethod
+    def next(journal: Journal, results: int) -> Place:
+        last = journal.last()
+        if last is None:
+            return Place(0, {}, results)
+        states = last.intake["streams"]
+        arrivals = {name: state["admission"]["arrivals"] for name, state in states.items()}
+        return Place(last.number + 1, arrivals, results)
+
+    def of(self, query: Query) -> dict[str, Any]:
+        """The position of a query that begins here."""
+        streams = {name: self.arrivals[name] for name in sorted(tables_of(query)) if name in self.arrivals}
+        return {"entry": self.entry, "results": self.results, "streams": streams}

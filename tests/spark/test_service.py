@@ -1,0 +1,143 @@
+"""A service on Spark, as processes: queries come and go, it is killed, and comes back whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seine.local import run_local
+from seine.service.client import Client
+from tests.properties.test_live_registration import BORN
+from tests.spark.command import kill, python_path, start
+from tests.spark.story import sorted_records
+
+pytestmark = pytest.mark.spark
+
+STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 20 FROM 's.jsonl';\n"
+PAIRS = "CREATE QUERY pairs AS SELECT a.v AS x, b.v AS y FROM s a, s b WHERE a.k = b.k AND a.ts < b.ts;\n"
+BIG = "CREATE QUERY big AS SELECT k, v FROM s WHERE v > 50;\n"
+CHAIN = (
+    "CREATE QUERY chain AS SELECT a.v AS x, b.v AS y, c.v AS z FROM s a, s b, s c"
+    " WHERE a.k = b.k AND c.k = b.k + 1 AND a.ts < b.ts AND b.ts < c.ts;\n"
+)
+
+
+class Stage:
+    """The folder with the source, and the process that serves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.lines: list[str] = []
+        (folder / "s.jsonl").touch()
+        self.serve()
+
+    def serve(self) -> None:
+        words = ["serve", str(self.state), "--master", "local[2]", "--depth", "1", "--buckets", "2"]
+        (self.state / "service.json").unlink(missing_ok=True)
+        self.process = start(*words, log=self.folder / "serve.log")
+        self.wait(lambda: (self.state / "service.json").exists())
+        self.client = Client(str(self.state))
+
+    def wait(self, done: object, seconds: float = 120.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not done():  # type: ignore[operator]
+            assert self.process.poll() is None, (self.folder / "serve.log").read_text()
+            assert time.monotonic() < deadline, (self.folder / "serve.log").read_text()
+            time.sleep(0.1)
+
+    def feed(self, count: int) -> None:
+        """Some lines more."""
+        first = len(self.lines)
+        fresh = [
+            json.dumps({"k": i * 7 % 5, "v": i * 31 % 97, "ts": i // 2}) + "\n"
+            for i in range(first, first + count)
+        ]
+        self.lines += fresh
+        with (self.folder / "s.jsonl").open("a") as file:
+            file.writelines(fresh)
+
+    def settle(self) -> None:
+        """Until everything that was fed has been delivered."""
+        self.wait(lambda: self.client.status()["input_rows"] == len(self.lines))
+
+    def register(self, name: str, text: str) -> None:
+        path = self.folder / f"{name}.sql"
+        path.write_text(text)
+        self.seine("register", str(path))
+
+    def seine(self, *words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "seine", *words, "--service", str(self.state)],
+            env={**os.environ, "PYTHONPATH": python_path()},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def records(self, query: str) -> list[str]:
+        lines = self.seine("tail", query, "--no-follow").splitlines()
+        return sorted_records([json.loads(line) for line in lines])
+
+    def expected(self, query: str, lines: list[str]) -> list[str]:
+        """What a run of its own reports of these lines."""
+        folder = self.folder / f"alone-{query}-{len(lines)}"
+        folder.mkdir()
+        (folder / "s.jsonl").write_text("".join(lines))
+        text = {"pairs": PAIRS, "big": BIG, "chain": CHAIN}[query]
+        (folder / "x.sql").write_text(STREAM + text)
+        return sorted_records(run_local(str(folder / "x.sql")).records)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    kill(stage.process)
+
+
+def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
+    stage.register("pairs", STREAM + PAIRS)
+    stage.feed(40)
+    stage.settle()
+    stage.register("big", BIG)
+    stage.feed(20)
+    stage.settle()
+    stage.feed(20)
+    kill(stage.process)
+    stage.serve()
+    assert [query["query"] for query in stage.client.queries()] == ["pairs", "big"]
+    stage.settle()
+    stage.feed(20)
+    stage.settle()
+    assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []
+    assert stage.records("big") == stage.expected("big", stage.lines[40:]) != []
+    stage.register("chain", CHAIN)  # a stage more: the pipeline hands over to a deeper one
+    stage.feed(15)
+    kill(stage.process)
+    stage.serve()
+    stage.settle()
+    stage.feed(15)
+    stage.settle()
+    assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []
+    chain, expected = stage.records("chain"), stage.expected("chain", stage.lines[100:])
+    assert (chain == expected if BORN else set(chain) >= set(expected)) and expected
+    assert json.loads(stage.seine("status", "--json"))["depth"] == {"used": 2, "stages": 2}
+    stage.seine("drop", "chain")
+    stage.seine("drop", "pairs")
+    stage.feed(10)
+    stage.settle()
+    status = json.loads(stage.seine("status", "--json"))
+    assert status["state_rows"] == 0 and status["queries"] == {"running": 1, "paused": 0}
+    stage.process.terminate()
+    assert stage.process.wait(60) == 0
