@@ -21,7 +21,7 @@ from seine.optimizer.cardinality import rows_of
 from seine.optimizer.column_statistics import describe_column, join_selectivity
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.guesses import guess
-from seine.runtime.sampling import Reservoir, StreamSamples, estimates_from_sources
+from seine.runtime.sampling import Reservoir, StreamSamples
 from tests.unit.plan_interpreter import A, R, col, holds, lit
 
 ROWS = 200_000
@@ -214,35 +214,12 @@ def test_streams_are_sampled_from_their_journal(tmp_path: Path) -> None:
     stream = _stream(path, retractable=True)
     journal = Journal(str(tmp_path / "journal"))
     intake = Intake([stream], journal, batch_rows=200)
-    samples = StreamSamples([stream], size=100)
+    samples = StreamSamples(size=100)
     while (entry := intake.next_entry()) is not None:
-        samples.add(entry)
-        samples.add(entry)
+        samples.add(entry, {"s": stream})
+        samples.add(entry, {"s": stream})
     intake.close()
     sample = samples.estimates().samples["s"]
     assert (sample.rows.num_rows, sample.rows.schema.names) == (100, ["c0", "c1"])
     assert sample.seen >= 500 and sample.rate == pytest.approx(1, abs=0.01)
     assert sample.alive(100) == pytest.approx(100, abs=1)
-
-
-def test_sources_are_sampled_before_they_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text("".join(json.dumps({"k": i % 10, "ts": i}) + "\n" for i in range(1_000, 6_000)))
-    relation = pa.record_batch({"c0": list(range(5_000))})
-    streams = [_stream(path), StreamDef("none", FIELDS, 1, None)]
-    estimates = estimates_from_sources(streams, {"r": relation}, size=500)
-    assert sorted(estimates.samples) == ["r", "s"]
-    sample = estimates.samples["s"]
-    assert sample.rows.num_rows == 500
-    assert sample.seen == pytest.approx(5_000, rel=0.02) and sample.rate == pytest.approx(1, abs=0.01)
-    assert estimates.rows("r") == 5_000 and estimates.samples["r"].rows.num_rows == 500
-    assert estimates.rows("none") is None
-    assert path.stat().st_size > 0
-
-
-def test_an_empty_source_has_no_sample(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text("nonsense\n")
-    assert estimates_from_sources([_stream(path)]).samples == {}
-    path.write_text("")
-    assert estimates_from_sources([_stream(path)]).samples == {}

@@ -16,6 +16,7 @@ from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
+from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
@@ -37,6 +38,7 @@ class Network:
     """
 
     def __init__(self, strategy: Strategy = CONFIGURATIONS["all"], *, live: bool = False) -> None:
+        self.estimates: Estimates | None = None  # of the data seen so far, if anybody looks
         self.version = 0
         self.strategy = strategy
         self.live = live
@@ -62,7 +64,7 @@ class Network:
         try:
             form = form_of(query)
             plan = counted_from(query.plan, born) if self.live else query.plan
-            plan = optimise(plan, canonical=self.strategy.canonical)
+            plan = optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             addition = Addition(tuple(i for i in used if i >= first), tuple(i for i in used if i < first))

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Expression, columns_of, conjunction, conju
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.operators.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
-from seine.optimizer.equalities import equated
+from seine.optimizer.equalities import connects, is_equality, one_type
 from seine.optimizer.estimates import Estimates, Sample, readable
 from seine.optimizer.guesses import guess
 from seine.optimizer.join_block import JoinBlock
@@ -91,9 +91,11 @@ def equality(block: JoinBlock, number: int) -> tuple[tuple[int, Expression], tup
     if len(reads) != 2:
         return None
     start, stop = block.offsets[reads[0]], block.offsets[reads[0] + 1]
-    pair = equated(block.conditions[number], lambda index: start <= index < stop)
-    if pair is None:
+    part = block.conditions[number]
+    if not is_equality(part) or not connects(part, lambda index: start <= index < stop):
         return None
+    sides = part.args if min(columns_of(part.args[0])) < stop else part.args[::-1]
+    pair = one_type(*sides)
     one, other = ((item, _own(key, block.offsets[item])) for item, key in zip(reads, pair, strict=True))
     return one, other
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from seine.algebra.plan import Plan
+from seine.optimizer.estimates import Estimates
+from seine.optimizer.join_orders import order
 from seine.optimizer.rules.merge_projections import merge_projections
 from seine.optimizer.rules.order_conditions import order_conditions
 from seine.optimizer.rules.order_joins import order_joins
@@ -11,7 +15,7 @@ from seine.optimizer.rules.push_selections import push_selections
 from seine.optimizer.rules.simplify_unions import simplify_unions
 from seine.optimizer.rules.state_equalities import state_equalities
 
-RULES = (
+RULES: tuple[Callable[[Plan], Plan], ...] = (
     state_equalities,
     push_selections,
     simplify_unions,
@@ -22,12 +26,15 @@ RULES = (
 )
 
 
-def optimise(plan: Plan, *, canonical: bool = True) -> Plan:
+def optimise(plan: Plan, *, canonical: bool = True, estimates: Estimates | None = None) -> Plan:
     """Apply every rule once, in order. The result has the same rows, lives and column names.
 
-    Without canonical forms conditions are taken as they are written.
+    Without canonical forms conditions are taken as they are written. With estimates of the data joins
+    are ordered by what they cost.
     """
     for rule in RULES:
-        if canonical or rule is not state_equalities:
+        if rule is order_joins and estimates is not None:
+            plan = order_joins(plan, lambda block: order(block, estimates))
+        elif canonical or rule is not state_equalities:
             plan = rule(plan)
     return plan

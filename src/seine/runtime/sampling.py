@@ -1,23 +1,16 @@
-"""Samples of the streams, for estimates: from journal entries while running, from sources before.
-
-Nothing here consumes input: a source is read by a reader of its own, an entry by memory map.
-"""
+"""Samples of the streams, for estimates: of the journal entries that have been worked on."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.definitions import Source, StreamDef
-from seine.intake.files import Files
+from seine.algebra.definitions import StreamDef
 from seine.intake.journal import Entry
-from seine.intake.layout import Layout
-from seine.intake.parsed import TUPLE, Parsed, event_times
-from seine.intake.sources import Piece, open_source
+from seine.intake.parsed import TUPLE, event_times
 from seine.operators.delta import data_names
 from seine.operators.hashing import hash_columns
 from seine.optimizer.estimates import Estimates, Sample
@@ -64,72 +57,28 @@ class Reservoir:
 class StreamSamples:
     """A reservoir for each stream, filled from journal entries."""
 
-    def __init__(self, streams: Iterable[StreamDef], size: int = SIZE) -> None:
-        self._streams = {stream.name: stream for stream in streams}
-        self._reservoirs = {name: Reservoir(size) for name in self._streams}
+    def __init__(self, size: int = SIZE) -> None:
+        self._size = size
+        self._reservoirs: dict[str, Reservoir] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, streams: Mapping[str, StreamDef]) -> None:
         """See an entry's rows; a negative tuple is none."""
         for name in entry.rows:
             batch = entry.batch(name)
-            if batch is not None and name in self._streams:
-                self._add(self._streams[name], batch)
+            if batch is not None and name in streams:
+                self._add(streams[name], batch)
 
     def _add(self, stream: StreamDef, batch: pa.RecordBatch) -> None:
         if stream.retractable:
             batch = batch.filter(pa.array(batch.column("_o").to_numpy() == TUPLE))
         rows = batch.select(data_names(len(stream.fields)))
         times = event_times(rows.column(stream.time))
-        self._reservoirs[stream.name].add(batch.column("_q").to_numpy(), rows, times)
+        reservoir = self._reservoirs.setdefault(stream.name, Reservoir(self._size))
+        reservoir.add(batch.column("_q").to_numpy(), rows, times)
 
     def estimates(self) -> Estimates:
         found = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
         return Estimates({name: sample for name, sample in found.items() if sample is not None})
-
-
-def estimates_from_sources(
-    streams: Iterable[StreamDef], relations: Mapping[str, pa.RecordBatch] | None = None, size: int = SIZE
-) -> Estimates:
-    """Estimates from the first rows of each stream and from relations, which are loaded whole.
-
-    A stream without a source, or without a row yet, has no sample.
-    """
-    samples = {name: _of_relation(rows, size) for name, rows in (relations or {}).items()}
-    for stream in streams:
-        sample = _first_rows(stream, stream.source, size) if stream.source is not None else None
-        if sample is not None:
-            samples[stream.name] = sample
-    return Estimates(samples)
-
-
-def _of_relation(rows: pa.RecordBatch, size: int) -> Sample:
-    chosen = _lowest(np.arange(rows.num_rows), size)
-    return Sample(rows.take(pa.array(np.sort(chosen))), float(rows.num_rows))
-
-
-def _first_rows(stream: StreamDef, source: Source, size: int) -> Sample | None:
-    layout = Layout.of(stream)
-    reader, parser = open_source(
-        f"stream {stream.name}", source, layout, {}, follow=True, notice=lambda text: None
-    )
-    try:
-        piece: Piece | None = reader.read(size, _BYTES, force=True)
-        if piece is None:
-            return None
-        return _sample(parser.parse(piece), piece, source)
-    finally:
-        reader.close()
-
-
-def _sample(parsed: Parsed, piece: Piece, source: Source) -> Sample | None:
-    tuples = parsed.take(parsed.op == TUPLE)
-    count = tuples.rows.num_rows
-    if not count:
-        return None
-    weight = max(piece.size(piece.count), 1)
-    total = sum(os.path.getsize(path) for path in Files(source.path).listing())
-    span = max(int(tuples.time.max()) - int(tuples.time.min()), 1)
-    return Sample(tuples.rows, max(count * total / weight, float(count)), count / span)
 
 
 def _lowest(arrivals: np.ndarray, size: int) -> np.ndarray:

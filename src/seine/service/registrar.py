@@ -32,6 +32,7 @@ from seine.network.network import Network
 from seine.network.snapshot import Change
 from seine.runtime.deployment import Deployment
 from seine.runtime.overwriting import refuse_overwriting
+from seine.runtime.sampling import StreamSamples
 from seine.runtime.sink import Sink
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
 from seine.service.enter import enter
@@ -76,6 +77,7 @@ class Registrar:
         turn: AbstractContextManager[object],
     ) -> None:
         self.present = present
+        self.samples = StreamSamples()
         self._folder = folder
         self._catalog = catalog
         self._deployment = deployment
@@ -189,6 +191,7 @@ class Registrar:
 
     def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> None:
         network = self.present.network
+        network.estimates = self.samples.estimates()
         for query in cease:
             network.remove(query.name)
         for key, query in begin.items():

@@ -157,6 +157,9 @@ class Service:
         }
 
     def _committed(self, sink: Sink) -> None:
+        entry = self.deployment.journal.load(sink.totals.entry)
+        self.registrar.samples.add(entry, self.present.declared.streams)
+        self.deployment.versions.discard_before(entry.network)
         now = time.monotonic()
         self._paces.append((now, sink.totals.input_rows))
         while len(self._paces) > 2 and self._paces[1][0] < now - _RECENT_SECONDS:
