@@ -169,6 +169,29 @@ def test_a_refusal_by_the_catalog_leaves_no_trace(rig: Rig, monkeypatch: pytest.
     assert rig.records("q") == rig.records("p") == [{"a": 5}]
 
 
+def test_a_whole_version_that_never_became_true_is_not_built_upon(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    rig.service.deployment.versions._pending = None  # the next version is written whole
+
+    def fail(*_: object) -> None:
+        raise SeineError("the catalog's database refuses: disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.service.registrar.enter", fail)
+        with pytest.raises(SeineError, match="disk full"):
+            rig.register("CREATE QUERY r AS SELECT a FROM s WHERE a > 2;")
+    rig.register("CREATE QUERY t AS SELECT a FROM s WHERE a > 3;")  # what changed, under the same number
+    rig.feed(5)
+    rig.run()
+    rig.crash()
+    rig.feed(6)
+    rig.run()
+    assert rig.records("t") == rig.records("p") == [{"a": 5}, {"a": 6}] and rig.records("r") == []
+
+
 def test_replacing_is_one_change(rig: Rig) -> None:
     rig.register(STREAM + "CREATE QUERY q WITH (limit = 1) AS SELECT a FROM s;")
     rig.feed(1, 2)

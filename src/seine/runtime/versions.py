@@ -1,7 +1,7 @@
 """The network versions of a pipeline on disk: now and then a whole one, between them what changed.
 
     <version>/network.json     the whole network, or the change since the version before
-    <version>/dead.json        what was wrong with the relations that came with it
+    <version>/dead.json        what was wrong with the relations that came with it, if anything
     <version>/relation-0.arrow a relation that came with it
 
 A registration writes what it changes, not the network; a worker that has one version makes the
@@ -67,7 +67,7 @@ class Versions:
         """
         form = {"network": network.to_json(), **self._frame(network.version, streams, relations)}
         self._whole, self._pending = self._write(network.version, form, dead), 0
-        self._wholes.append(network.version)
+        self._wholes = [*self._wholes_before(network.version), network.version]
 
     def extend(
         self,
@@ -81,8 +81,13 @@ class Versions:
         if self._pending is None or self._pending > max(SMALLEST, self._whole):
             self.save(network, streams, relations, dead)
             return
+        self._wholes = self._wholes_before(network.version)
         form = {"change": change.to_json(), **self._frame(network.version, streams, relations)}
         self._pending += self._write(network.version, form, dead)
+
+    def _wholes_before(self, number: int) -> list[int]:
+        """A version may be written again: a change that never became true left it."""
+        return [whole for whole in self._wholes if whole < number]
 
     def load(self, number: int, before: Version | None = None) -> tuple[Version, set[int] | None]:
         """A version, and the ids of the nodes that changed since the given one; None if all may have."""
@@ -131,7 +136,7 @@ class Versions:
                 shutil.rmtree(folder)
 
     def dead_letters(self, number: int) -> Letters:
-        """What was wrong with the relations that came with a version; nothing if there is no such version."""
+        """What was wrong with the relations that came with a version, if anything was."""
         path = os.path.join(self._path(number), "dead.json")
         if not os.path.exists(path):
             return []
@@ -158,7 +163,11 @@ class Versions:
     def _write(self, number: int, form: dict[str, Any], dead: Iterable[dict[str, Any]]) -> int:
         folder = self._path(number)
         os.makedirs(folder, exist_ok=True)
-        write_whole(os.path.join(folder, "dead.json"), json.dumps(list(dead)).encode())
+        letters, beside = list(dead), os.path.join(folder, "dead.json")
+        if letters:
+            write_whole(beside, json.dumps(letters).encode())
+        elif os.path.exists(beside):  # of a change that never became true
+            os.remove(beside)
         content = json.dumps(form, separators=(",", ":")).encode()
         write_whole(os.path.join(folder, "network.json"), content)
         return len(content)

@@ -13,6 +13,7 @@ the catalog and is written over by the next change.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -197,10 +198,10 @@ class Registrar:
         for key, query in begin.items():
             try:
                 network.add(query, born)
-                _refuse_deep(network, query)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
+        _refuse_deep(network, begin.values())
         if network.depth > planned_depth(self._deployment):
             raise _TooDeep(network.depth)
 
@@ -238,8 +239,9 @@ def planned_depth(deployment: Deployment) -> int:
     return max([depth, *[journal.load(number).handover for number in journal.numbers()]])
 
 
-def _refuse_deep(network: Network, query: Query) -> None:
+def _refuse_deep(network: Network, queries: Iterable[Query]) -> None:
     if network.depth > MOST_DEPTH:
+        query = max(queries, key=lambda query: max(node.stage for node in network.beneath(query.name)))
         raise SeineError(
             f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
             hint="split it",
