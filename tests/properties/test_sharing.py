@@ -30,7 +30,7 @@ STRATEGIES = {
 
 def _seeds() -> range:
     """SEINE_SHARING_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SHARING_SEEDS", "5").rpartition("-")
+    first, dash, last = os.environ.get("SEINE_SHARING_SEEDS", "4").rpartition("-")
     return range(int(first) if dash else 0, int(last))
 
 

@@ -29,6 +29,8 @@ QUERIES = {
     "relation": "SELECT s.v, r.name FROM s, r WHERE s.k = r.k",
     "all": "SELECT COUNT(*) AS n, SUM(v) AS total FROM s",
     "groups": "SELECT k, COUNT(*) AS n FROM s WHERE v > 0 GROUP BY k HAVING COUNT(*) > 1",
+    "counts": "SELECT k, COUNT(*) AS n FROM s GROUP BY k",
+    "least": "SELECT k, MIN(v) AS least, COUNT(v) AS n FROM s GROUP BY k",
     "above": "SELECT MAX(n) AS most FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) u",
     "joined groups": "SELECT s.v, u.n FROM s, (SELECT k, COUNT(*) AS n FROM w GROUP BY k) u WHERE s.k = u.k",
     "distinct": "SELECT DISTINCT v FROM s WHERE k < 3",
