@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from seine.operators.clock import Clock
 from seine.runtime.deployment import Deployment
 from seine.runtime.host import LocalHost
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from tests.reference.compare import without_echoes
 
 DEPTH = 12
 
@@ -72,21 +74,19 @@ class Pipeline:
         buckets: int = 2,
     ) -> None:
         self.network = Network(strategy, live=live)
-        self.records: list[list[tuple[str, str]]] = []
+        self.records: list[list[dict[str, Any]]] = []
         self._story = story
         self._deployment = Deployment(str(folder))
-        self._deployment.create({"labels": list(range(buckets)), "parallelism": 2, "depth": DEPTH})
+        self._deployment.create(
+            {"labels": list(range(buckets)), "parallelism": 2, "depth": DEPTH, "start": -1}
+        )
         self._streams = list(story.declarations.streams.values())
         self._deployment.versions.save(self.network, self._streams, story.relations)
-        self._paths: Mapping[str, str] = self._deployment.load(0).version.relations
         self._host = LocalHost(self._deployment)
 
-    @property
-    def next_entry(self) -> int:
-        return len(self.records)
-
     def add(self, query: Query) -> None:
-        self.network.add(query, self.next_entry)
+        """The query counts from the next entry on, the first of its epoch: here, of its version."""
+        self.network.add(query, self.network.version + 1)
 
     def remove(self, name: str) -> None:
         self.network.remove(name)
@@ -99,29 +99,26 @@ class Pipeline:
     def feed(self, input_: Input) -> None:
         """One entry, by the network as it is now."""
         self._commit()
-        draft = Draft(self.network.version, input_.clock, input_.rows, {}, [], {}, end=input_.end)
+        version = self.network.version
+        draft = Draft(version, input_.clock, input_.rows, {}, [], {}, end=input_.end, epoch=version)
         entry = self._deployment.journal.append(draft)
         found = []
         for report in self._host.run(entry.number):
             assert not report.get("notices"), report["notices"]
             if report["results"]:
                 lines = Path(report["results"]["path"]).read_text(encoding="utf-8").splitlines()
-                found += [(json.loads(line)["query"], line) for line in lines]
+                found += map(json.loads, lines)
         self.records.append(found)
 
     def answer(self, query: str, first: int, last: int) -> Counter[str]:
         """What a query reported in the entries from first to last, the last one apart."""
-        return Counter(
-            line.partition('"op"')[2]
-            for records in self.records[first:last]
-            for name, line in records
-            if name == query
-        )
+        own = [r for records in self.records[first:last] for r in records if r["query"] == query]
+        return Counter(json.dumps({**record, "query": ""}) for record in without_echoes(own))
 
     def _commit(self) -> None:
         change = self.network.take_change()
         if change is not None:
-            self._deployment.versions.extend(self.network, change, self._streams, self._paths)
+            self._deployment.versions.extend(self.network, change, self._streams, self._story.relations)
 
 
 def alone(folder: Path, story: Story, query: Query, born: int) -> Pipeline:

@@ -35,7 +35,7 @@ def random_plan(plans: RandomPlans) -> Plan:
 def ground(network: Network) -> dict[str, Any]:
     """Everything a network keeps but the counters of the numbers it gave."""
     kept = {name: value for name, value in vars(network._site).items() if "touched" not in name}
-    del kept["next_id"]
+    del kept["next_id"], kept["_before"]  # what the query that is being added found
     kept["tables"] = {i: (t.types, dict(t.rows), t.claims, t._numbers) for i, t in kept["tables"].items()}
     kept["_needed"] = {i: +counts for i, counts in kept["_needed"].items() if +counts}
     return {name: _plain(value) for name, value in {**kept, "queries": network.queries}.items()}

@@ -159,9 +159,9 @@ class Joining:
         return self._step(self._bases[first].node, (first,), second)
 
     def _rank(self, first: int, step: Step) -> tuple[bool, int, str]:
-        """Of the two ways to begin, the lower is the better: it stands, or is the standard one."""
+        """Of the two ways to begin, the lower is the better: it has stood longer, or is the standard one."""
         keys = " ".join(map(str, (*step.keys.left, *step.keys.right)))
-        return (step.existing is None, self._bases[first].node or 0, keys)
+        return (step.existing is None, step.existing or self._bases[first].node or 0, keys)
 
     def _connected(self, items: Sequence[int], rest: list[int]) -> Iterator[int]:
         """The others in their order, but first those that an equality connects."""
