@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 
 from seine.algebra.types import Kind, Type
 
-
 _NO_COLUMNS: frozenset[int] = frozenset()
 
 
@@ -122,7 +121,6 @@ class Call(Expression):
             known["_text"] = f"{self.name}({', '.join(map(str, self.args))})"
         text: str = known["_text"]
         return text
-
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

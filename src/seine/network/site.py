@@ -169,9 +169,13 @@ class Site:
 
     # ---- saving
 
-    def begin(self, building: bool = True) -> None:
-        """A query begins, or ends, to build."""
-        self._building = building
+    def begin(self) -> None:
+        """A query begins to build; what it changes is remembered."""
+        self._building = True
+
+    def end(self) -> None:
+        """It has built, or been undone."""
+        self._building = False
         self._before.clear()
 
     def is_new(self, node: int) -> bool:
