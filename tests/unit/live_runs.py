@@ -132,42 +132,48 @@ def alone(folder: Path, story: Story, query: Query, born: int) -> Pipeline:
 
 
 def later(story: Story, born: int) -> Iterable[Input]:
-    """The inputs from an entry on, without negative tuples that delete what came before it."""
-    gone = {
-        name: _deletions_of_old(stream, [i.rows.get(name) for i in story.inputs], born)
+    """The tuples from an entry on, with the negative tuples that delete them, whenever these came."""
+    unheard = {
+        name: _other_deletions(stream, [i.rows.get(name) for i in story.inputs], born)
         for name, stream in story.declarations.streams.items()
         if stream.retractable
     }
-    for input_ in story.inputs[born:]:
-        rows = {}
-        for name, batch in input_.rows.items():
-            kept = ~np.isin(batch["_q"].to_numpy(), gone.get(name, []))
-            rows[name] = batch.filter(pa.array(kept))
-        yield Input({name: batch for name, batch in rows.items() if batch.num_rows}, input_.clock, input_.end)
+    for number, input_ in enumerate(story.inputs[born:]):
+        rows: dict[str, list[pa.RecordBatch]] = {name: [batch] for name, batch in input_.rows.items()}
+        if not number:
+            for name in unheard:
+                earlier = [b for i in story.inputs[:born] if (b := i.rows.get(name)) is not None]
+                negative = [b.filter(pa.array(b["_o"].to_numpy() < 0)) for b in earlier]
+                rows[name] = negative + rows.get(name, [])
+        whole = {name: pa.concat_batches(batches) for name, batches in rows.items() if batches}
+        heard = {
+            name: batch.filter(pa.array(~np.isin(batch["_q"].to_numpy(), unheard.get(name, []))))
+            for name, batch in whole.items()
+        }
+        yield Input({n: batch for n, batch in heard.items() if batch.num_rows}, input_.clock, input_.end)
 
 
-def _deletions_of_old(stream: StreamDef, batches: Sequence[pa.RecordBatch | None], born: int) -> list[int]:
-    """The numbers of the negative tuples that delete a tuple from before an entry."""
-    alive: list[tuple[int, int, tuple[object, ...]]] = []  # start, number, content
-    old, events = set(), []
+def _other_deletions(stream: StreamDef, batches: Sequence[pa.RecordBatch | None], born: int) -> list[int]:
+    """The numbers of the negative tuples that delete no tuple from an entry on."""
+    alive: list[tuple[int, int, str]] = []  # start, number, content
+    young, events = set(), []
     for entry, batch in enumerate(batches):
         for row in [] if batch is None else _plain(batch, stream).to_pylist():
-            content = tuple(row[f"c{i}"] for i in range(len(stream.fields)) if i != stream.time)
+            content = repr([row[f"c{i}"] for i in range(len(stream.fields)) if i != stream.time])
             events.append((row[f"c{stream.time}"], row["_q"], row["_o"], content))
-            if entry < born:
-                old.add(row["_q"])
+            if entry >= born:
+                young.add(row["_q"])
+    window = float("inf") if stream.window is None else stream.window
     found = []
-    for time, number, sign, content in sorted(events, key=lambda event: event[:2]):
+    for time, number, sign, content in sorted(events):
         if sign > 0:
             alive.append((time, number, content))
             continue
-        end = float("inf") if stream.window is None else stream.window
-        fits = [a for a in alive if repr(a[2]) == repr(content) and time < a[0] + end]
+        fits = [a for a in alive if a[2] == content and time < a[0] + window]
         if fits:
-            oldest = min(fits)
-            alive.remove(oldest)
-            if oldest[1] in old:
-                found.append(number)
+            alive.remove(min(fits))
+        if not fits or min(fits)[1] not in young:
+            found.append(number)
     return found
 
 
