@@ -10,6 +10,7 @@ they belong to the shape of a condition, not to its constants.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -42,16 +43,14 @@ def linear_kernel(name: str) -> Kernel:
 def _saturated(coefficients: Sequence[int], arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The sum in 64 bits: wrapped arithmetic is right where an estimate is small, else Python's."""
     with np.errstate(all="ignore"):
-        total = sum(np.int64(c) * a for c, a in zip(coefficients, arrays, strict=True))
-        estimate = sum(
-            float(abs(c)) * np.abs(a.astype(np.float64)) for c, a in zip(coefficients, arrays, strict=True)
-        )
-    total, estimate = np.atleast_1d(total), np.atleast_1d(estimate)
-    unsure = np.flatnonzero(estimate >= _SURE)
-    if unsure.size:
-        wide = np.broadcast_arrays(*arrays)
-        exact = sum(int(c) * a[unsure].astype(object) for c, a in zip(coefficients, wide, strict=True))
-        total[unsure] = np.clip(exact, _MIN, _MAX).astype(np.int64)
+        total = reduce(np.add, [c * a for c, a in zip(coefficients, arrays, strict=True)])
+    if sum(abs(c) * decimals.magnitude(a) for c, a in zip(coefficients, arrays, strict=True)) <= _MAX:
+        return total
+    sizes = [abs(c) * np.abs(a.astype(np.float64)) for c, a in zip(coefficients, arrays, strict=True)]
+    unsure = np.flatnonzero(reduce(np.add, sizes) >= _SURE)
+    wide = [a[unsure].astype(object) for a in np.broadcast_arrays(*arrays)]
+    exact = reduce(np.add, [c * a for c, a in zip(coefficients, wide, strict=True)])
+    total[unsure] = np.clip(exact, _MIN, _MAX).astype(np.int64)
     return total
 
 

@@ -57,7 +57,7 @@ def product(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
     """a * b, exact: in 64 bits if the largest operands allow."""
     bound = magnitude(a) * (abs(b) if isinstance(b, int) else magnitude(b))
     small = bound < _LIMIT and a.dtype != object and (isinstance(b, int) or b.dtype != object)
-    if small and (not isinstance(b, int) or b < _LIMIT):
+    if small and (not isinstance(b, int) or abs(b) < _LIMIT):
         return a * b
     return a.astype(object) * (b if isinstance(b, int) else b.astype(object))
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor, gcd, lcm
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions import common_type, resolve_cast
-from seine.algebra.linear_names import linear_name
-from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, Kind, Type
+from seine.algebra.linear_names import coefficients_of, linear_name
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, TIMESTAMP, Kind, Type
 from seine.optimizer.canonical.atoms import Atom, Clause
 from seine.optimizer.canonical.linear import Guard, Linear, linear_form
-from seine.optimizer.canonical.numbers import Number, bounds, divided, is_exact, literal_of, step
+from seine.optimizer.canonical.numbers import (
+    MICROS_PER_DAY,
+    Number,
+    bounds,
+    divided,
+    is_exact,
+    literal_of,
+    number_of,
+    step,
+)
 from seine.optimizer.canonical.simplify import rank
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -91,9 +101,9 @@ def _compare_form(op: str, form: Linear, left: Expression, right: Expression) ->
     """`form op 0`, which came from `left op right`."""
     formula = [part for base, c in form.terms.items() if not c for part in defined(base)]
     used = sorted((base for base, c in form.terms.items() if c), key=rank)
-    if not used:
-        return formula if _decided(op, form.constant) else FALSE
     guards = [part for guard in form.guards for part in _guard(guard)]
+    if not used:
+        return [*formula, *guards] if _decided(op, form.constant) else FALSE
     main = _compare_terms(op, form, used)
     if main is None:  # beyond what a term can hold: the text as it is
         return (
@@ -123,7 +133,7 @@ def _decided(op: str, difference: Number) -> bool:
 
 def _guard(guard: Guard) -> Formula:
     """That a node has a value: bounds of its only base, or that it is not NULL."""
-    if len(guard.form.terms) == 1:
+    if len(guard.form.terms) == 1 and all(guard.form.terms.values()):
         least, most = bounds(guard.node.type)
         parts = [("ge", least), ("le", most)]
         found = [
@@ -144,7 +154,8 @@ def _compare_terms(op: str, form: Linear, used: list[Expression]) -> Formula | N
         op = MIRRORED[op]
     if len(used) == 1:
         type_ = used[0].type
-        return _bounded(used[0], op, -form.constant * scale, step(type_), bounds(type_), used)
+        found = _bounded(used[0], op, -form.constant * scale, step(type_), bounds(type_), used)
+        return _unfolded(used[0], found)
     whole = tuple(int(c * scale) for c in coefficients)
     bound = -form.constant * scale
     if max(map(abs, whole)) >= _LARGEST:
@@ -154,9 +165,50 @@ def _compare_terms(op: str, form: Linear, used: list[Expression]) -> Formula | N
         if pair is not None:
             return pair
     span = Linear(dict(zip(used, whole, strict=True)), 0).span()
-    type_ = _term_type(used, span)
-    term = Call(linear_name(whole), tuple(used), type_)
+    term = Call(linear_name(whole), tuple(used), _term_type(used, span))
     return _bounded(term, op, bound, _unit(used, whole), span, used)
+
+
+def _unfolded(base: Expression, found: Formula | None) -> Formula | None:
+    """A bound of an absolute value or of a timestamp's date as bounds of what is within."""
+    if not (found and found[0][0] and isinstance(base, Call) and base.name in ("abs", "cast")):
+        return found
+    atom, inner = found[0][0][0], base.args[0]
+    if atom.op not in ("ge", "le", "eq") or atom.constant is None:
+        return found
+    number = number_of(atom.constant)
+    if base.name == "abs":
+        return _absolute(atom.op, inner, number)
+    if (inner.type, base.type) != (TIMESTAMP, DATE):
+        return found
+    first, last = number * MICROS_PER_DAY, (number + 1) * MICROS_PER_DAY - 1
+    ends = [("ge", first)] * (atom.op != "le") + [("le", last)] * (atom.op != "ge")
+    return [part for op, end in ends for part in compare(op, inner, literal_of(end, TIMESTAMP))]
+
+
+def _absolute(op: str, inner: Expression, number: Number) -> Formula:
+    """`abs(inner) op number`; the least whole number has no absolute value."""
+    size = -number if number < 0 else number
+    over, under = literal_of(size, inner.type), literal_of(-size, inner.type)
+    if op == "le" and number >= 0:
+        return [*compare("le", inner, over), *compare("ge", inner, under)]
+    if op != "ge" and number < 0:
+        return FALSE
+    least = literal_of(bounds(inner.type)[0], inner.type)
+    guard = compare("ne", inner, least) if inner.type.is_integer else TRUE
+    if number <= 0 and op == "ge":
+        return guard or defined(inner)
+    parts = [("ge", over), ("le", under)] if op == "ge" else [("eq", over), ("eq", under)]
+    main = either([compare(name, inner, end) for name, end in parts])
+    return [*main, *((clause, True) for clause, _ in guard if op == "ge")]
+
+
+def either(parts: list[Formula]) -> Formula:
+    """The disjunction, multiplied out."""
+    product: Formula = [((), False)]
+    for part in parts:
+        product = [(a + b, guard or guarded) for a, guard in product for b, guarded in part]
+    return product
 
 
 def _scale(coefficients: list[Number]) -> Number:
@@ -195,6 +247,37 @@ def _pair(op: str, form: Linear, used: list[Expression]) -> Formula | None:
     if not all(factors) or form.terms[used[0]] * factors[1] != -form.terms[used[1]] * factors[0]:
         return None
     return [((Atom(Call(op, tuple(sides), BOOLEAN), "holds"),), False)]
+
+
+def paired(atom: Atom) -> Atom:
+    """x - y = 0 as x = y, where that is its canonical form; any other atom as it is."""
+    coefficients = coefficients_of(atom.term.name) if isinstance(atom.term, Call) else None
+    if coefficients is None or atom.op not in ("eq", "ne") or len(coefficients) != 2 or atom.constant is None:
+        return atom
+    if atom.constant.value or not isinstance(atom.term, Call):
+        return atom
+    used = list(atom.term.args)
+    pair = _pair(atom.op, Linear(dict(zip(used, coefficients, strict=True)), 0), used)
+    return pair[0][0][0] if pair else atom
+
+
+@lru_cache(maxsize=1 << 12)
+def difference(condition: Expression) -> Atom | None:
+    """x = y or x <> y of exact numbers as x - y = 0 or x - y <> 0; None for anything else."""
+    if not (isinstance(condition, Call) and condition.name in ("eq", "ne")):
+        return None
+    left, right = (linear_form(arg) for arg in condition.args)
+    if left is None or right is None:
+        return None
+    form = left.plus(right, -1)
+    used = sorted((base for base, c in form.terms.items() if c), key=rank)
+    if len(used) != 2 or form.constant:
+        return None
+    scale = _scale([form.terms[base] for base in used])
+    whole = {base: int(form.terms[base] * scale) for base in used}
+    type_ = _term_type(used, Linear(dict(whole), 0).span())
+    term = Call(linear_name(tuple(whole.values())), tuple(used), type_)
+    return Atom(term, condition.name, literal_of(0, type_))
 
 
 def _bounded(

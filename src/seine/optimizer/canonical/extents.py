@@ -8,6 +8,7 @@ just after a value.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -86,7 +87,16 @@ def intersection(a: Extent, b: Extent) -> Extent:
 
 
 def contains(outer: Extent, inner: Extent) -> bool:
-    return all(any(s <= start and stop <= e for s, e in outer) for start, stop in inner)
+    """Whether every value of `inner` is one of `outer`."""
+    for start, stop in inner:
+        at = bisect_right(outer, start, key=_start) - 1
+        if at < 0 or outer[at][1] < stop:
+            return False
+    return True
+
+
+def _start(interval: tuple[Cut, Cut]) -> Cut:
+    return interval[0]
 
 
 def disjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom] | None:

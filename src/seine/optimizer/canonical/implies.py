@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.linear_names import coefficients_of, linear_name
-from seine.algebra.types import BIGINT, Kind
+from seine.algebra.expressions import Call, Expression
+from seine.algebra.linear_names import coefficients_of
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet
+from seine.optimizer.canonical.comparison import difference
 from seine.optimizer.canonical.extents import EVERYTHING, Extent, contains, extent, intersection, union
-from seine.optimizer.canonical.numbers import is_exact
 from seine.optimizer.canonical.patterns import prefix_of
 
 _PATTERNS = ("like", "not_like")
@@ -25,7 +24,7 @@ _PATTERNS = ("like", "not_like")
 def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
     """Whether every row that satisfies the first satisfies the second.
 
-    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.expressions import Column, Literal
     >>> from seine.algebra.types import INT
     >>> a = Column(0, INT)
     >>> over = lambda n: (Atom(a, "ge", Literal(n, INT)),)
@@ -49,24 +48,28 @@ def atom_implies(a: Atom, b: Atom) -> bool:
 
 
 def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> bool:
-    return all(_atom_within(atom, goal, domains) for atom in clause)
+    parts: dict[Expression, list[Extent]] = {}
+    for atom in goal:
+        for view in _views(atom):
+            own = extent(view)
+            if own is not None:
+                parts.setdefault(view.term, []).append(own)
+    covered = {term: union(extents) if len(extents) > 1 else extents[0] for term, extents in parts.items()}
+    return all(_atom_within(atom, goal, covered, domains) for atom in clause)
 
 
-def _atom_within(atom: Atom, goal: Clause, domains: dict[Expression, Extent]) -> bool:
-    """Whether an atom, within the domain of its term, implies one of a clause."""
-    if atom == NEVER or atom in goal:
+def _atom_within(
+    atom: Atom, goal: Clause, covered: dict[Expression, Extent], domains: dict[Expression, Extent]
+) -> bool:
+    """Whether an atom, within its term's domain, implies a clause that holds for the values `covered`."""
+    if atom == NEVER:
         return True
     for view in _views(atom):
-        own = extent(view)
-        if own is None:
-            continue
-        own = intersection(own, domains.get(view.term, EVERYTHING))
-        known = [
-            e for other in goal for v in _views(other) if v.term == view.term and (e := extent(v)) is not None
-        ]
-        if contains(union(known), own):
+        cover, domain = covered.get(view.term), domains.get(view.term) if domains else None
+        own = extent(view) if cover or domain else None
+        if own is not None and contains(cover or [], own if domain is None else intersection(own, domain)):
             return True
-    return any(_pattern_within(atom, other) or _defines(atom, other) for other in goal)
+    return any(atom == other or _pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
 
 def _domains(conditions: PredicateSet) -> dict[Expression, Extent]:
@@ -84,19 +87,8 @@ def _views(atom: Atom) -> Iterable[Atom]:
     """The atom, and as a comparison of a difference with zero if it compares two numbers."""
     if atom.op != "holds":
         return (atom,)
-    difference = _difference(atom.term)
-    return (atom,) if difference is None else (atom, difference)
-
-
-@lru_cache(maxsize=1 << 12)
-def _difference(term: Expression) -> Atom | None:
-    """x = y of one whole type as x - y = 0."""
-    if not (isinstance(term, Call) and term.name in ("eq", "ne")):
-        return None
-    left, right = term.args
-    if left.type != right.type or not is_exact(left.type) or left.type.kind is Kind.DECIMAL:
-        return None
-    return Atom(Call(linear_name((1, -1)), (left, right), BIGINT), term.name, Literal(0, BIGINT))
+    other = difference(atom.term)
+    return (atom,) if other is None else (atom, other)
 
 
 def _pattern_within(atom: Atom, other: Atom) -> bool:

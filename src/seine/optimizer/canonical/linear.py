@@ -66,7 +66,7 @@ class Linear(NamedTuple):
         return all(divided(part, unit).denominator == 1 for part in (self.constant, *parts))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def linear_form(expression: Expression) -> Linear | None:
     """The form of a simplified expression; None if its values are not exact numbers.
 

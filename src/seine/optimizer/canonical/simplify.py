@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
-from seine.algebra.types import Kind, Type
+from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.evaluate import evaluate
 from seine.optimizer.canonical.numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
 _COMMUTATIVE_ON_NUMBERS = ("add", "mul")  # a date stays to the left of an interval
+_LONGEST = 1000
 _REPEATABLE = ("and", "or")  # any number of operands, each needed once
 
 
-@lru_cache(maxsize=1 << 14)
 def simplify(expression: Expression) -> Expression:
     """An expression with the same value in every row.
 
@@ -47,8 +48,10 @@ def _simplify_node(expression: Expression) -> Expression:
     if not isinstance(expression, Call):
         return expression
     args = expression.args
-    if all(isinstance(arg, Literal) for arg in args):
+    if args and all(isinstance(arg, Literal) for arg in args):
         return fold(expression)
+    if expression.name == "div" and expression.type == DOUBLE and _is_power_of_two(args[1]):
+        return Call("mul", (args[0], Literal(1.0 / args[1].value, DOUBLE)), DOUBLE)  # type: ignore[attr-defined]
     on_numbers = expression.name in _COMMUTATIVE_ON_NUMBERS and expression.type.is_numeric
     if on_numbers or expression.name in _COMMUTATIVE:
         ordered = tuple(sorted(args, key=rank))
@@ -57,6 +60,14 @@ def _simplify_node(expression: Expression) -> Expression:
     else:
         return expression
     return expression if ordered == args else Call(expression.name, ordered, expression.type)
+
+
+def _is_power_of_two(divisor: Expression) -> bool:
+    """Then multiplying by the reciprocal is the same, to the last bit."""
+    if not isinstance(divisor, Literal) or not divisor.value or not math.isfinite(divisor.value):
+        return False
+    mantissa, exponent = math.frexp(divisor.value)
+    return abs(mantissa) == 0.5 and abs(exponent) < 1000
 
 
 def _flat(call: Call) -> dict[Expression, None]:
@@ -75,10 +86,12 @@ def tidy(constant: Literal) -> Literal:
 
 
 @lru_cache(maxsize=1 << 12)
-def fold(call: Call) -> Literal:
-    """The value of a call of constants."""
-    scalar = evaluate(call, [], 1)[0]
-    return tidy(Literal(_value(scalar, call.type), call.type))
+def fold(call: Call) -> Expression:
+    """The value of a call of constants; a very long text stays a call."""
+    value = _value(evaluate(call, [], 1)[0], call.type)
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return call
+    return tidy(Literal(value, call.type))
 
 
 def _value(scalar: pa.Scalar, type_: Type) -> Any:

@@ -1,0 +1,146 @@
+"""What else must hold: conditions on single columns that follow from all conditions together.
+
+r1.amount > 1000000, r2.amount > 0.5 * r1.amount and r3.amount = r2.amount tell that r2.amount and
+r3.amount are over 500000, so that most rows need not reach a join. Law: every row that satisfies
+the conditions satisfies what is inferred. The work is bounded: a bound travels along a limited
+number of conditions.
+
+Cites: ARGUS 4 (transitivity inference)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
+from seine.algebra.types import DOUBLE
+from seine.optimizer.canonical import bounds, order
+from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key
+from seine.optimizer.canonical.canonicalise import conjoin
+from seine.optimizer.canonical.implies import clause_implies
+from seine.optimizer.canonical.numbers import bounds as type_bounds
+from seine.optimizer.canonical.numbers import literal_of, step
+
+MOST_CLAUSES = 64  # inferred beyond this would cost more than they save
+
+
+def infer(conditions: PredicateSet) -> PredicateSet:
+    """Further clauses on single columns that the conditions imply; one that never holds if they contradict.
+
+    >>> from seine.algebra.types import BOOLEAN, INT
+    >>> a, b = Column(0, INT), Column(1, INT)
+    >>> over = (Atom(a, "ge", Literal(7, INT)),)
+    >>> same = (Atom(Call("eq", (a, b), BOOLEAN), "holds"),)
+    >>> [(str(atom.term), atom.op, atom.constant.value) for atom, in infer((over, same))]
+    [('#1', 'ge', 7)]
+    """
+    found = [*_exact_bounds(conditions), *_ordered_bounds(conditions)]
+    if (NEVER,) in found:
+        return ((NEVER,),)
+    found.extend(_through_equalities(conditions))
+    by_column: dict[int, list[Clause]] = {}
+    for clause in conditions:
+        for column in {c for atom in clause for c in columns_of(atom.term)}:
+            by_column.setdefault(column, []).append(clause)
+    fresh = [clause for clause in dict.fromkeys(found) if not _known(clause, by_column)]
+    return conjoin([tuple(fresh[:MOST_CLAUSES])])
+
+
+def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
+    column = next(iter(columns_of(clause[0].term)))
+    return any(clause_implies(other, clause) for other in by_column.get(column, ()))
+
+
+def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:
+    """Through linear conditions on exact numbers."""
+    linear = bounds.conditions_of(conditions)
+    if all(len(condition.variables) == 1 for condition in linear):
+        return
+    given, known = bounds.ranges(linear, given=True), bounds.ranges(linear)
+    if given is None or known is None:
+        yield (NEVER,)
+        return
+    for base, (low, high) in known.items():
+        old = given.get(base, (None, None))
+        if (low, high) != old and len(columns_of(base)) == 1:
+            yield from _range_clauses(base, low, high, old)
+
+
+def _range_clauses(
+    base: Expression, low: int | None, high: int | None, old: bounds.Range
+) -> Iterator[Clause]:
+    least, most = (
+        int(end / step(base.type)) if base.type.scale else int(end) for end in type_bounds(base.type)
+    )
+    if (low is not None and low > most) or (high is not None and high < least):
+        yield (NEVER,)
+    elif low is not None and low == high:
+        yield (_atom(base, "eq", low),)
+    else:
+        if low is not None and low != old[0] and low > least:
+            yield (_atom(base, "ge", low),)
+        if high is not None and high != old[1] and high < most:
+            yield (_atom(base, "le", high),)
+
+
+def _atom(base: Expression, op: str, steps: int) -> Atom:
+    return Atom(base, op, literal_of(steps * step(base.type), base.type))
+
+
+def _ordered_bounds(conditions: PredicateSet) -> Iterator[Clause]:
+    """Through comparisons of doubles and of strings."""
+    given, known = order.limits(conditions)
+    for column, (low, high) in known.items():
+        old = given.get(column, (None, None))
+        if (low, high) == old:
+            continue
+        if low is not None and high is not None and low.value >= high.value:
+            empty = low.value > high.value or low.open or high.open
+            yield (NEVER if empty else Atom(column, "eq", _literal(column, low)),)
+            continue
+        if low is not None and low != old[0]:
+            yield (Atom(column, "gt" if low.open else "ge", _literal(column, low)),)
+        if high is not None and high != old[1]:
+            yield (Atom(column, "lt" if high.open else "le", _literal(column, high)),)
+
+
+def _literal(column: Column, limit: order.Limit) -> Literal:
+    return Literal(0.0 if limit.value == 0 else limit.value, column.type)
+
+
+def _through_equalities(conditions: PredicateSet) -> Iterator[Clause]:
+    """What is said of one column holds for every column that is equal to it."""
+    partners = _equal_columns(conditions)
+    for clause in conditions if partners else ():
+        columns = {c for atom in clause for c in columns_of(atom.term)}
+        if len(columns) != 1 or _is_bound(clause) or clause[0].op in ("is_null", "is_not_null"):
+            continue
+        column = columns.pop()
+        for other in partners.get(column, ()):
+            if other.type != DOUBLE or all(isinstance(atom.term, Column) for atom in clause):
+                yield _moved(clause, other.index)
+
+
+def _is_bound(clause: Clause) -> bool:
+    """Bounds of columns travel by themselves."""
+    atom = clause[0]
+    return len(clause) == 1 and isinstance(atom.term, Column) and atom.op in ("eq", "lt", "le", "gt", "ge")
+
+
+def _moved(clause: Clause, column: int) -> Clause:
+    moved = (Atom(shift_columns(a.term, lambda _: column), a.op, a.constant, a.exact) for a in clause)
+    return tuple(sorted(moved, key=atom_key))
+
+
+def _equal_columns(conditions: PredicateSet) -> dict[int, set[Column]]:
+    """For each column the others of its type that equal it, directly or by way of others."""
+    groups: dict[Column, set[Column]] = {}
+    for clause in conditions:
+        term = clause[0].term
+        if len(clause) > 1 or not (isinstance(term, Call) and term.name == "eq" and clause[0].op == "holds"):
+            continue
+        left, right = term.args
+        if isinstance(left, Column) and isinstance(right, Column) and left.type == right.type:
+            joined = groups.get(left, {left}) | groups.get(right, {right})
+            groups.update(dict.fromkeys(joined, joined))
+    return {column.index: group - {column} for column, group in groups.items()}
