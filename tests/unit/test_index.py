@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy.engine import make_url
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, STRING
+from seine.bench.index import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
 from seine.catalog.index import Placement, Spot, Topology, grouping, placements_of, set_operation
 from seine.catalog.index import stronger as stronger_module
@@ -20,7 +22,9 @@ from seine.catalog.index import weaker as weaker_module
 from seine.catalog.index.placement import Found
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
+from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import implies
+from tests.unit.canonical_conditions import random_condition
 from tests.unit.index_conditions import RandomConditions, holds, satisfied, set_implies
 from tests.unit.postgres_server import postgres_server
 
@@ -115,6 +119,43 @@ def test_what_is_found_is_what_the_definitions_say(catalog: Catalog, seed: int) 
                 assert implies(match.predicates, asked)
                 assert all(satisfied(asked, row) for row in rows if satisfied(match.predicates, row))
     assert complete > 50 and found > 100
+
+
+def test_canonical_conditions_of_all_types(catalog: Catalog) -> None:
+    """Conditions as queries write them: whatever is found is so by the rules and on rows."""
+    random = Random(11)
+    sets = [canonicalise(random_condition(random, 1 + n % 2)).clauses for n in range(250)]
+    add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
+    found = 0
+    with catalog.read() as r:
+        for asked in sets[:80]:
+            match = r.index.equivalent(BID, asked)
+            assert match is not None and match.predicates == asked
+            for weaker in r.index.weaker(BID, asked).matches:
+                assert implies(asked, weaker.predicates)
+                found += 1
+            for stronger in r.index.stronger(BID, asked).matches:
+                assert implies(stronger.predicates, asked)
+                found += 1
+    assert found > 20
+
+
+def test_among_many_hardly_any_search_finds_nothing(catalog: Catalog) -> None:
+    """Where the bounds are met the search is not complete, but a match that exists is seldom missed."""
+    random = Random(5)
+    sets = [benchmark_conditions(random, 1_500) for _ in range(1_500)]
+    add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
+    existing = missed = 0
+    with catalog.read() as r:
+        for asked in [benchmark_conditions(random, 1_500) for _ in range(25)]:
+            exists = (any(implies(asked, one) for one in sets), any(implies(one, asked) for one in sets))
+            for wanted, find in zip(exists, (r.index.weaker, r.index.stronger), strict=True):
+                got = find(BID, asked)
+                assert wanted or not got.matches
+                assert not (got.complete and wanted and not got.matches)
+                existing += wanted
+                missed += wanted and not got.matches
+    assert existing > 20 and missed <= existing / 5
 
 
 def test_every_query_of_a_match_is_named(catalog: Catalog) -> None:
@@ -217,6 +258,8 @@ def test_only_registered_queries_enter(catalog: Catalog) -> None:
         c.enter([Placement("ghost", BID, (over(1),))])
     with pytest.raises(ValueError, match="no layer"):
         Placement("q", BID, (), "sideways")
+    with pytest.raises(ValueError, match="at least one atom"):
+        Placement("q", BID, ((),))
 
 
 def test_hostile_conditions_come_back(catalog: Catalog) -> None:
