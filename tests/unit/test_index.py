@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -242,6 +243,54 @@ def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> Non
             fresh = Catalog()
             add(fresh, [placement for some in alive.values() for placement in some])
             assert contents(fresh) == contents(catalog)
+
+
+def test_writers_at_once_leave_the_index_whole(catalog: Catalog) -> None:
+    """Each enters and drops sets that the others have too; one that loses a race tries again."""
+    kept: dict[str, list[Placement]] = {}
+
+    def write(number: int) -> None:
+        conditions = RandomConditions(7, alternatives=0.5)
+        own = RandomConditions(number).random
+        for turn in range(8):
+            name = f"w{number}_{turn}"
+            placements = [Placement(name, BID, conditions.predicates()) for _ in range(3)]
+            _insist(lambda name=name, some=placements: _register(catalog, name, some))
+            kept[name] = placements
+            if own.random() < 0.6:
+                _insist(lambda name=name: _drop(catalog, name))
+                del kept[name]
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fresh = Catalog()
+    add(fresh, [placement for some in kept.values() for placement in some])
+    assert contents(fresh) == contents(catalog)
+    assert {name.split("_")[0] for name in kept} == {"w0", "w1", "w2"}
+
+
+def _insist(work: Callable[[], None]) -> None:
+    for _ in range(500):
+        try:
+            return work()
+        except SeineError as error:
+            if "try again" not in (error.hint or ""):
+                raise
+    raise AssertionError("never succeeded")
+
+
+def _register(catalog: Catalog, name: str, placements: list[Placement]) -> None:
+    with catalog.change() as c:
+        c.add_query(StoredQuery(name, "", None))
+        c.enter(placements)
+
+
+def _drop(catalog: Catalog, name: str) -> None:
+    with catalog.change() as c:
+        c.drop_query(name)
 
 
 def test_leaving_keeps_the_query(catalog: Catalog) -> None:
