@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from seine.bench import index as index_bench
 from seine.bench import join, memory, selections, side, stages, suite, window
 from seine.bench.keyed_streams import keyed_tuples, seconds_of, write_keyed_streams, write_stream
 from seine.bench.measure import Mark, Pace, pace, tree_cpu
@@ -202,3 +203,17 @@ def test_sides_run_apart(
 def test_a_side_tells_its_pace(capsys: pytest.CaptureFixture[str]) -> None:
     side.tell(PACE)
     assert '"rows_per_second": 1000.0' in capsys.readouterr().out
+
+
+def test_the_index_is_measured_at_each_size() -> None:
+    rows = index_bench.main(counts=(40, 400), searches=10).rows[1:]
+    assert [row[:2] for row in rows[:4]] == [
+        ("40", "enter, in bulk"),
+        ("40", "equivalent"),
+        ("40", "weaker"),
+        ("40", "stronger"),
+    ]
+    searches = [row for row in rows if row[1] in ("weaker", "stronger")]
+    assert len(searches) == 4
+    for row in searches:
+        assert 0 < int(row[3]) <= int(row[4].replace(",", "")) < int(row[5].replace(",", ""))

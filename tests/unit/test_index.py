@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from sqlalchemy.engine import make_url
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, STRING
+from seine.bench.index import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
 from seine.catalog.index import Placement, Spot, Topology, grouping, placements_of, set_operation
 from seine.catalog.index import stronger as stronger_module
@@ -20,7 +23,9 @@ from seine.catalog.index import weaker as weaker_module
 from seine.catalog.index.placement import Found
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
+from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import implies
+from tests.unit.canonical_conditions import random_condition
 from tests.unit.index_conditions import RandomConditions, holds, satisfied, set_implies
 from tests.unit.postgres_server import postgres_server
 
@@ -117,6 +122,43 @@ def test_what_is_found_is_what_the_definitions_say(catalog: Catalog, seed: int) 
     assert complete > 50 and found > 100
 
 
+def test_canonical_conditions_of_all_types(catalog: Catalog) -> None:
+    """Conditions as queries write them: whatever is found is so by the rules and on rows."""
+    random = Random(11)
+    sets = [canonicalise(random_condition(random, 1 + n % 2)).clauses for n in range(250)]
+    add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
+    found = 0
+    with catalog.read() as r:
+        for asked in sets[:80]:
+            match = r.index.equivalent(BID, asked)
+            assert match is not None and match.predicates == asked
+            for weaker in r.index.weaker(BID, asked).matches:
+                assert implies(asked, weaker.predicates)
+                found += 1
+            for stronger in r.index.stronger(BID, asked).matches:
+                assert implies(stronger.predicates, asked)
+                found += 1
+    assert found > 20
+
+
+def test_among_many_hardly_any_search_finds_nothing(catalog: Catalog) -> None:
+    """Where the bounds are met the search is not complete, but a match that exists is seldom missed."""
+    random = Random(5)
+    sets = [benchmark_conditions(random, 1_500) for _ in range(1_500)]
+    add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
+    existing = missed = 0
+    with catalog.read() as r:
+        for asked in [benchmark_conditions(random, 1_500) for _ in range(25)]:
+            exists = (any(implies(asked, one) for one in sets), any(implies(one, asked) for one in sets))
+            for wanted, find in zip(exists, (r.index.weaker, r.index.stronger), strict=True):
+                got = find(BID, asked)
+                assert wanted or not got.matches
+                assert not (got.complete and wanted and not got.matches)
+                existing += wanted
+                missed += wanted and not got.matches
+    assert existing > 20 and missed <= existing / 5
+
+
 def test_every_query_of_a_match_is_named(catalog: Catalog) -> None:
     low, high = over(5), over(7)
     add(catalog, [Placement(f"q{i}", BID, (low,)) for i in range(3)] + [Placement("other", ITEM, (low,))])
@@ -203,6 +245,54 @@ def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> Non
             assert contents(fresh) == contents(catalog)
 
 
+def test_writers_at_once_leave_the_index_whole(catalog: Catalog) -> None:
+    """Each enters and drops sets that the others have too; one that loses a race tries again."""
+    kept: dict[str, list[Placement]] = {}
+
+    def write(number: int) -> None:
+        conditions = RandomConditions(7, alternatives=0.5)
+        own = RandomConditions(number).random
+        for turn in range(8):
+            name = f"w{number}_{turn}"
+            placements = [Placement(name, BID, conditions.predicates()) for _ in range(3)]
+            _insist(lambda name=name, some=placements: _register(catalog, name, some))
+            kept[name] = placements
+            if own.random() < 0.6:
+                _insist(lambda name=name: _drop(catalog, name))
+                del kept[name]
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fresh = Catalog()
+    add(fresh, [placement for some in kept.values() for placement in some])
+    assert contents(fresh) == contents(catalog)
+    assert {name.split("_")[0] for name in kept} == {"w0", "w1", "w2"}
+
+
+def _insist(work: Callable[[], None]) -> None:
+    for _ in range(500):
+        try:
+            return work()
+        except SeineError as error:
+            if "try again" not in (error.hint or ""):
+                raise
+    raise AssertionError("never succeeded")
+
+
+def _register(catalog: Catalog, name: str, placements: list[Placement]) -> None:
+    with catalog.change() as c:
+        c.add_query(StoredQuery(name, "", None))
+        c.enter(placements)
+
+
+def _drop(catalog: Catalog, name: str) -> None:
+    with catalog.change() as c:
+        c.drop_query(name)
+
+
 def test_leaving_keeps_the_query(catalog: Catalog) -> None:
     add(catalog, [Placement("q", BID, (over(1),)), Placement("r", BID, (over(1),))])
     with catalog.change() as c:
@@ -217,6 +307,8 @@ def test_only_registered_queries_enter(catalog: Catalog) -> None:
         c.enter([Placement("ghost", BID, (over(1),))])
     with pytest.raises(ValueError, match="no layer"):
         Placement("q", BID, (), "sideways")
+    with pytest.raises(ValueError, match="at least one atom"):
+        Placement("q", BID, ((),))
 
 
 def test_hostile_conditions_come_back(catalog: Catalog) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from seine.catalog import tables as catalog
 from seine.catalog.index import tables as t
+from seine.catalog.index.claim import claim
 from seine.catalog.index.clauses import (
     SEVERAL,
     Place,
@@ -45,6 +46,7 @@ _PARENTS_FIRST = (
 
 def enter(connection: Connection, placements: Sequence[Placement]) -> None:
     """Enter placements of registered queries; what is there already stays as it is."""
+    claim(connection)
     queries = ids_by_key(connection, catalog.query, {placement.query for placement in placements})
     rows = _Rows()
     for placement in placements:

@@ -4,7 +4,7 @@ A grouping is the set of its keys over one input; a set operation is the set of 
 weaker set is a subset and a stronger one a superset: a coarser and a finer grouping, an operation over
 fewer and over more inputs.
 
-Cites: ARGUS 5.3 (group expressions: supersets of dimensions), 5.4 (subsets of set operator inputs)
+Cites: ARGUS 5.3 (group expressions: supersets of dimensions), ARGUS 5.4 (subsets of inputs)
 """
 
 from __future__ import annotations

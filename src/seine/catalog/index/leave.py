@@ -12,6 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, del
 
 from seine.catalog import tables as catalog
 from seine.catalog.index import tables as t
+from seine.catalog.index.claim import claim
 from seine.catalog.records import name_key
 from seine.catalog.rows import portions
 
@@ -61,7 +62,10 @@ def leave(connection: Connection, queries: Sequence[str]) -> None:
     for some in portions(sorted({name_key(query) for query in queries})):
         ids.update(connection.execute(_QUERIES, {"keys": some}).scalars())
     (sets,) = _read(connection, _ENTRIES, ids)
-    _forget(connection, t.entry.c.query_id, ids if sets else set())
+    if not sets:
+        return
+    claim(connection)
+    _forget(connection, t.entry.c.query_id, ids)
     _forget(connection, t.set_clause.c.set_id, _read(connection, _LEFT_SETS, sets)[0])
     topologies, clauses, lines = _remove_sets(connection, sets)
     lines |= _remove_clauses(connection, clauses)

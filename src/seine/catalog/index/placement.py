@@ -34,6 +34,8 @@ class Placement:
     def __post_init__(self) -> None:
         if self.layer not in LAYERS:
             raise ValueError(f"there is no layer {self.layer!r}")
+        if not all(self.predicates):
+            raise ValueError("a clause has at least one atom")
 
 
 @dataclass(frozen=True)

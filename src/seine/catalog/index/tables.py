@@ -109,7 +109,7 @@ set_clause = Table(
     metadata,
     _id("set_id", of="predicate_set", primary_key=True),
     _id("clause_id", primary_key=True),
-    _id("term_id", nullable=False),
+    _id("term_id", of="term", nullable=False),
     Column("key", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
