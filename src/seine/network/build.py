@@ -2,13 +2,15 @@
 
 A block's joins stand on gates; its rows, with the conditions that remain, are either delivered
 or fanned into a fence (an aggregate or set operator), whose rows are an item of the next block.
+
+Cites: ARGUS 4 (conditional materialisation)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.algebra.expressions import Column, Expression, Literal, columns_of
+from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
@@ -33,6 +35,7 @@ from seine.network.nodes import (
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.site import Claim, Site
+from seine.optimizer.estimates import Estimates
 from seine.sharing.consing import deliver_signature, join_signature, lookup_signature, signature
 from seine.sharing.strategy import Strategy
 
@@ -42,8 +45,11 @@ _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 class Builder:
     """Places one query."""
 
-    def __init__(self, site: Site, query: Query, strategy: Strategy) -> None:
+    def __init__(
+        self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
+    ) -> None:
         self._site = site
+        self._estimates = estimates
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
         self._fences = Fences(self._placer)
@@ -243,7 +249,15 @@ class Builder:
     def _claim_gate(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
         gate = join.ports[port].node
         self._placer.claim_node(gate)
-        self._placer.claim_filter(gate, conditions)
+        below = self._site.nodes[self._site.beneath_gate(join, port)]
+        self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
+
+    def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
+        """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
+        whole = conjunction(list(conditions))
+        if self._estimates is None or whole is None or not isinstance(node, SourceNode):
+            return True
+        return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise
 
     def _need_columns(
         self,

@@ -60,7 +60,7 @@ class Network:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
         self._site.begin()
-        builder = Builder(self._site, query, self.strategy)
+        builder = Builder(self._site, query, self.strategy, self.estimates)
         try:
             form = form_of(query)
             plan = counted_from(query.plan, born) if self.live else query.plan

@@ -19,7 +19,7 @@ class Strategy:
     canonical: bool = True  # off: predicates are compared as they were written (NonCanon)
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
     transitivity: bool = True  # infer conditions from others
-    materialise: float = 0.3  # a selection that lets more than this share pass gets no state of its own
+    materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
 
 
 CONFIGURATIONS = {
