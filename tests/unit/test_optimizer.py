@@ -56,7 +56,7 @@ def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
             expected = answer(plan, data)
             assert answer(better, data) == expected, f"{print_plan(plan)}\n--\n{print_plan(better)}"
             answered += bool(expected)
-    assert changed > 5 and answered > 150
+    assert changed > 2 and answered > 150
 
 
 def test_optimising_twice_changes_nothing_more() -> None:

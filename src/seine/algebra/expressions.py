@@ -20,15 +20,24 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from seine.algebra.types import Kind, Type
 
+_NO_COLUMNS: frozenset[int] = frozenset()
+
 
 class Expression:
-    """Base of the four nodes; `type` is known from construction."""
+    """Base of the four nodes; `type` is known from construction.
+
+    Expressions are looked up and searched for columns all the time, so each knows its size (in
+    nodes), the positions that it reads, and its hash.
+    """
 
     type: Type
+    size: ClassVar[int] = 1
+    columns: ClassVar[frozenset[int]] = _NO_COLUMNS
+    _hash: ClassVar[int]
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,14 @@ class Column(Expression):
 
     index: int
     type: Type
+
+    def __post_init__(self) -> None:
+        known = self.__dict__  # frozen, but these follow from the fields
+        known["columns"] = frozenset((self.index,))
+        known["_hash"] = hash((self.index, self.type))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return f"#{self.index}"
@@ -89,8 +106,21 @@ class Call(Expression):
     args: tuple[Expression, ...]
     type: Type
 
+    def __post_init__(self) -> None:
+        known = self.__dict__  # frozen, but these follow from the fields
+        known["size"] = 1 + sum(arg.size for arg in self.args)
+        known["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in self.args])
+        known["_hash"] = hash((self.name, self.args, self.type))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.args))})"
+        known = self.__dict__
+        if "_text" not in known:
+            known["_text"] = f"{self.name}({', '.join(map(str, self.args))})"
+        text: str = known["_text"]
+        return text
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -101,16 +131,16 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(arg)
 
 
-def columns_of(expression: Expression) -> set[int]:
+def columns_of(expression: Expression) -> frozenset[int]:
     """The positions of the input row that an expression reads."""
-    return {e.index for e in walk(expression) if isinstance(e, Column)}
+    return expression.columns
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Rebuild bottom-up, passing every node through `change`."""
     if isinstance(expression, Call):
         args = tuple(rewrite(arg, change) for arg in expression.args)
-        if args != expression.args:
+        if any(new is not old for new, old in zip(args, expression.args, strict=True)):
             expression = Call(expression.name, args, expression.type)
     return change(expression)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression, columns_of
@@ -17,7 +18,7 @@ from seine.algebra.types import BOOLEAN, Field, Type
 class Plan:
     """Base of the plan nodes."""
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         raise NotImplementedError
 
@@ -39,7 +40,7 @@ class Scan(Plan):
     stream: StreamDef
     alias: str
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.stream.fields
 
@@ -51,7 +52,7 @@ class Lookup(Plan):
     relation: RelationDef
     alias: str
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.relation.fields
 
@@ -68,7 +69,7 @@ class Select(Plan):
         if self.predicate.type != BOOLEAN:
             raise ValueError(f"a condition must be BOOLEAN, not {self.predicate.type}")
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.input.schema
 
@@ -91,7 +92,7 @@ class Project(Plan):
         for expression in self.expressions:
             _check_columns(expression, len(self.input.schema))
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return tuple(Field(n, e.type) for n, e in zip(self.names, self.expressions, strict=True))
 
@@ -112,7 +113,7 @@ class Join(Plan):
         if self.predicate is not None:
             _check_columns(self.predicate, len(self.schema))
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.left.schema + self.right.schema
 
@@ -152,7 +153,7 @@ class Aggregate(Plan):
         for expression in (*self.keys, *(arg for call in self.calls for arg in call.args)):
             _check_columns(expression, len(self.input.schema))
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         types = [key.type for key in self.keys] + [call.type for call in self.calls]
         return tuple(Field(n, t) for n, t in zip(self.names, types, strict=True))
@@ -168,7 +169,7 @@ class Distinct(Plan):
 
     input: Plan
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.input.schema
 
@@ -192,7 +193,7 @@ class UnionAll(Plan):
     def __post_init__(self) -> None:
         _check_same_types(self.branches)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.branches[0].schema
 
@@ -211,7 +212,7 @@ class Except(Plan):
     def __post_init__(self) -> None:
         _check_same_types((self.left, self.right))
 
-    @property
+    @cached_property
     def schema(self) -> tuple[Field, ...]:
         return self.left.schema
 

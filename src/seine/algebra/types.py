@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -36,6 +38,8 @@ class Type:
     kind: Kind
     precision: int = 0
     scale: int = 0
+    _hash: ClassVar[int]
+    _text: ClassVar[str]
 
     def __post_init__(self) -> None:
         decimal = self.kind is Kind.DECIMAL
@@ -43,13 +47,19 @@ class Type:
             raise ValueError(f"DECIMAL({self.precision},{self.scale}) is outside DECIMAL(38,38)")
         if not decimal and (self.precision or self.scale):
             raise ValueError(f"{self.kind.value} takes no precision")
+        kind: str = self.kind.value
+        known = self.__dict__  # frozen, but these follow from the fields
+        known["_hash"] = hash((kind, self.precision, self.scale))
+        known["_text"] = f"DECIMAL({self.precision},{self.scale})" if decimal else kind
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
-        if self.kind is Kind.DECIMAL:
-            return f"DECIMAL({self.precision},{self.scale})"
-        return self.kind.value
+        return self._text
 
     @staticmethod
+    @cache
     def parse(text: str) -> Type:
         """Read back what str() prints."""
         if text.startswith("DECIMAL("):

@@ -87,10 +87,10 @@ class Builder:
             return self._fences.changelog_of(self._fence(block.items[0]))
         return self._fences.set_operator(ChangelogNode, [self._block(block)])
 
-    def _fence(self, plan: Plan) -> Fenced:
+    def _fence(self, plan: Plan, alone: bool = True) -> Fenced:
         match plan:
             case Aggregate():
-                return self._fences.aggregate(plan, self._rows(plan.input))
+                return self._fences.aggregate(plan, self._rows(plan.input), expandable=alone)
             case Distinct(UnionAll(branches)):
                 return self._fences.set_operator(DistinctNode, [*map(self._rows, branches)])
             case Distinct(input):
@@ -107,7 +107,7 @@ class Builder:
     # ---- blocks
 
     def _block(self, block: Block) -> Rows:
-        found = [self._item(item) for item in block.items]
+        found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
         order = joining.by_sharing() if self._strategy.search else joining.by_plan()
@@ -121,14 +121,14 @@ class Builder:
         exact, checks = conditions.exact(decided)
         return Rows(node, tuple(exact), tuple(checks), outputs)
 
-    def _item(self, plan: Plan) -> tuple[Base, Fenced | None]:
+    def _item(self, plan: Plan, alone: bool) -> tuple[Base, Fenced | None]:
         """Where an item's rows are."""
         everything = tuple(range(len(plan.schema)))
         if isinstance(plan, Lookup):
             return Base(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
             return Base(self._scan(plan).id, None, len(everything), everything), None
-        fenced = self._fence(plan)
+        fenced = self._fence(plan, alone)
         return Base(fenced.node.id, None, len(fenced.node.types), fenced.columns), fenced
 
     def _join_all(

@@ -60,8 +60,12 @@ class Fences:
 
     # ---- aggregates
 
-    def aggregate(self, plan: Aggregate, rows: Rows) -> Fenced:
-        """The groups of some rows."""
+    def aggregate(self, plan: Aggregate, rows: Rows, *, expandable: bool) -> Fenced:
+        """The groups of some rows.
+
+        A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
+        pass over what is not his; a join cannot, so for it there is a node with just its functions.
+        """
         tagged = bool(plan.keys)
         keys = tuple(substitute(key, rows.outputs) for key in plan.keys)
         calls = [
@@ -69,7 +73,7 @@ class Fences:
             for call in plan.calls
         ]
         shape, _ = shaped(rows.conditions, rows.checks)
-        node = self._aggregate_node(rows.node, shape, keys, calls, tagged)
+        node = self._aggregate_node(rows.node, shape, keys, calls, tagged, expandable)
         tag = self._feed(node, [shape.constants], tagged)
         fan = self._site.nodes[node.inputs[0]]
         assert isinstance(fan, FanNode)
@@ -84,10 +88,12 @@ class Fences:
         keys: tuple[Expression, ...],
         calls: Sequence[AggregateCall],
         tagged: bool,
+        expandable: bool,
     ) -> AggregateNode:
         """A node with these groups that has these functions, or can still get them."""
         values = () if tagged else tuple(literal.value for literal in shape.constants)
-        for generation in count():
+        for number in count():
+            generation = number if expandable else -1 - number
             identity = aggregate_signature(
                 below.id, shape.shape, shape.others, keys, tagged, values, self._placer.owner, generation
             )
@@ -98,9 +104,9 @@ class Fences:
             fan = self._site.nodes[node.inputs[0]]
             assert isinstance(fan, FanNode)
             missing = [call for call in calls if not _is_computed(call, node, fan)]
-            if not missing:
+            if not missing and (expandable or len(set(calls)) == len(node.calls)):
                 return node
-            if self._site.is_new(node.id):
+            if expandable and self._site.is_new(node.id):
                 return self._expanded(node, fan, missing)
         raise AssertionError("there is always a next generation")
 

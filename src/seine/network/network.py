@@ -71,9 +71,11 @@ class Network:
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
                 self._site = self._site.without(query.name, first, self.queries)
+            self._site.end()
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
+        self._site.end()
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
         return addition

@@ -196,7 +196,7 @@ class AggregateNode(Node):
     kind = "aggregate"
     stateful = True
     calls: tuple[AggregateCall, ...]
-    generation: int  # of those with the same groups, which differ in calls
+    generation: int = 0  # of those with the same groups; below zero if its calls are fixed
 
 
 @dataclass(frozen=True)

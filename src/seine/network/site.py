@@ -42,6 +42,7 @@ class Site:
         self.touched_tables: set[int] = set()
         self.touched_tags: set[int] = set()
         self._first_new = 1
+        self._building = False
         self._before: dict[int, Node] = {}  # what a query that is building has changed
         self._owner: dict[int, int] = {}  # the node of a table
         self._index: dict[Hashable, int] = {}
@@ -90,7 +91,8 @@ class Site:
 
     def connect(self, node: AnyNode, **changes: Any) -> AnyNode:
         """The same node with other parameters."""
-        self._before.setdefault(node.id, node)
+        if self._building:
+            self._before.setdefault(node.id, node)
         changed = replace(node, **changes)
         self.nodes[node.id] = changed
         self.touched_nodes.add(node.id)
@@ -168,7 +170,12 @@ class Site:
     # ---- saving
 
     def begin(self) -> None:
-        """A query begins to build."""
+        """A query begins to build; what it changes is remembered."""
+        self._building = True
+
+    def end(self) -> None:
+        """It has built, or been undone."""
+        self._building = False
         self._before.clear()
 
     def is_new(self, node: int) -> bool:

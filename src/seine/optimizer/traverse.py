@@ -41,7 +41,9 @@ def stays_small(outer: Sequence[Expression], inner: Sequence[Expression]) -> boo
 
     Sub-queries that each use a column twice would otherwise double the text at every level.
     """
-    sizes = [sum(1 for _ in walk(expression)) for expression in inner]
+    sizes = [expression.size for expression in inner]
+    if sum(expression.size for expression in outer) * max(sizes, default=1) <= LARGEST_SUBSTITUTION:
+        return True
     nodes = (node for expression in outer for node in walk(expression))
     total = sum(sizes[node.index] if isinstance(node, Column) else 1 for node in nodes)
     return total <= LARGEST_SUBSTITUTION

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.network.nodes import (
+    AggregateNode,
     DeliverNode,
     FanNode,
     Form,
@@ -30,6 +31,7 @@ from seine.runtime.parcels import Parcel
 from seine.runtime.results import Chosen
 from seine.runtime.routing import Route, route
 from seine.runtime.stateless import Picked, computed, merged
+from seine.runtime.unchanged import Told, changed
 
 if TYPE_CHECKING:
     from seine.runtime.dataflow import Dataflow
@@ -70,7 +72,7 @@ def consumer(flow: Dataflow, node: Node, port: int) -> Consumer:
         case FanNode():
             return Fan(node, flow.tables)
         case DeliverNode():
-            return Deliver(node, flow.tables)
+            return Deliver(node, flow.tables, flow.nodes[node.ports[0].node])
         case MergeNode():
             return Merge(node, port)
         case LookupNode():
@@ -140,11 +142,12 @@ class Fan:
 class Deliver:
     """Gives each query its records: what a row matches first, how it is written then."""
 
-    def __init__(self, node: DeliverNode, tables: Tables) -> None:
+    def __init__(self, node: DeliverNode, tables: Tables, below: Node) -> None:
         table = tables[node.filter.table]
+        asked = node.filter.shape.columns if node.filter.shape is not None else frozenset()
         *constants, forms, rows = table_columns(table)
         self._selection = SelectionGroup(node.filter.shape, constants, len(table))
-        self._ways = [Way(form, tables[form.table]) for form in node.forms]
+        self._ways = [Way(form, tables[form.table], _partly_read(below, form, asked)) for form in node.forms]
         numbers = np.array([form.table for form in node.forms], np.int64)
         order = np.argsort(numbers)
         self._way = order[np.searchsorted(numbers[order], forms.to_numpy())]  # of each row of the table
@@ -161,12 +164,15 @@ class Deliver:
         if delta.minus is not None and arrived.minus is not None:
             minus = self._selection.match(arrived.minus, delta.minus.num_rows)
         for i in self._hit(plus, minus):
-            begun = self._chosen(i, delta.plus, arrived.plus, plus)
-            ended = None
-            if delta.minus is not None and arrived.minus is not None and minus is not None:
-                ended = self._chosen(i, delta.minus, arrived.minus, minus)
-            if len(begun.picks) or (ended is not None and len(ended.picks)):
-                emission.results.deliver(self._ways[i].form, self._queries.names, begun, ended)
+            begun, ended = self._own(i, plus), None if minus is None else self._own(i, minus)
+            if ended is not None and arrived.minus is not None and len(ended[0]):
+                begun, ended = self._ways[i].changed(arrived, begun, ended)
+            records = self._chosen(i, delta.plus, arrived.plus, begun)
+            ends = None
+            if delta.minus is not None and arrived.minus is not None and ended is not None:
+                ends = self._chosen(i, delta.minus, arrived.minus, ended)
+            if len(records.picks) or (ends is not None and len(ends.picks)):
+                emission.results.deliver(self._ways[i].form, self._queries.names, records, ends)
 
     def _hit(self, plus: Pairs, minus: Pairs | None) -> list[int]:
         """The ways of which some row was matched."""
@@ -176,11 +182,15 @@ class Deliver:
         hit: list[int] = np.unique(self._way[picks]).tolist()
         return hit
 
+    def _own(self, i: int, pairs: Pairs) -> Pairs:
+        """What was matched for one way."""
+        if len(self._ways) == 1:
+            return pairs
+        own = np.flatnonzero(self._way[pairs[1]] == i)
+        return pairs[0][own], pairs[1][own]
+
     def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> Chosen:
         rows, picks = pairs
-        if len(self._ways) > 1:
-            own = np.flatnonzero(self._way[picks] == i)
-            rows, picks = rows[own], picks[own]
         answers, kept = self._ways[i].answers(batch, columns, rows, self._row[picks])
         return self._queries.of(answers, picks if kept is None else picks[kept])
 
@@ -188,10 +198,21 @@ class Deliver:
 class Way:
     """One form at work: checks what is matched, and computes its records."""
 
-    def __init__(self, form: Form, table: ParameterTable) -> None:
+    def __init__(self, form: Form, table: ParameterTable, read: tuple[int, ...] | None) -> None:
+        """`read` are the columns that count if a row below may change in others too."""
         self.form = form
+        self._read = read
         self.numbers = np.fromiter(table.rows, np.int64, len(table))
         self._constants = table_columns(table)
+
+    def changed(self, arrived: Arrived, begun: Pairs, ended: Pairs) -> tuple[Pairs, Pairs]:
+        """Without rows that end and begin anew as they were, as far as these queries see them."""
+        if self._read is None or arrived.minus is None or arrived.delta.minus is None:
+            return begun, ended
+        plus = Told(arrived.plus, arrived.delta.plus["_s"].to_numpy(), *begun)
+        minus = Told(arrived.minus, arrived.delta.minus["_d"].to_numpy(), *ended)
+        first, last = changed(plus, minus, self._read)
+        return (begun[0][first], begun[1][first]), (ended[0][last], ended[1][last])
 
     def answers(
         self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
@@ -209,6 +230,15 @@ class Way:
     def _picked(self, places: np.ndarray) -> list[pa.Array]:
         at = pa.array(places)
         return [column.take(at) for column in self._constants]
+
+
+def _partly_read(below: Node, form: Form, asked: frozenset[int]) -> tuple[int, ...] | None:
+    """The columns of an aggregate that a form reads, keys included; None if these are all there are."""
+    if not isinstance(below, AggregateNode):
+        return None
+    keys = range(len(below.ports[0].key))
+    read = asked.union(keys, *(e.columns for e in (*form.checks, *form.expressions)))
+    return None if len(read) == len(below.types) else tuple(sorted(read))
 
 
 class Queries:

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.streaming import StatefulProcessorHandle
 
 from seine.runtime.handover import read_head, read_segment, write_state
+from seine.spark.mappings import Mappings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from seine.runtime.segments import Piece, Segments
+
+_mappings = Mappings()  # of this process, whichever bucket it serves next
 
 
 class StateHandles:
@@ -38,6 +41,7 @@ class StateHandles:
     def open(self, bucket: int) -> Segments:
         from seine.runtime.segments import Segments
 
+        _mappings.next_turn()
         record = self._head.get()
         head = json.loads(bytes(record[0])) if record else self._take_over(bucket)
         return Segments(head, self._fetch, bucket)
@@ -69,14 +73,14 @@ class StateHandles:
         self._head.update((json.dumps(head, separators=(",", ":")).encode(),))
 
     def _fetch(self, name: str) -> pa.Buffer:
-        import pyarrow as pa
-
-        from seine.runtime.segments import expand_segment
-
         path = self._path(name)
+        if (mapped := _mappings.get(path)) is not None:
+            return mapped
         if not os.path.exists(path):
+            from seine.runtime.segments import expand_segment
+
             self._remember(name, expand_segment(bytes(self._segments.getValue((name,))[0])))
-        return pa.memory_map(path).read_buffer()
+        return _mappings.map(path)
 
     def _remember(self, name: str, pieces: list[Piece]) -> None:
         """Write the file of a segment whole or not at all: another worker may be reading."""
@@ -89,6 +93,7 @@ class StateHandles:
 
     def _forget(self, name: str) -> None:
         """A removed segment may come back if this attempt fails; then it is fetched again."""
+        _mappings.forget(self._path(name))
         try:
             os.remove(self._path(name))
         except FileNotFoundError:

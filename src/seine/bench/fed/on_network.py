@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from seine.bench.fed.progress import Line
 from seine.engine import Options, Run, read_script
@@ -69,7 +69,7 @@ class _Mark:
 
 def open_run(strategy: Strategy, script: str, options: Options) -> Run:
     """A run of a script file under a strategy."""
-    return Run(read_script(script), options)
+    return Run(read_script(script), replace(options, sharing=strategy))
 
 
 def run_with(

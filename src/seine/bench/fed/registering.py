@@ -1,12 +1,17 @@
 """What it takes to register: one query into a large network, and very many in bulk.
 
-From the text to a committed version: parsing, the verdict, the optimiser, the search for what is shared.
+A service in a folder, as `seine serve` runs it but for Spark. From the text to an answer that survives a
+crash: parsing, the verdict, the optimiser, the search for what is shared, the files of the new
+version, the transaction of the catalog.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
@@ -14,11 +19,15 @@ import numpy as np
 
 from seine.bench.fed.figures import Figure, Figures
 from seine.bench.fed.progress import Line
-from seine.bench.fed.registrar import Registrar
 from seine.bench.fed.seeds import named_queries, queries
+from seine.bench.fed.transfers import DECLARATION, make_transfers, write_transfers
 from seine.bench.table import Table
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
 
 Found = dict[str, Figure]
+_FEW = 1_000  # transfers: a source has to be there
+_DEPTH = 8  # stages, so that no query has to wait for a deeper pipeline
 
 
 def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int]) -> Found:
@@ -34,27 +43,42 @@ def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int
 
 
 def _one_by_one(present: int, singles: int) -> Figure:
-    with Line(f"registering, one into {present:,}") as line:
+    with Line(f"registering, one into {present:,}") as line, _service() as register:
         line.say("building")
-        registrar = Registrar()
         every = ((f"CREATE QUERY {n} AS {text};") for n, text in named_queries(present + singles))
-        registrar.register("\n".join(islice(every, present)))
+        register("\n".join(islice(every, present)))
         taken: list[float] = []
         for number, statement in enumerate(every):
             line.say(f"{number} of {singles}")
             started = time.perf_counter()
-            registrar.register(statement)
+            register(statement)
             taken.append(time.perf_counter() - started)
     median, high = np.percentile(taken, [50, 95])
     return {"queries": singles, "seconds": sum(taken), "median_ms": median * 1e3, "p95_ms": high * 1e3}
 
 
 def _in_bulk(count: int) -> Figure:
-    with Line(f"registering, {count:,} in bulk"):
-        text, registrar = queries(count), Registrar()
+    with Line(f"registering, {count:,} in bulk"), _service() as register:
+        text = queries(count)
         started = time.perf_counter()
-        registrar.register(text)
+        register(text)
         return {"queries": count, "seconds": time.perf_counter() - started}
+
+
+@contextmanager
+def _service() -> Iterator[Callable[[str], None]]:
+    """How to register with a service over the transfers that lives as long as the context."""
+    with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
+        write_transfers(work, make_transfers(_FEW), _FEW)
+        service = Service(ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH))
+
+        def register(text: str) -> None:
+            service.registrar.register(text, file="queries", folder=work)
+
+        register(DECLARATION.format(folder=work))
+        yield register
+        service.stop()
+        service.close()
 
 
 def tabulate(found: Found) -> Table:
