@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, Scan
 from seine.algebra.text import print_plan
 from seine.network.live import counted_from, live
 from seine.sharing.strategy import CONFIGURATIONS
@@ -102,6 +102,9 @@ def test_queries_that_come_and_go_do_not_disturb_each_other(tmp_path: Path, seed
     queries = list(told.declarations.queries.values())
     strategy = rng.choice([*CONFIGURATIONS.values()])
     pipeline = Pipeline(tmp_path / "live", told, live=True, strategy=strategy, buckets=rng.choice([1, 3]))
+    for stream in told.declarations.streams.values():
+        if stream.retractable:  # deletions are resolved from when somebody reads the stream
+            pipeline.add(Query(f"keeper of {stream.name}", Scan(stream, stream.name)))
     lives: dict[str, list[int]] = {}
     for number, input_ in enumerate(told.inputs):
         waiting = [query for query in queries if query.name not in lives]
