@@ -121,20 +121,3 @@ def first_early_minus(records: Iterable[dict[str, Any]]) -> dict[str, Any] | Non
         if live[key] < 0:
             return record
     return None
-
-
-def without_echoes(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Records without pairs of a `-` and a `+` of one instant and one row, which change nothing.
-
-    >>> old, new = ({"query": "q", "op": op, "t_start": 1, "t_end": None, "row": {"n": 2}} for op in "-+")
-    >>> without_echoes([old, new, new])
-    [{'query': 'q', 'op': '+', 't_start': 1, 't_end': None, 'row': {'n': 2}}]
-    """
-    changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        changes[canonical([record[name] for name in ("query", "t_start", "t_end", "row")])].append(record)
-    kept = []
-    for alike in changes.values():
-        net = sum(1 if record["op"] == "+" else -1 for record in alike)
-        kept += [record for record in alike if record["op"] == ("+" if net > 0 else "-")][: abs(net)]
-    return kept
