@@ -30,6 +30,26 @@ class Groups(NamedTuple):
         marks[self.starts[1:]] = 1
         return np.cumsum(marks)
 
+    def sorted_by(self, times: np.ndarray) -> Groups:
+        """The same groups, in each the rows in order of time; of one time they keep their order.
+
+        >>> Groups(np.array([0, 1, 2]), np.array([0, 1])).sorted_by(np.array([5, 9, 7])).order.tolist()
+        [0, 2, 1]
+        """
+        ordered = times.take(self.order)
+        late = ordered[1:] < ordered[:-1]
+        late[self.starts[1:] - 1] = False
+        wrong = np.flatnonzero(late)
+        if not len(wrong):
+            return self
+        labels = self.labels()
+        bad = np.zeros(len(self.starts), bool)
+        bad[labels[wrong]] = True
+        places = np.flatnonzero(bad.take(labels))
+        order = self.order.copy()
+        order[places] = order[places[np.lexsort((ordered[places], labels[places]))]]
+        return Groups(order, self.starts)
+
 
 def group_rows(hashes: np.ndarray, columns: Sequence[pa.Array]) -> Groups:
     """Group equal rows, ordered by hash; rows of a group keep their order.

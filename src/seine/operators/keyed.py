@@ -19,23 +19,45 @@ from seine.operators.store import Store
 
 FAN_IN = 8
 SMALL = 512  # rows; runs below this are all of one size
+TINY = 64  # rows; to write so many again costs less than to look into one more run
 HASH = "_k"
 
 
-class Found(NamedTuple):
-    """Rows that were found, and for each question the place of its answer in them, or -1."""
+class Found:
+    """The rows that were found, and for each question the place of its answer among them, or -1."""
 
-    rows: pa.RecordBatch
-    at: np.ndarray
+    def __init__(self, schema: pa.Schema, at: np.ndarray, pieces: list[_Piece]) -> None:
+        self.at = at
+        self._schema = schema
+        self._pieces = pieces
+
+    def rows(self, name: str) -> pa.Array:
+        """A column of the rows that were found."""
+        found = [piece.batch[name].take(pa.array(piece.rows)) for piece in self._pieces]
+        if len(found) == 1:
+            return found[0]
+        return pa.concat_arrays(found) if found else pa.nulls(0, self._schema.field(name).type)
 
     def column(self, name: str) -> pa.Array:
         """A column of the answers; NULL where there is none."""
-        return self.rows[name].take(pa.array(np.maximum(self.at, 0), mask=self.at < 0))
+        if not self._pieces or all(_is_empty(piece.batch[name]) for piece in self._pieces):
+            return pa.nulls(len(self.at), self._schema.field(name).type)
+        return self.rows(name).take(pa.array(np.maximum(self.at, 0), mask=self.at < 0))
 
     def numbers(self, name: str) -> np.ndarray:
         """An int64 column of the answers; 0 where there is none."""
-        stored = self.rows[name].to_numpy()
-        return np.append(stored, 0)[self.at]
+        answers = np.zeros(len(self.at), np.int64)
+        for batch, questions, rows in self._pieces:
+            answers[questions] = batch[name].to_numpy().take(rows)
+        return answers
+
+
+class _Piece(NamedTuple):
+    """What a run knows: its rows that answer questions."""
+
+    batch: pa.RecordBatch
+    questions: np.ndarray
+    rows: np.ndarray
 
 
 class KeyedTable:
@@ -49,21 +71,25 @@ class KeyedTable:
         self._live = live
 
     def find(self, hashes: np.ndarray, key: Sequence[pa.Array]) -> Found:
-        """The live row of each key."""
+        """The live row of each key; hashes ascend."""
         at = np.full(len(hashes), -1, np.int64)
-        pieces: list[pa.RecordBatch] = []
-        open_ = np.arange(len(hashes))
+        pieces: list[_Piece] = []
+        open_: np.ndarray | None = None  # the questions without an answer; None if all
         size = 0
         for run in reversed(self._runs):
             batch = self._store.get(run["run"])
             questions, rows = self._match(batch, hashes, key, open_)
-            at[questions] = size + np.arange(len(rows))
-            size += len(rows)
-            pieces.append(batch.take(pa.array(rows)))
-            open_ = open_[at[open_] < 0]
+            if not len(rows):
+                continue
+            alive = np.flatnonzero(batch[self._live].to_numpy().take(rows))
+            if len(alive):
+                pieces.append(_Piece(batch, questions.take(alive), rows.take(alive)))
+                at[pieces[-1].questions] = size + np.arange(len(alive))
+                size += len(alive)
+            open_ = _without(questions, open_, len(hashes))
             if not len(open_):
                 break
-        return self._alive(pieces, at)
+        return Found(self._schema, at, pieces)
 
     def scan(self, low: np.ndarray, high: np.ndarray) -> pa.RecordBatch:
         """The live rows whose hash is in one of the intervals [low, high]."""
@@ -79,7 +105,10 @@ class KeyedTable:
         """Replace the rows of these keys, each of which appears once."""
         if not batch.num_rows:
             return
-        self._put(batch.take(pa.array(np.argsort(batch[HASH].to_numpy(), kind="stable"))))
+        hashes = batch[HASH].to_numpy()
+        if (hashes[1:] < hashes[:-1]).any():
+            batch = batch.take(pa.array(np.argsort(hashes, kind="stable")))
+        self._put(batch)
         while (first := self._mergeable()) is not None:
             merged = self._runs[first:]
             batches = [self._store.get(run["run"]) for run in reversed(merged)]
@@ -89,21 +118,17 @@ class KeyedTable:
             self._put(self._newest(batches, keep_dead=first > 0))
 
     def _match(
-        self, batch: pa.RecordBatch, hashes: np.ndarray, key: Sequence[pa.Array], open_: np.ndarray
+        self, batch: pa.RecordBatch, hashes: np.ndarray, key: Sequence[pa.Array], open_: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        stored, wanted = batch[HASH].to_numpy(), hashes[open_]
-        left, right = np.searchsorted(stored, wanted), np.searchsorted(stored, wanted, "right")
-        asked, rows = _expand(left, right)
-        questions = open_[asked]
+        """The open questions that a run answers, and the rows that do."""
+        asked, rows = _equal_hashes(batch[HASH].to_numpy(), hashes if open_ is None else hashes[open_])
+        questions = asked if open_ is None else open_[asked]
+        if not len(rows):
+            return questions, rows
         theirs = [batch[name].take(pa.array(rows)) for name in self._key]
         ours = [array.take(pa.array(questions)) for array in key]
         same = all_equal(ours, theirs, len(rows))
-        return questions[same], rows[same]
-
-    def _alive(self, pieces: list[pa.RecordBatch], at: np.ndarray) -> Found:
-        rows = pa.concat_batches(pieces) if pieces else self._nothing()
-        alive = np.append(rows[self._live].to_numpy() != 0, False)
-        return Found(rows, np.where(alive[at], at, -1))
+        return (questions, rows) if same.all() else (questions[same], rows[same])
 
     def _newest(self, batches: list[pa.RecordBatch], keep_dead: bool) -> pa.RecordBatch:
         """The first row of each key, ordered by hash."""
@@ -127,6 +152,8 @@ class KeyedTable:
         newer = sum(run["rows"] for run in self._runs[1:])
         if newer > max(SMALL, 2 * self._runs[0]["rows"]):
             return 0
+        if len(self._runs) > 1 and self._runs[-1]["rows"] + self._runs[-2]["rows"] <= TINY:
+            return len(self._runs) - 2
         tier = _tier(self._runs[-1]["rows"])
         first = len(self._runs)
         while first and _tier(self._runs[first - 1]["rows"]) <= tier:
@@ -144,6 +171,30 @@ def _tier(rows: int) -> int:
     [0, 0, 1, 2]
     """
     return max(0, (rows // SMALL).bit_length() + 2) // 3
+
+
+def _is_empty(column: pa.Array) -> bool:
+    return bool(column.null_count == len(column))
+
+
+def _without(questions: np.ndarray, open_: np.ndarray | None, size: int) -> np.ndarray:
+    """The open questions but those that are answered."""
+    left = np.zeros(size, bool)
+    left[slice(None) if open_ is None else open_] = True
+    left[questions] = False
+    return np.flatnonzero(left)
+
+
+def _equal_hashes(stored: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (question, row) of equal hashes; both ascend."""
+    left = np.searchsorted(stored, wanted)
+    asked = np.flatnonzero(stored.take(left, mode="clip") == wanted)
+    rows, hashes = left.take(asked), wanted.take(asked)
+    more = stored.take(rows + 1, mode="clip") == hashes
+    if not more[rows + 1 < len(stored)].any():
+        return asked, rows
+    owners, rows = _expand(rows, np.searchsorted(stored, hashes, "right"))
+    return asked.take(owners), rows
 
 
 def _expand(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

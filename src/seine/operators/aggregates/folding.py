@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.argument import Argument, complete
 from seine.operators.aggregates.calls import Compiled, FoldKey
-from seine.operators.aggregates.fold import Changes
+from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.keyed import Found
 from seine.operators.layout import Layout
 from seine.operators.store import Store
@@ -42,52 +43,68 @@ class Folding:
         made = [argument.columns(row, num_rows, notice) for argument in self._arguments]
         return [(f"a{i}_{j}", array) for i, arrays in enumerate(made) for j, array in enumerate(arrays)]
 
+    @property
+    def counts_values(self) -> bool:
+        """Does it need numbers of groups?"""
+        return bool(self._counted)
+
     def advance(
-        self,
-        events: Events,
-        layout: Layout,
-        rows: np.ndarray,
-        found: Found,
-        numbers: np.ndarray,
-        store: Store,
-    ) -> tuple[list[pa.Array], list[pa.Array]]:
-        """The results of all calls at all places, and the state to keep of each group."""
+        self, events: Events, layout: Layout, found: Found, numbers: np.ndarray, store: Store
+    ) -> tuple[list[Any], Kept]:
+        """What the folds are at all places, and the state to keep of each group."""
         changes = {
             argument: self._changes(i, argument, events, layout, numbers, store)
             for i, argument in enumerate(self._arguments)
         }
-        values, kept = {}, []
+        values, kept = [], []
         for key, fold in self._folds.items():
-            start = [found.column(field.name) for field in self._kept[key]]
-            values[key], state = fold.advance(_for_key(key, changes[key.argument]), start)
+            names = [field.name for field in self._kept[key]]
+            value, state = fold.advance(_for_key(key, changes[key.argument]), found, names)
+            values.append(value)
             kept += state
-        return [call.finish(rows, *(values[key] for key in call.folds)) for call in self._calls], kept
+        return values, kept
+
+    def finish(self, rows: np.ndarray, values: list[Any], places: np.ndarray) -> list[pa.Array]:
+        """The results of all calls at some places, given how many rows are alive there."""
+        at = {key: value.take(places) for key, value in zip(self._folds, values, strict=True)}
+        return [call.finish(rows[places], *(at[key] for key in call.folds)) for call in self._calls]
 
     def _changes(
         self, i: int, argument: Argument, events: Events, layout: Layout, numbers: np.ndarray, store: Store
     ) -> Changes:
         arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(argument.types)]
-        known = complete(arrays, len(events.places))
-        if not known.all():
+        places, reached, weights = events.places, events.reached, events.weights
+        if any(array.null_count for array in arrays):
+            known = complete(arrays, len(places))
             arrays = [array.filter(pa.array(known)) for array in arrays]
-        places, weights = events.places[known], events.weights[known]
+            places, weights = places[known], weights[known]
+            reached = layout.reached(places)
         if argument not in self._counted:
-            return Changes(layout, places, weights, arrays)
+            return Changes(layout, places, reached, weights, arrays)
         table = ValueTable(store, f"values{i}", argument.types)
         step = table.advance(layout, numbers, places, weights, arrays)
-        return Changes(layout, places, weights, arrays, step)
+        return Changes(layout, places, reached, weights, arrays, step)
 
 
 class Events:
-    """Events in the order of their places."""
+    """Events in the order of their places; `order` is that of the batch that has them."""
 
-    def __init__(self, places: np.ndarray, weights: np.ndarray, batch: pa.RecordBatch | None) -> None:
+    def __init__(
+        self,
+        places: np.ndarray,
+        reached: np.ndarray,
+        weights: np.ndarray,
+        batch: pa.RecordBatch | None,
+        order: np.ndarray,
+    ) -> None:
         self.places = places
+        self.reached = reached
         self.weights = weights
         self._batch = batch
+        self._order = order
 
     def column(self, name: str, type_: pa.DataType) -> pa.Array:
-        return pa.nulls(0, type_) if self._batch is None else self._batch[name]
+        return pa.nulls(0, type_) if self._batch is None else self._batch[name].take(pa.array(self._order))
 
 
 def _for_key(key: FoldKey, changes: Changes) -> Changes:
