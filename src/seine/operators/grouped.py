@@ -21,6 +21,7 @@ from seine.operators.events import EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
 from seine.operators.layout import Layout, lay_out
+from seine.operators.plain import Plain, arrow, pick, plain
 from seine.operators.records import open_rows, take_identities
 from seine.operators.store import Store
 from seine.operators.tellings import Tellings, tell
@@ -38,7 +39,7 @@ class Step:
     layout: Layout
     events: Events
     hashes: np.ndarray
-    keys: list[pa.Array]
+    keys: list[Plain]
     found: Found
     rows: np.ndarray
     second: np.ndarray | None
@@ -90,10 +91,11 @@ class Grouped:
     def _step(self, due: pa.RecordBatch, table: KeyedTable, store: Store) -> Step:
         hashes = due[HASH].to_numpy() if self._keys else np.zeros(due.num_rows, np.int64)
         times = times_of(due)
-        groups = group_rows(hashes, [due[name] for name in self._keys]).sorted_by(times)
+        keys = [plain(due[name]) for name in self._keys]
+        groups = group_rows(hashes, keys).sorted_by(times)
         layout, places = lay_out(groups, times.take(groups.order))
-        hashes, firsts = hashes.take(groups.firsts), pa.array(groups.firsts)
-        keys = [due[name].take(firsts) for name in self._keys]
+        firsts = groups.firsts
+        hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
         found = table.find(hashes, keys)
         weights, reached = weights_of(due).take(groups.order), layout.reached(places)
         rows = layout.running(reached, weights, found.numbers("_n"))
@@ -113,7 +115,7 @@ class Grouped:
         exists, existed = self._existence(step)
         shown = np.flatnonzero(exists)
         made = self.folding.finish(step.rows, values, shown)
-        made = [_cast(array, field.type) for array, field in zip(made, self._results, strict=True)]
+        made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
         stored = [found.rows(field.name) for field in self._results]
         told = tell(layout, exists, existed, found.at, made, stored)
         since, identity = self._identities(step, told, store)
@@ -148,10 +150,11 @@ class Grouped:
 
     def _delta(self, step: Step, told: Tellings, since: np.ndarray, identity: np.ndarray) -> Delta:
         layout, count = step.layout, len(told.begins)
-        keys = _picked(step.keys, layout.group.take(told.begins))
-        begun = open_rows(since[:count], identity[:count], [*keys, *told.begun()])
-        keys = _picked(step.keys, layout.group.take(told.ends))
-        columns = [*keys, *told.values(told.ended)]
+        groups = layout.group.take(told.begins)
+        columns = [*(pick(key, groups) for key in step.keys), *told.begun()]
+        begun = open_rows(since[:count], identity[:count], columns)
+        groups = layout.group.take(told.ends)
+        columns = [*(pick(key, groups) for key in step.keys), *told.values(told.ended)]
         ended = open_rows(
             since.take(told.ended), identity.take(told.ended), columns, layout.time.take(told.ends)
         )
@@ -179,11 +182,10 @@ class Grouped:
             numbers["_m"] = step.second.take(step.layout.last).take(worth)
         if self.folding.counts_values:
             numbers["_g"] = step.numbers.take(worth)
-        places = pa.array(worth)
-        arrays = [pa.array(numbers[name]) for name in self._schema.names[: len(numbers)]]
-        arrays += [key.take(places) for key in step.keys] + told.values(held)
-        arrays += [pa.array(k.take(worth)) if isinstance(k, np.ndarray) else k.take(places) for k in kept]
-        table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
+        columns += [*(pick(key, worth) for key in step.keys), *told.values(held)]
+        columns += [pick(column, worth) for column in kept]
+        table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
 
     def _new_numbers(self, store: Store, count: int) -> np.ndarray:
         """Numbers for groups that are new; a group that comes back after its end gets another."""
@@ -196,11 +198,6 @@ class Grouped:
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array if array.type == type_ else array.cast(type_)
-
-
-def _picked(arrays: Sequence[pa.Array], places: np.ndarray) -> list[pa.Array]:
-    picks = pa.array(places)
-    return [array.take(picks) for array in arrays]
 
 
 def _at(numbers: np.ndarray, places: np.ndarray) -> np.ndarray:

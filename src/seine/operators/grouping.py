@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.operators.plain import Plain, arrow, pick, plain
+
 
 class Groups(NamedTuple):
     """Rows in an order that puts equal ones side by side, and where in it each group starts."""
@@ -51,27 +53,32 @@ class Groups(NamedTuple):
         return Groups(order, self.starts)
 
 
-def group_rows(hashes: np.ndarray, columns: Sequence[pa.Array]) -> Groups:
+def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
     """Group equal rows, ordered by hash; rows of a group keep their order.
 
     >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
     >>> order.tolist(), starts.tolist()
     ([1, 3, 0, 2], [0, 2, 3])
     """
-    order = np.argsort(hashes, kind="stable")
-    same = _same(hashes[order])
-    collide = _collide(order, same, columns)
-    if len(collide):
-        _separate(order, same, collide, hashes, columns)
+    order = hashes.argsort(kind="stable")
+    same = _same(hashes.take(order))
+    places = same.nonzero()[0]
+    if len(places):
+        collide = _collide(order, places, columns)
+        if len(collide):
+            _separate(order, same, collide, hashes, columns)
     return Groups(order, _starts(same, len(order)))
 
 
-def equal(left: pa.Array, right: pa.Array) -> np.ndarray:
+def equal(left: Plain, right: Plain) -> np.ndarray:
     """Which values are equal, place by place.
 
     >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
     [True, True, True, False]
     """
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.asarray(left == right)
+    left, right = arrow(left), arrow(right)
     if pa.types.is_null(left.type):
         return np.ones(len(left), bool)
     same = pc.equal(left, right)
@@ -83,7 +90,7 @@ def equal(left: pa.Array, right: pa.Array) -> np.ndarray:
     return as_mask(pc.or_(pc.fill_null(same, False), both))
 
 
-def all_equal(left: Sequence[pa.Array], right: Sequence[pa.Array], num_rows: int) -> np.ndarray:
+def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> np.ndarray:
     """Which rows are equal in every column."""
     same = np.ones(num_rows, bool)
     for one, other in zip(left, right, strict=True):
@@ -130,12 +137,12 @@ def _sort_order(values: pa.Array) -> np.ndarray:
     return pc.sort_indices(values).to_numpy().astype(np.int64)
 
 
-def _collide(order: np.ndarray, same_hash: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
-    """The places whose next neighbour has the same hash but other values."""
-    places = np.flatnonzero(same_hash)
-    one, other = order[places], order[places + 1]
-    left = [column.take(pa.array(one)) for column in columns]
-    right = [column.take(pa.array(other)) for column in columns]
+def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
+    """Of the places whose next neighbour has the same hash, those where it has other values."""
+    one, other = order.take(places), order.take(places + 1)
+    columns = [plain(column) for column in columns]
+    left = [pick(column, one) for column in columns]
+    right = [pick(column, other) for column in columns]
     return places[~all_equal(left, right, len(places))]
 
 
@@ -144,7 +151,7 @@ def _separate(
     same: np.ndarray,
     collide: np.ndarray,
     hashes: np.ndarray,
-    columns: Sequence[pa.Array],
+    columns: Sequence[Plain],
 ) -> None:
     """Order the rows whose hashes collide by their values too, in place."""
     runs = np.append(0, np.cumsum(~same))
@@ -152,7 +159,7 @@ def _separate(
     bad[runs[collide]] = True
     places = np.flatnonzero(bad[runs])
     rows = order[places]
-    codes = [_codes(column.take(pa.array(rows))) for column in columns]
+    codes = [_codes(arrow(column).take(pa.array(rows))) for column in columns]
     by_value = np.lexsort((*codes, hashes[rows]))
     order[places] = rows[by_value]
     for code in codes:
@@ -172,4 +179,6 @@ def _same(ordered: np.ndarray) -> np.ndarray:
 def _starts(same_as_before: np.ndarray, size: int) -> np.ndarray:
     if not size:
         return np.zeros(0, np.int64)
-    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(~same_as_before) + 1])
+    starts = np.ones(size, bool)
+    np.logical_not(same_as_before, out=starts[1:])
+    return starts.nonzero()[0]

@@ -8,13 +8,14 @@ logarithmic number of times. A row whose `live` column is 0 says that its key is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seine.operators.grouping import all_equal, group_rows
+from seine.operators.plain import Plain, arrow, join, pick, plain
 from seine.operators.store import Store
 
 FAN_IN = 8
@@ -31,18 +32,20 @@ class Found:
         self._schema = schema
         self._pieces = pieces
 
-    def rows(self, name: str) -> pa.Array:
+    def rows(self, name: str) -> Plain:
         """A column of the rows that were found."""
-        found = [piece.batch[name].take(pa.array(piece.rows)) for piece in self._pieces]
-        if len(found) == 1:
-            return found[0]
-        return pa.concat_arrays(found) if found else pa.nulls(0, self._schema.field(name).type)
+        if not self._pieces:
+            return plain(pa.nulls(0, self._schema.field(name).type))
+        return reduce(join, [pick(plain(batch[name]), rows) for batch, _, rows in self._pieces])
 
     def column(self, name: str) -> pa.Array:
         """A column of the answers; NULL where there is none."""
         if not self._pieces or all(_is_empty(piece.batch[name]) for piece in self._pieces):
             return pa.nulls(len(self.at), self._schema.field(name).type)
-        return self.rows(name).take(pa.array(np.maximum(self.at, 0), mask=self.at < 0))
+        missing = self.at < 0
+        if not missing.any():
+            return arrow(pick(self.rows(name), self.at))
+        return arrow(self.rows(name)).take(pa.array(np.maximum(self.at, 0), mask=missing))
 
     def numbers(self, name: str) -> np.ndarray:
         """An int64 column of the answers; 0 where there is none."""
@@ -70,8 +73,8 @@ class KeyedTable:
         self._key = list(key)
         self._live = live
 
-    def find(self, hashes: np.ndarray, key: Sequence[pa.Array]) -> Found:
-        """The live row of each key; hashes ascend."""
+    def find(self, hashes: np.ndarray, key: Sequence[Plain]) -> Found:
+        """The live row of each key."""
         at = np.full(len(hashes), -1, np.int64)
         pieces: list[_Piece] = []
         open_: np.ndarray | None = None  # the questions without an answer; None if all
@@ -118,15 +121,15 @@ class KeyedTable:
             self._put(self._newest(batches, keep_dead=first > 0))
 
     def _match(
-        self, batch: pa.RecordBatch, hashes: np.ndarray, key: Sequence[pa.Array], open_: np.ndarray | None
+        self, batch: pa.RecordBatch, hashes: np.ndarray, key: Sequence[Plain], open_: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The open questions that a run answers, and the rows that do."""
         asked, rows = _equal_hashes(batch[HASH].to_numpy(), hashes if open_ is None else hashes[open_])
         questions = asked if open_ is None else open_[asked]
         if not len(rows):
             return questions, rows
-        theirs = [batch[name].take(pa.array(rows)) for name in self._key]
-        ours = [array.take(pa.array(questions)) for array in key]
+        theirs = [pick(plain(batch[name]), rows) for name in self._key]
+        ours = [pick(plain(column), questions) for column in key]
         same = all_equal(ours, theirs, len(rows))
         return (questions, rows) if same.all() else (questions[same], rows[same])
 
@@ -136,8 +139,10 @@ class KeyedTable:
             return self._nothing()
         whole = pa.concat_batches(batches)
         groups = group_rows(whole[HASH].to_numpy(), [whole[name] for name in self._key])
-        newest = whole.take(pa.array(groups.firsts))
-        return newest if keep_dead else newest.filter(pc.not_equal(newest[self._live], 0))
+        rows = groups.firsts
+        if not keep_dead:
+            rows = rows[whole[self._live].to_numpy().take(rows) != 0]
+        return whole.take(pa.array(rows))
 
     def _nothing(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], schema=self._schema)
@@ -186,7 +191,7 @@ def _without(questions: np.ndarray, open_: np.ndarray | None, size: int) -> np.n
 
 
 def _equal_hashes(stored: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (question, row) of equal hashes; both ascend."""
+    """Pairs (question, row) of equal hashes."""
     left = np.searchsorted(stored, wanted)
     asked = np.flatnonzero(stored.take(left, mode="clip") == wanted)
     rows, hashes = left.take(asked), wanted.take(asked)

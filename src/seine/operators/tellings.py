@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from seine.operators.grouping import all_equal
 from seine.operators.layout import Layout
+from seine.operators.plain import Plain, join, pick
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,16 @@ class Tellings:
     ends: np.ndarray
     ended: np.ndarray
     held: np.ndarray
-    _begun: list[pa.Array]
-    _stored: list[pa.Array]
+    _begun: list[Plain]
+    _stored: list[Plain]
 
-    def begun(self) -> list[pa.Array]:
+    def begun(self) -> list[Plain]:
         """The results that begin."""
         return self._begun
 
-    def values(self, rows: np.ndarray) -> list[pa.Array]:
-        """The results of some rows; NULL for row -1."""
-        if not self._begun:
-            return []
-        missing = rows < 0
-        picks = pa.array(rows, mask=missing) if missing.any() else pa.array(rows)
-        return [
-            pa.concat_arrays([one, other]).take(picks)
-            for one, other in zip(self._begun, self._stored, strict=True)
-        ]
+    def values(self, rows: np.ndarray) -> list[Plain]:
+        """The results of some rows."""
+        return [pick(join(one, other), rows) for one, other in zip(self._begun, self._stored, strict=True)]
 
 
 def tell(
@@ -52,8 +45,8 @@ def tell(
     exists: np.ndarray,
     existed: np.ndarray,
     at: np.ndarray,
-    made: Sequence[pa.Array],
-    stored: list[pa.Array],
+    made: Sequence[Plain],
+    stored: list[Plain],
 ) -> Tellings:
     """What to tell of results that are `made` at the places where one exists.
 
@@ -67,8 +60,7 @@ def tell(
     begins, ends = np.flatnonzero(begin), np.flatnonzero(end)
     held = _held(layout, begin, begins, at)
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
-    picks = pa.array(number.take(begins))
-    begun = [array.take(picks) for array in made]
+    begun = [pick(column, number.take(begins)) for column in made]
     return Tellings(begins, ends, ended, held.take(layout.last), begun, stored)
 
 
@@ -85,15 +77,15 @@ def _unchanged(
     both: np.ndarray,
     number: np.ndarray,
     at: np.ndarray,
-    made: Sequence[pa.Array],
-    stored: list[pa.Array],
+    made: Sequence[Plain],
+    stored: list[Plain],
 ) -> np.ndarray:
     """The places, of those with a result there and before, where it stays the same."""
     places = np.flatnonzero(both)
     if not made or not len(places):
         return places
     before = layout.previous(number, at + int(number[-1]) + 1)
-    one, other = pa.array(number.take(places)), pa.array(before.take(places))
-    pools = [pa.concat_arrays([new, old]) for new, old in zip(made, stored, strict=True)]
-    same = all_equal([pool.take(one) for pool in pools], [pool.take(other) for pool in pools], len(places))
+    one, other = number.take(places), before.take(places)
+    pools = [join(new, old) for new, old in zip(made, stored, strict=True)]
+    same = all_equal([pick(pool, one) for pool in pools], [pick(pool, other) for pool in pools], len(places))
     return places[same]
