@@ -80,11 +80,12 @@ class EventQueue:
 
     def _take(self, run: dict[str, Any], bound: int) -> Iterator[pa.RecordBatch]:
         batch = self._store.get(run["run"])
-        cut = int(np.searchsorted(times_of(batch), bound))
+        times = times_of(batch)
+        cut = int(times.searchsorted(bound))
         yield batch[run["start"] : cut]
         run["start"] = cut
         if cut < run["rows"]:
-            run["next"] = int(batch[TIME][cut].as_py())
+            run["next"] = int(times[cut])
         if 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
             self._store.drop(run["run"])
             rest = _compact(batch[cut:])
@@ -93,25 +94,21 @@ class EventQueue:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         tier = 0
-        self._put(batch, tier)
-        while full := self._mergeable(tier):
+        while full := self._mergeable(tier, batch.num_rows):
             batches = [self._store.get(run["run"])[run["start"] :] for run in full]
             for run in full:
                 self._store.drop(run["run"])
                 self._runs.remove(run)
-            tier += len(full) >= FAN_IN
-            self._put(_sorted(batches), tier)
-
-    def _mergeable(self, tier: int) -> list[dict[str, Any]]:
-        """The runs of a tier, if they are many, or hold so little that one run is better."""
-        full = [run for run in self._runs if run["tier"] == tier]
-        rows = sum(run["rows"] - run["start"] for run in full)
-        return full if len(full) >= FAN_IN or (len(full) > 1 and rows <= TINY) else []
-
-    def _put(self, batch: pa.RecordBatch, tier: int) -> None:
-        first = int(batch[TIME][0].as_py())
-        name = self._store.put(batch)
+            tier += len(full) >= FAN_IN - 1
+            batch = _sorted([*batches, batch])
+        first, name = int(times_of(batch)[0]), self._store.put(batch)
         self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
+
+    def _mergeable(self, tier: int, rows: int) -> list[dict[str, Any]]:
+        """The runs of a tier, if they are many, or so small that one with so many rows more is better."""
+        full = [run for run in self._runs if run["tier"] == tier]
+        rows += sum(run["rows"] - run["start"] for run in full)
+        return full if len(full) >= FAN_IN - 1 or rows <= TINY else []
 
 
 def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:

@@ -70,6 +70,8 @@ class Grouped:
         numbers = [pa.field(name, pa.int64()) for name in names]
         typed = [pa.field(name, type_) for name, type_ in zip(self._keys, keys, strict=True)]
         self._schema = pa.schema([*numbers, *typed, *self._results, *self.folding.fields])
+        none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
+        self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
     def advance(self, arrived: list[pa.RecordBatch], bound: int, store: Store) -> Iterator[Delta]:
         """Take events in, and tell all changes of results before the bound."""
@@ -113,7 +115,7 @@ class Grouped:
         layout, found = step.layout, step.found
         values, kept = self.folding.advance(step.events, layout, found, step.numbers, store)
         exists, existed = self._existence(step)
-        shown = np.flatnonzero(exists)
+        shown = exists.nonzero()[0]
         made = self.folding.finish(step.rows, values, shown)
         made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
         stored = [found.rows(field.name) for field in self._results]
@@ -149,16 +151,20 @@ class Grouped:
         return np.concatenate([times, stored[0]]), np.concatenate([identity, stored[1]])
 
     def _delta(self, step: Step, told: Tellings, since: np.ndarray, identity: np.ndarray) -> Delta:
-        layout, count = step.layout, len(told.begins)
-        groups = layout.group.take(told.begins)
-        columns = [*(pick(key, groups) for key in step.keys), *told.begun()]
-        begun = open_rows(since[:count], identity[:count], columns)
-        groups = layout.group.take(told.ends)
-        columns = [*(pick(key, groups) for key in step.keys), *told.values(told.ended)]
-        ended = open_rows(
-            since.take(told.ended), identity.take(told.ended), columns, layout.time.take(told.ends)
-        )
+        begun, ended = self._nothing
+        count = len(told.begins)
+        if count:
+            columns = [*self._keys_at(step, told.begins), *told.begun()]
+            begun = open_rows(since[:count], identity[:count], columns)
+        if len(told.ends):
+            columns = [*self._keys_at(step, told.ends), *told.values(told.ended)]
+            times = step.layout.time.take(told.ends)
+            ended = open_rows(since.take(told.ended), identity.take(told.ended), columns, times)
         return Delta(begun, ended)
+
+    def _keys_at(self, step: Step, places: np.ndarray) -> list[Plain]:
+        groups = step.layout.group.take(places)
+        return [pick(key, groups) for key in step.keys]
 
     def _write(
         self,

@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 
 from seine.operators.plain import Plain, arrow, pick, plain
 
+_MANY = 1 << 14  # numbers from which on counting is the faster way to sort
+_MENDED = 64  # of so many numbers one may be out of order after counting; else counting was no help
+
 
 class Groups(NamedTuple):
     """Rows in an order that puts equal ones side by side, and where in it each group starts."""
@@ -41,15 +44,15 @@ class Groups(NamedTuple):
         ordered = times.take(self.order)
         late = ordered[1:] < ordered[:-1]
         late[self.starts[1:] - 1] = False
-        wrong = np.flatnonzero(late)
+        wrong = late.nonzero()[0]
         if not len(wrong):
             return self
         labels = self.labels()
         bad = np.zeros(len(self.starts), bool)
-        bad[labels[wrong]] = True
-        places = np.flatnonzero(bad.take(labels))
+        bad[labels.take(wrong)] = True
+        places = bad.take(labels).nonzero()[0]
         order = self.order.copy()
-        order[places] = order[places[np.lexsort((ordered[places], labels[places]))]]
+        order[places] = order.take(places.take(_order_of_pairs(labels.take(places), ordered.take(places))))
         return Groups(order, self.starts)
 
 
@@ -60,7 +63,7 @@ def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
     >>> order.tolist(), starts.tolist()
     ([1, 3, 0, 2], [0, 2, 3])
     """
-    order = hashes.argsort(kind="stable")
+    order = _order_of_hashes(hashes)
     same = _same(hashes.take(order))
     places = same.nonzero()[0]
     if len(places):
@@ -135,6 +138,34 @@ def _sort_order(values: pa.Array) -> np.ndarray:
         numbers = values.drop_null().to_numpy()
         return np.append(known[np.argsort(numbers)], np.flatnonzero(missing))
     return pc.sort_indices(values).to_numpy().astype(np.int64)
+
+
+def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """The stable order by first and second number; by one number made of both where that fits."""
+    low = int(seconds.min())
+    span = int(seconds.max()) - low + 1
+    if (int(firsts[-1]) + 1) * span >= 2**63:
+        return np.lexsort((seconds, firsts))
+    return (firsts * span + (seconds - low)).argsort(kind="stable")
+
+
+def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
+    """The stable order of numbers; many are sorted by their leading bits, by counting, and then mended."""
+    if len(hashes) < _MANY:
+        return hashes.argsort(kind="stable")
+    order = (hashes >> 32).astype(np.uint16).argsort(kind="stable")
+    leads = hashes >> 48
+    order = order.take((leads + 2**15).astype(np.uint16).take(order).argsort(kind="stable"))
+    ordered = hashes.take(order)
+    wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
+    if len(wrong) * _MENDED > len(hashes):
+        return hashes.argsort(kind="stable")
+    if len(wrong):
+        leads = ordered >> 32
+        low, high = (np.unique(np.searchsorted(leads, leads[wrong], side)) for side in ("left", "right"))
+        places = np.concatenate([np.arange(a, b) for a, b in zip(low, high, strict=True)])
+        order[places] = order[places[ordered[places].argsort(kind="stable")]]
+    return order
 
 
 def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:

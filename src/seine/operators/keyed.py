@@ -111,14 +111,15 @@ class KeyedTable:
         hashes = batch[HASH].to_numpy()
         if (hashes[1:] < hashes[:-1]).any():
             batch = batch.take(pa.array(np.argsort(hashes, kind="stable")))
-        self._put(batch)
-        while (first := self._mergeable()) is not None:
+        while batch.num_rows and (first := self._mergeable(batch.num_rows)) is not None:
             merged = self._runs[first:]
-            batches = [self._store.get(run["run"]) for run in reversed(merged)]
+            older = [self._store.get(run["run"]) for run in reversed(merged)]
             for run in merged:
                 self._store.drop(run["run"])
             del self._runs[first:]
-            self._put(self._newest(batches, keep_dead=first > 0))
+            batch = self._newest([batch, *older], keep_dead=first > 0)
+        if batch.num_rows:
+            self._runs.append({"run": self._store.put(batch), "rows": batch.num_rows})
 
     def _match(
         self, batch: pa.RecordBatch, hashes: np.ndarray, key: Sequence[Plain], open_: np.ndarray | None
@@ -147,27 +148,23 @@ class KeyedTable:
     def _nothing(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], schema=self._schema)
 
-    def _mergeable(self) -> int | None:
-        """The first of the latest runs that are no bigger than the last, if they are many.
+    def _mergeable(self, rows: int) -> int | None:
+        """The first of the latest runs that are no bigger than one of so many rows, if they are many.
 
         All are merged when the oldest, which alone can forget what is gone, has become the lesser part.
         """
         if not self._runs:
             return None
-        newer = sum(run["rows"] for run in self._runs[1:])
+        newer = rows + sum(run["rows"] for run in self._runs[1:])
         if newer > max(SMALL, 2 * self._runs[0]["rows"]):
             return 0
-        if len(self._runs) > 1 and self._runs[-1]["rows"] + self._runs[-2]["rows"] <= TINY:
-            return len(self._runs) - 2
-        tier = _tier(self._runs[-1]["rows"])
         first = len(self._runs)
+        if rows + self._runs[-1]["rows"] <= TINY:
+            return first - 1
+        tier = _tier(rows)
         while first and _tier(self._runs[first - 1]["rows"]) <= tier:
             first -= 1
-        return first if len(self._runs) - first >= FAN_IN else None
-
-    def _put(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows:
-            self._runs.append({"run": self._store.put(batch), "rows": batch.num_rows})
+        return first if len(self._runs) - first >= FAN_IN - 1 else None
 
 
 def _tier(rows: int) -> int:
@@ -187,7 +184,7 @@ def _without(questions: np.ndarray, open_: np.ndarray | None, size: int) -> np.n
     left = np.zeros(size, bool)
     left[slice(None) if open_ is None else open_] = True
     left[questions] = False
-    return np.flatnonzero(left)
+    return left.nonzero()[0]
 
 
 def _equal_hashes(stored: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,7 @@ def lay_out(groups: Groups, times: np.ndarray) -> tuple[Layout, np.ndarray]:
     new[groups.starts] = True
     places = np.cumsum(new) - 1
     first = places[groups.starts]
-    opens = np.flatnonzero(new)
+    opens = new.nonzero()[0]
     last = np.empty_like(first)
     last[:-1], last[-1:] = first[1:] - 1, len(opens) - 1
     group = np.repeat(np.arange(len(first)), last - first + 1)

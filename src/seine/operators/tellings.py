@@ -57,7 +57,7 @@ def tell(
     same = _unchanged(layout, exists & was, number, at, made, stored)
     begin, end = exists.copy(), was
     begin[same] = end[same] = False
-    begins, ends = np.flatnonzero(begin), np.flatnonzero(end)
+    begins, ends = begin.nonzero()[0], end.nonzero()[0]
     held = _held(layout, begin, begins, at)
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
     begun = [pick(column, number.take(begins)) for column in made]
@@ -81,7 +81,7 @@ def _unchanged(
     stored: list[Plain],
 ) -> np.ndarray:
     """The places, of those with a result there and before, where it stays the same."""
-    places = np.flatnonzero(both)
+    places = both.nonzero()[0]
     if not made or not len(places):
         return places
     before = layout.previous(number, at + int(number[-1]) + 1)

@@ -68,7 +68,8 @@ class ValueTable:
         before = self._table.find(hashes[pairs.firsts], keys).numbers("_n")
         entries = _entries(pairs, places, weights, before)
         changed = np.flatnonzero(entries.final != before)
-        self._write(hashes[pairs.firsts], entries.final, keys, changed)
+        if len(changed):
+            self._write(hashes[pairs.firsts], entries.final, keys, changed)
         scan = self._scanner(numbers)
         return _value_step(layout, kept, group[pairs.firsts], before > 0, entries, scan)
 
@@ -81,6 +82,8 @@ class ValueTable:
     def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
         def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
             """All live values of some groups: the group of each, and the last column of the value."""
+            if not len(groups):
+                return groups, pa.nulls(0, self._schema.field(self._last).type)
             wanted = groups[np.argsort(numbers[groups])]
             low = np.unique((numbers[wanted] & _HIGH) << 32)
             rows = self._table.scan(low, low | _LOW)
@@ -133,7 +136,7 @@ def _value_step(
 ) -> ValueStep:
     flips = np.flatnonzero(entries.alive != entries.was_alive)
     pair, place, up = entries.pair[flips], entries.place[flips], entries.alive[flips]
-    old, kept = np.flatnonzero(was_alive), np.flatnonzero(entries.final > 0)
+    old, kept = was_alive.nonzero()[0], np.flatnonzero(entries.final > 0)
     starts = _by_pair(np.append(old, pair[up]), np.append(layout.first[owner[old]], place[up]))
     ends = _by_pair(np.append(pair[~up], kept), np.append(place[~up], layout.last[owner[kept]] + 1))
     steady = was_alive.copy()
