@@ -21,7 +21,7 @@ from seine.operators.events import EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
 from seine.operators.layout import Layout, lay_out
-from seine.operators.plain import Plain, arrow, pick, plain
+from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
 from seine.operators.store import Store
 from seine.operators.tellings import Tellings, tell
@@ -143,7 +143,7 @@ class Grouped:
         times, fresh = step.layout.time.take(told.begins), take_identities(store, len(told.begins))
         identity = np.empty_like(fresh)
         identity[np.argsort(times, kind="stable")] = fresh
-        known = np.flatnonzero(step.found.at >= 0)
+        known = (step.found.at >= 0).nonzero()[0]
         at = step.found.at.take(known)
         stored = np.empty((2, len(known)), np.int64)
         stored[0, at] = step.found.numbers("_s").take(known)
@@ -163,7 +163,8 @@ class Grouped:
         return Delta(begun, ended)
 
     def _keys_at(self, step: Step, places: np.ndarray) -> list[Plain]:
-        groups = step.layout.group.take(places)
+        one_each = len(places) == step.layout.size == step.layout.groups
+        groups = None if one_each else step.layout.group.take(places)
         return [pick(key, groups) for key in step.keys]
 
     def _write(
@@ -178,16 +179,16 @@ class Grouped:
         """Keep the groups that are alive, and say of those found that they are gone."""
         rows = step.rows.take(step.layout.last)
         live = rows > 0 if self._keys else np.ones(len(rows), bool)
-        worth = np.flatnonzero(live | (step.found.at >= 0))
-        held = told.held.take(worth)
-        numbers = {HASH: step.hashes.take(worth), "_n": rows.take(worth)}
+        worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
+        held = pick(told.held, worth)
+        numbers = {HASH: pick(step.hashes, worth), "_n": pick(rows, worth)}
         numbers["_s"], numbers["_i0"] = _at(since, held), _at(identity, held)
         if not self._keys:
             numbers["_live"] = live.astype(np.int64)
         if step.second is not None:
-            numbers["_m"] = step.second.take(step.layout.last).take(worth)
+            numbers["_m"] = pick(step.second.take(step.layout.last), worth)
         if self.folding.counts_values:
-            numbers["_g"] = step.numbers.take(worth)
+            numbers["_g"] = pick(step.numbers, worth)
         columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
         columns += [*(pick(key, worth) for key in step.keys), *told.values(held)]
         columns += [pick(column, worth) for column in kept]

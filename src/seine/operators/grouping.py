@@ -107,13 +107,20 @@ def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     >>> [a.tolist() for a in dense_ranks(pa.array(["b", "a", "b"]))]
     [[1, 0, 1], [1, 0]]
     """
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
-    elif pa.types.is_duration(values.type):
-        values = values.cast(pa.int64())
-    order = _sort_order(values)
-    ordered = values.take(pa.array(order))
-    starts = _starts(equal(ordered[1:], ordered[:-1]), len(order))
+    missing = as_mask(values.is_null())
+    numbers = _numbers(values)
+    if numbers is None:
+        order = pc.sort_indices(values).to_numpy().astype(np.int64)
+        ordered = values.take(pa.array(order))
+        same = equal(ordered[1:], ordered[:-1])
+    else:
+        known = (~missing).nonzero()[0]
+        order = np.append(known.take(numbers.take(known).argsort()), missing.nonzero()[0])
+        numbers = numbers.take(order)
+        same = (numbers[1:] == numbers[:-1]) | ((numbers[1:] != numbers[1:]) & (numbers[:-1] != numbers[:-1]))
+        same[max(len(known) - 1, 0) :] = True
+        same[len(known) - 1 : len(known)] = not len(known)
+    starts = _starts(same, len(order))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = Groups(order, starts).labels()
     return ranks, order[starts]
@@ -131,13 +138,21 @@ def as_mask(flags: pa.Array) -> np.ndarray:
     return flags.to_numpy(zero_copy_only=False)
 
 
-def _sort_order(values: pa.Array) -> np.ndarray:
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        missing = as_mask(values.is_null())
-        known = np.flatnonzero(~missing)
-        numbers = values.drop_null().to_numpy()
-        return np.append(known[np.argsort(numbers)], np.flatnonzero(missing))
-    return pc.sort_indices(values).to_numpy().astype(np.int64)
+def _numbers(values: pa.Array) -> np.ndarray | None:
+    """Numbers in the order of values, whatever where these are NULL; None if there are none of 64 bits."""
+    type_ = values.type
+    if pa.types.is_decimal(type_):
+        words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+        low, high = words[values.offset : values.offset + len(values)].T
+        wide = high != low >> 63
+        return None if (wide & as_mask(values.is_valid())).any() else low
+    if pa.types.is_boolean(type_):
+        values = values.cast(pa.int8())
+    elif pa.types.is_temporal(type_):
+        values = values.view(pa.int32() if type_.bit_width == 32 else pa.int64())
+    elif not (pa.types.is_integer(type_) or pa.types.is_floating(type_)):
+        return None
+    return (values.fill_null(0) if values.null_count else values).to_numpy()
 
 
 def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from seine.operators.grouping import all_equal
 from seine.operators.layout import Layout
-from seine.operators.plain import Plain, join, pick
+from seine.operators.plain import Plain, join, pick, unless_all
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def tell(
     begins, ends = begin.nonzero()[0], end.nonzero()[0]
     held = _held(layout, begin, begins, at)
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
-    begun = [pick(column, number.take(begins)) for column in made]
+    numbers = unless_all(number.take(begins), int(number[-1]) + 1)
+    begun = [pick(column, numbers) for column in made]
     return Tellings(begins, ends, ended, held.take(layout.last), begun, stored)
 
 

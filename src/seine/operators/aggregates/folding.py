@@ -60,9 +60,10 @@ class Folding:
 
     def finish(self, rows: np.ndarray, values: list[Any], places: np.ndarray) -> list[pa.Array]:
         """The results of all calls at some places, given how many rows are alive there."""
-        rows, at = rows.take(places), [value.take(places) for value in values]
+        if len(places) < len(rows):
+            rows, values = rows.take(places), [value.take(places) for value in values]
         return [
-            call.finish(rows, *(at[i] for i in folds))
+            call.finish(rows, *(values[i] for i in folds))
             for call, folds in zip(self._calls, self._of_call, strict=True)
         ]
 
