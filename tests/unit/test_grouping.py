@@ -37,3 +37,27 @@ def test_ranks_put_nan_last_and_null_beyond() -> None:
 def test_nothing_has_no_groups() -> None:
     order, starts = group_rows(np.zeros(0, np.int64), [pa.array([], pa.string())])
     assert len(order) == len(starts) == 0
+
+
+@pytest.mark.parametrize("leads", [3, 2000, 2**32])
+def test_many_hashes_are_in_their_stable_order(leads: int) -> None:
+    numbers = np.random.default_rng(leads)
+    size = 40_000
+    high = numbers.integers(-(leads // 2), leads - leads // 2, size) << 32
+    high[:100] = high[100:200]  # equal leading bits, with other bits behind them
+    hashes = high | numbers.integers(0, 2**32, size)
+    hashes[-5000:] = hashes[:5000]
+    order, starts = group_rows(hashes, [pa.array(hashes)])
+    assert order.tolist() == np.argsort(hashes, kind="stable").tolist()
+    assert hashes[order][starts].tolist() == sorted(set(hashes.tolist()))
+
+
+@pytest.mark.parametrize("span", [5, 2**62])
+def test_rows_of_a_group_are_put_in_order_of_time(span: int) -> None:
+    random = Random(span)
+    hashes = np.array([random.randrange(40) for _ in range(500)])
+    times = np.array([random.randrange(-span, span) for _ in range(500)])
+    groups = group_rows(hashes, [])
+    ordered = groups.sorted_by(times)
+    assert ordered.starts.tolist() == groups.starts.tolist()
+    assert ordered.order.tolist() == sorted(range(500), key=lambda i: (hashes[i], times[i]))

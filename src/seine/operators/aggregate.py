@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from seine.algebra import aggregates
 from seine.algebra.plan import AggregateCall
+from seine.operators.aggregates.argument import value_of
 from seine.operators.aggregates.calls import Compiled, compile_call
 from seine.operators.aggregates.registered import compile_registered
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta, data_names
-from seine.operators.evaluate import evaluate
 from seine.operators.events import Columns, events_of
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
@@ -55,7 +55,7 @@ class AggregateOperator:
 
     def _columns(self, rows: pa.RecordBatch) -> Columns:
         row = [rows[name] for name in data_names(len(self._port.types))]
-        keys = [normalise(evaluate(key, row, rows.num_rows)) for key in self._port.key]
+        keys = [normalise(value_of(key, row, rows.num_rows)) for key in self._port.key]
         named = [(f"k{i}", key) for i, key in enumerate(keys)]
         return [(HASH, rows[HASH]), *named, *self._grouped.folding.columns(row, rows.num_rows, self._notice)]
 

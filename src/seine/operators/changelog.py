@@ -61,20 +61,22 @@ class ChangelogOperator:
         found = table.find(hashes[groups.firsts], keys)
         ordered = due.take(pa.array(groups.order))
         layout, places = lay_out(groups, times_of(ordered))
-        alive = layout.running(layout.reached(places), weights_of(ordered), found.numbers("_n"))
-        grown = np.where(layout.before, 0, np.diff(alive, prepend=0))
-        base = self._bases(layout, hashes[groups.firsts], grown, found.numbers("_i0"), store)
+        before = found.numbers("_n")
+        alive = layout.running(layout.reached(places), weights_of(ordered), before)
+        grown = alive - layout.previous(alive, before)
+        base = self._bases(layout, grown, found.numbers("_i0"), store)
         counts, bases = pa.array(alive[layout.last]), pa.array(base[layout.last])
         arrays = [rows[HASH], keys[0], counts, bases, *keys[1:]]
         table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         return Delta(self._told(layout, keys, grown, base), self._ended(layout, keys, grown, alive, base))
 
-    def _bases(
-        self, layout: Layout, hashes: np.ndarray, grown: np.ndarray, stored: np.ndarray, store: Store
-    ) -> np.ndarray:
-        """The first identity of the rows that are alive at each place; new ones in order of time."""
+    def _bases(self, layout: Layout, grown: np.ndarray, stored: np.ndarray, store: Store) -> np.ndarray:
+        """The first identity of the rows that are alive at each place; new ones in order of time.
+
+        Groups are in order of their hashes, so that rows of one instant are too.
+        """
         begins = np.flatnonzero(grown > 0)
-        begins = begins[np.lexsort((hashes[layout.group[begins]], layout.time[begins]))]
+        begins = begins[np.argsort(layout.time[begins], kind="stable")]
         fresh = take_identities(store, int(grown[begins].sum()))
         base, held = np.zeros(layout.size, np.int64), np.zeros(layout.size, np.int64)
         base[layout.first], held[layout.first] = stored, layout.first

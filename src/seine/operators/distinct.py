@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 class DistinctOperator:
     """Groups by all columns; a group's result is the row itself."""
 
+    _second = False
+
     def __init__(self, node: DistinctNode | ExceptNode) -> None:
         self._streams = node.streams
         self._width = len(node.types)
-        self._grouped = Grouped([type_.arrow() for type_ in node.types], [], [])
+        self._grouped = Grouped([type_.arrow() for type_ in node.types], [], [], self._second)
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         arrived = [

@@ -19,6 +19,7 @@ from seine.operators.delta import FOREVER, Delta, concat
 from seine.operators.store import Store
 
 FAN_IN = 8
+TINY = 64  # events; to write so many again costs less than to read one more run
 TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
@@ -56,24 +57,35 @@ class EventQueue:
 
     def advance(self, arrived: list[pa.RecordBatch], bound: int) -> pa.RecordBatch | None:
         """Take in what arrived; give back all events before the bound, in order of time."""
+        due = self.due(arrived, bound)
+        return _sorted(due) if due else None
+
+    def due(self, arrived: list[pa.RecordBatch], bound: int) -> list[pa.RecordBatch]:
+        """Take in what arrived; give back all events before the bound, in any order."""
         due = [piece for run in self._runs if run["next"] < bound for piece in self._take(run, bound)]
         self._runs[:] = [run for run in self._runs if run["start"] < run["rows"]]
-        arrived = [batch for batch in arrived if batch.num_rows]
-        if arrived:
-            batch = _sorted(arrived)
-            cut = int(np.searchsorted(times_of(batch), bound))
-            due.append(batch[:cut])
-            self._add(batch[cut:])
-        due = [piece for piece in due if piece.num_rows]
-        return _sorted(due) if due else None
+        later = []
+        for batch in arrived:
+            ready = times_of(batch) < bound
+            if ready.all():
+                due.append(batch)
+            elif not ready.any():
+                later.append(batch)
+            else:
+                due.append(batch.filter(pa.array(ready)))
+                later.append(batch.filter(pa.array(~ready)))
+        if later:
+            self._add(_sorted(later))
+        return [piece for piece in due if piece.num_rows]
 
     def _take(self, run: dict[str, Any], bound: int) -> Iterator[pa.RecordBatch]:
         batch = self._store.get(run["run"])
-        cut = int(np.searchsorted(times_of(batch), bound))
+        times = times_of(batch)
+        cut = int(times.searchsorted(bound))
         yield batch[run["start"] : cut]
         run["start"] = cut
         if cut < run["rows"]:
-            run["next"] = int(batch[TIME][cut].as_py())
+            run["next"] = int(times[cut])
         if 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
             self._store.drop(run["run"])
             rest = _compact(batch[cut:])
@@ -81,23 +93,22 @@ class EventQueue:
                 run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return
-        self._put(batch, tier=0)
         tier = 0
-        while len(full := [run for run in self._runs if run["tier"] == tier]) >= FAN_IN:
+        while full := self._mergeable(tier, batch.num_rows):
             batches = [self._store.get(run["run"])[run["start"] :] for run in full]
             for run in full:
                 self._store.drop(run["run"])
                 self._runs.remove(run)
-            tier += 1
-            self._put(_sorted(batches), tier)
-
-    def _put(self, batch: pa.RecordBatch, tier: int) -> None:
-        batch = _compact(batch)
-        first = int(batch[TIME][0].as_py())
-        name = self._store.put(batch)
+            tier += len(full) >= FAN_IN - 1
+            batch = _sorted([*batches, batch])
+        first, name = int(times_of(batch)[0]), self._store.put(batch)
         self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
+
+    def _mergeable(self, tier: int, rows: int) -> list[dict[str, Any]]:
+        """The runs of a tier, if they are many, or so small that one with so many rows more is better."""
+        full = [run for run in self._runs if run["tier"] == tier]
+        rows += sum(run["rows"] - run["start"] for run in full)
+        return full if len(full) >= FAN_IN - 1 or rows <= TINY else []
 
 
 def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:

@@ -13,5 +13,7 @@ from seine.operators.grouped import SECOND
 class ExceptOperator(DistinctOperator):
     """The distinct rows that are alive in the first input and not in the second."""
 
+    _second = True
+
     def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
         return [(SECOND, pa.array(np.full(rows.num_rows, port, np.int8)))]

@@ -14,159 +14,199 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.calls import Compiled
+from seine.operators.aggregates.fold import Kept
 from seine.operators.aggregates.folding import Events, Folding
-from seine.operators.delta import NEVER, Delta
+from seine.operators.delta import NEVER, Delta, concat
 from seine.operators.events import EventQueue, times_of, weights_of
-from seine.operators.grouping import equal, group_rows
+from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
 from seine.operators.layout import Layout, lay_out
+from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
 from seine.operators.store import Store
+from seine.operators.tellings import Tellings, tell
 
 SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
-_NUMBERS = (HASH, "_live", "_n", "_m", "_g", "_s", "_i0")
 
 
 @dataclass(frozen=True)
 class Step:
-    """The groups that one step touches: their keys and state, and at each place how many rows are alive."""
+    """The groups that one step touches: their keys and state, and at each place how many rows are alive.
+
+    `second` counts those of EXCEPT's second input.
+    """
 
     layout: Layout
     events: Events
     hashes: np.ndarray
-    keys: list[pa.Array]
+    keys: list[Plain]
     found: Found
     rows: np.ndarray
-    second: np.ndarray
+    second: np.ndarray | None
     numbers: np.ndarray
 
 
-@dataclass(frozen=True)
-class Results:
-    """Result rows at all places: their columns, since when they are there, and their identities."""
-
-    columns: list[pa.Array]
-    since: np.ndarray
-    identity: np.ndarray
-
-    def take(self, places: np.ndarray, ends: np.ndarray | None = None) -> pa.RecordBatch:
-        columns = [column.take(pa.array(places)) for column in self.columns]
-        return open_rows(self.since[places], self.identity[places], columns, ends)
-
-
 class Grouped:
-    """Groups of rows by key, and a result row for each that has one."""
+    """Groups of rows by key, and a result row for each that has one.
+
+    A group's state is its hash, how many rows are alive (`_n`, in EXCEPT's second input `_m`), the number
+    of the group (`_g`), start and identity of the row that is told, its keys, its results, and the folds'.
+    """
 
     def __init__(
-        self, keys: Sequence[pa.DataType], calls: Sequence[Compiled], types: Sequence[pa.DataType]
+        self,
+        keys: Sequence[pa.DataType],
+        calls: Sequence[Compiled],
+        types: Sequence[pa.DataType],
+        second: bool = False,
     ) -> None:
         self.folding = Folding(calls)
         self._keys = [f"k{i}" for i in range(len(keys))]
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
-        numbers = [pa.field(name, pa.int64()) for name in _NUMBERS]
+        self._second = second
+        self._live = "_n" if keys else "_live"
+        optional = {"_live": not keys, "_m": second, "_g": self.folding.counts_values}
+        names = [name for name in (HASH, "_live", "_n", "_m", "_g", "_s", "_i0") if optional.get(name, True)]
+        numbers = [pa.field(name, pa.int64()) for name in names]
         typed = [pa.field(name, type_) for name, type_ in zip(self._keys, keys, strict=True)]
         self._schema = pa.schema([*numbers, *typed, *self._results, *self.folding.fields])
+        none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
+        self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
     def advance(self, arrived: list[pa.RecordBatch], bound: int, store: Store) -> Iterator[Delta]:
         """Take events in, and tell all changes of results before the bound."""
-        table = KeyedTable(store, "groups", self._schema, self._keys, live="_live")
+        table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         if not self._keys and "begun" not in store.head:
             store.head["begun"] = True
-            yield self._begin(table, store)
-        due = EventQueue(store, "events").advance(arrived, bound)
-        if due is not None:
-            yield self._change(self._step(due, table, store), table, store)
+            yield self._change(self._beginning(table, store), table, store)
+        due = EventQueue(store, "events").due(arrived, bound)
+        if due:
+            yield self._change(self._step(concat(due), table, store), table, store)
 
-    def _begin(self, table: KeyedTable, store: Store) -> Delta:
+    def _beginning(self, table: KeyedTable, store: Store) -> Step:
         """The one row of an aggregate without keys is there before anything happens."""
         none, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        events = Events(none, one, none, None, none)
         layout = Layout(one, one, one, one + NEVER)
-        found = table.find(one, [])
-        step = Step(layout, Events(none, none, None), one, [], found, one, one, one)
-        made, kept = self.folding.advance(step.events, layout, one, found, one, store)
-        typed = [array.cast(field.type) for array, field in zip(made, self._results, strict=True)]
-        results = Results(typed, one + NEVER, take_identities(store, 1))
-        self._write(step, results, typed, kept, table)
-        return Delta(results.take(one), results.take(none, none))
+        return Step(layout, events, one, [], table.find(one, []), one, None, self._new_numbers(store, 1))
 
     def _step(self, due: pa.RecordBatch, table: KeyedTable, store: Store) -> Step:
         hashes = due[HASH].to_numpy() if self._keys else np.zeros(due.num_rows, np.int64)
-        groups = group_rows(hashes, [due[name] for name in self._keys])
-        ordered = due.take(pa.array(groups.order))
-        layout, places = lay_out(groups, times_of(ordered))
-        keys = [due[name].take(pa.array(groups.firsts)) for name in self._keys]
-        found = table.find(hashes[groups.firsts], keys)
-        weights, reached = weights_of(ordered), layout.reached(places)
+        times = times_of(due)
+        keys = [plain(due[name]) for name in self._keys]
+        groups = group_rows(hashes, keys).sorted_by(times)
+        layout, places = lay_out(groups, times.take(groups.order))
+        firsts = groups.firsts
+        hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
+        found = table.find(hashes, keys)
+        weights, reached = weights_of(due).take(groups.order), layout.reached(places)
         rows = layout.running(reached, weights, found.numbers("_n"))
-        second = np.zeros(layout.size, np.int64)
-        if SECOND in due.schema.names:
-            second = layout.running(reached, weights * ordered[SECOND].to_numpy(), found.numbers("_m"))
-        numbers = np.where(found.at >= 0, found.numbers("_g"), _new_numbers(store, layout.groups))
-        events = Events(places, weights, ordered)
-        return Step(layout, events, hashes[groups.firsts], keys, found, rows, second, numbers)
+        second = None
+        if self._second:
+            seconds = weights * due[SECOND].to_numpy().take(groups.order)
+            second = layout.running(reached, seconds, found.numbers("_m"))
+        numbers = self._new_numbers(store, layout.groups)
+        if self.folding.counts_values:
+            numbers = np.where(found.at >= 0, found.numbers("_g"), numbers)
+        events = Events(places, reached, weights, due, groups.order)
+        return Step(layout, events, hashes, keys, found, rows, second, numbers)
 
     def _change(self, step: Step, table: KeyedTable, store: Store) -> Delta:
-        layout = step.layout
-        made, kept = self.folding.advance(step.events, layout, step.rows, step.found, step.numbers, store)
-        values = [self._with_stored(step, i, array) for i, array in enumerate(made)]
-        exists = (step.rows > 0) & (step.second == 0) if self._keys else np.ones(layout.size, bool)
-        changed = _changed(exists, values) & ~layout.before
-        begins = np.flatnonzero(changed & exists)
-        ends = np.flatnonzero(changed & np.append(False, exists[:-1]))
-        held = np.zeros(layout.size, np.int64)
-        held[layout.first], held[begins] = layout.first, begins
-        held = np.maximum.accumulate(held)
-        keys = [key.take(pa.array(layout.group)) for key in step.keys]
-        since, identity = self._begun(step, begins, store)
-        results = Results(keys + values, since, identity)
-        plus, minus = results.take(begins), results.take(held[ends - 1], layout.time[ends])
-        at_last = Results([], since[held], identity[held])
-        self._write(step, at_last, values, kept, table)
-        return Delta(plus, minus)
+        layout, found = step.layout, step.found
+        values, kept = self.folding.advance(step.events, layout, found, step.numbers, store)
+        exists, existed = self._existence(step)
+        shown = exists.nonzero()[0]
+        made = self.folding.finish(step.rows, values, shown)
+        made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
+        stored = [found.rows(field.name) for field in self._results]
+        told = tell(layout, exists, existed, found.at, made, stored)
+        since, identity = self._identities(step, told, store)
+        self._write(step, told, since, identity, kept, table)
+        return self._delta(step, told, since, identity)
 
-    def _with_stored(self, step: Step, i: int, made: pa.Array) -> pa.Array:
-        """What was told before the step is kept, not computed again: its end must repeat it."""
-        field, layout = self._results[i], step.layout
-        pick = np.arange(layout.size)
-        pick[layout.first] = layout.size + np.arange(layout.groups)
-        both = pa.concat_arrays([made.cast(field.type), step.found.column(field.name)])
-        return both.take(pa.array(pick))
+    def _existence(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        """At which places there is a result row, and which groups had one before the step."""
+        known = step.found.at >= 0
+        if not self._keys:
+            return np.ones(step.layout.size, bool), known
+        exists = step.rows > 0
+        if step.second is not None:
+            exists &= step.second == 0
+            known = known & (step.found.numbers("_m") == 0)
+        return exists, known
 
-    def _begun(self, step: Step, begins: np.ndarray, store: Store) -> tuple[np.ndarray, np.ndarray]:
-        """Since when, and with which identity, a row is there that begins at a place or was there before."""
-        layout = step.layout
-        since, identity = layout.time.copy(), np.zeros(layout.size, np.int64)
-        since[layout.first] = step.found.numbers("_s")
-        identity[layout.first] = step.found.numbers("_i0")
-        in_time = np.lexsort((step.hashes[layout.group[begins]], layout.time[begins]))
-        identity[begins[in_time]] = take_identities(store, len(begins))
-        return since, identity
+    def _identities(self, step: Step, told: Tellings, store: Store) -> tuple[np.ndarray, np.ndarray]:
+        """Since when, and with which identity, the rows are there: first those that begin, then those found.
+
+        Groups are in order of their hashes, so that rows that begin at one instant are too.
+        """
+        times, fresh = step.layout.time.take(told.begins), take_identities(store, len(told.begins))
+        identity = np.empty_like(fresh)
+        identity[np.argsort(times, kind="stable")] = fresh
+        known = (step.found.at >= 0).nonzero()[0]
+        at = step.found.at.take(known)
+        stored = np.empty((2, len(known)), np.int64)
+        stored[0, at] = step.found.numbers("_s").take(known)
+        stored[1, at] = step.found.numbers("_i0").take(known)
+        return np.concatenate([times, stored[0]]), np.concatenate([identity, stored[1]])
+
+    def _delta(self, step: Step, told: Tellings, since: np.ndarray, identity: np.ndarray) -> Delta:
+        begun, ended = self._nothing
+        count = len(told.begins)
+        if count:
+            columns = [*self._keys_at(step, told.begins), *told.begun()]
+            begun = open_rows(since[:count], identity[:count], columns)
+        if len(told.ends):
+            columns = [*self._keys_at(step, told.ends), *told.values(told.ended)]
+            times = step.layout.time.take(told.ends)
+            ended = open_rows(since.take(told.ended), identity.take(told.ended), columns, times)
+        return Delta(begun, ended)
+
+    def _keys_at(self, step: Step, places: np.ndarray) -> list[Plain]:
+        one_each = len(places) == step.layout.size == step.layout.groups
+        groups = None if one_each else step.layout.group.take(places)
+        return [pick(key, groups) for key in step.keys]
 
     def _write(
-        self, step: Step, results: Results, values: list[pa.Array], kept: list[pa.Array], table: KeyedTable
+        self,
+        step: Step,
+        told: Tellings,
+        since: np.ndarray,
+        identity: np.ndarray,
+        kept: Kept,
+        table: KeyedTable,
     ) -> None:
-        last = step.layout.last
-        live = (step.rows[last] > 0) if self._keys else np.ones(len(last), bool)
-        numbers = [step.hashes, live.astype(np.int64), step.rows[last], step.second[last], step.numbers]
-        numbers += [results.since[last], results.identity[last]]
-        told = [array.take(pa.array(last)) for array in values]
-        arrays = [*map(pa.array, numbers), *step.keys, *told, *kept]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        worth = live | (step.found.at >= 0)
-        table.write(batch if worth.all() else batch.filter(pa.array(worth)))
+        """Keep the groups that are alive, and say of those found that they are gone."""
+        rows = step.rows.take(step.layout.last)
+        live = rows > 0 if self._keys else np.ones(len(rows), bool)
+        worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
+        held = pick(told.held, worth)
+        numbers = {HASH: pick(step.hashes, worth), "_n": pick(rows, worth)}
+        numbers["_s"], numbers["_i0"] = _at(since, held), _at(identity, held)
+        if not self._keys:
+            numbers["_live"] = live.astype(np.int64)
+        if step.second is not None:
+            numbers["_m"] = pick(step.second.take(step.layout.last), worth)
+        if self.folding.counts_values:
+            numbers["_g"] = pick(step.numbers, worth)
+        columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
+        columns += [*(pick(key, worth) for key in step.keys), *told.values(held)]
+        columns += [pick(column, worth) for column in kept]
+        table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
+
+    def _new_numbers(self, store: Store, count: int) -> np.ndarray:
+        """Numbers for groups that are new; a group that comes back after its end gets another."""
+        if not self.folding.counts_values:
+            return np.zeros(0, np.int64)
+        first = store.head.get("numbers", 0)
+        store.head["numbers"] = first + count
+        return first + np.arange(count)
 
 
-def _new_numbers(store: Store, count: int) -> np.ndarray:
-    """Numbers for groups that are new; a group that comes back after its end gets another."""
-    first = store.head.get("numbers", 0)
-    store.head["numbers"] = first + count
-    return first + np.arange(count)
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    return array if array.type == type_ else array.cast(type_)
 
 
-def _changed(exists: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
-    """The places whose result is another than at the place before."""
-    same = np.ones(len(exists), bool)
-    for column in columns:
-        same[1:] &= equal(column[1:], column[:-1])
-    was = np.append(False, exists[:-1])
-    return (exists != was) | (exists & ~same)
+def _at(numbers: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The numbers at places; 0 at place -1."""
+    return np.append(numbers, 0).take(places)

@@ -12,6 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.operators.plain import Plain, arrow, pick, plain
+
+_MANY = 1 << 14  # numbers from which on counting is the faster way to sort
+_MENDED = 64  # of so many numbers one may be out of order after counting; else counting was no help
+
 
 class Groups(NamedTuple):
     """Rows in an order that puts equal ones side by side, and where in it each group starts."""
@@ -30,28 +35,53 @@ class Groups(NamedTuple):
         marks[self.starts[1:]] = 1
         return np.cumsum(marks)
 
+    def sorted_by(self, times: np.ndarray) -> Groups:
+        """The same groups, in each the rows in order of time; of one time they keep their order.
 
-def group_rows(hashes: np.ndarray, columns: Sequence[pa.Array]) -> Groups:
+        >>> Groups(np.array([0, 1, 2]), np.array([0, 1])).sorted_by(np.array([5, 9, 7])).order.tolist()
+        [0, 2, 1]
+        """
+        ordered = times.take(self.order)
+        late = ordered[1:] < ordered[:-1]
+        late[self.starts[1:] - 1] = False
+        wrong = late.nonzero()[0]
+        if not len(wrong):
+            return self
+        labels = self.labels()
+        bad = np.zeros(len(self.starts), bool)
+        bad[labels.take(wrong)] = True
+        places = bad.take(labels).nonzero()[0]
+        order = self.order.copy()
+        order[places] = order.take(places.take(_order_of_pairs(labels.take(places), ordered.take(places))))
+        return Groups(order, self.starts)
+
+
+def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
     """Group equal rows, ordered by hash; rows of a group keep their order.
 
     >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
     >>> order.tolist(), starts.tolist()
     ([1, 3, 0, 2], [0, 2, 3])
     """
-    order = np.argsort(hashes, kind="stable")
-    same = _same(hashes[order])
-    collide = _collide(order, same, columns)
-    if len(collide):
-        _separate(order, same, collide, hashes, columns)
+    order = _order_of_hashes(hashes)
+    same = _same(hashes.take(order))
+    places = same.nonzero()[0]
+    if len(places):
+        collide = _collide(order, places, columns)
+        if len(collide):
+            _separate(order, same, collide, hashes, columns)
     return Groups(order, _starts(same, len(order)))
 
 
-def equal(left: pa.Array, right: pa.Array) -> np.ndarray:
+def equal(left: Plain, right: Plain) -> np.ndarray:
     """Which values are equal, place by place.
 
     >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
     [True, True, True, False]
     """
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.asarray(left == right)
+    left, right = arrow(left), arrow(right)
     if pa.types.is_null(left.type):
         return np.ones(len(left), bool)
     same = pc.equal(left, right)
@@ -63,7 +93,7 @@ def equal(left: pa.Array, right: pa.Array) -> np.ndarray:
     return as_mask(pc.or_(pc.fill_null(same, False), both))
 
 
-def all_equal(left: Sequence[pa.Array], right: Sequence[pa.Array], num_rows: int) -> np.ndarray:
+def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> np.ndarray:
     """Which rows are equal in every column."""
     same = np.ones(num_rows, bool)
     for one, other in zip(left, right, strict=True):
@@ -77,13 +107,20 @@ def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     >>> [a.tolist() for a in dense_ranks(pa.array(["b", "a", "b"]))]
     [[1, 0, 1], [1, 0]]
     """
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
-    elif pa.types.is_duration(values.type):
-        values = values.cast(pa.int64())
-    order = _sort_order(values)
-    ordered = values.take(pa.array(order))
-    starts = _starts(equal(ordered[1:], ordered[:-1]), len(order))
+    missing = as_mask(values.is_null())
+    numbers = _numbers(values)
+    if numbers is None:
+        order = pc.sort_indices(values).to_numpy().astype(np.int64)
+        ordered = values.take(pa.array(order))
+        same = equal(ordered[1:], ordered[:-1])
+    else:
+        known = (~missing).nonzero()[0]
+        order = np.append(known.take(numbers.take(known).argsort()), missing.nonzero()[0])
+        numbers = numbers.take(order)
+        same = (numbers[1:] == numbers[:-1]) | ((numbers[1:] != numbers[1:]) & (numbers[:-1] != numbers[:-1]))
+        same[max(len(known) - 1, 0) :] = True
+        same[len(known) - 1 : len(known)] = not len(known)
+    starts = _starts(same, len(order))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = Groups(order, starts).labels()
     return ranks, order[starts]
@@ -101,21 +138,57 @@ def as_mask(flags: pa.Array) -> np.ndarray:
     return flags.to_numpy(zero_copy_only=False)
 
 
-def _sort_order(values: pa.Array) -> np.ndarray:
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        missing = as_mask(values.is_null())
-        known = np.flatnonzero(~missing)
-        numbers = values.drop_null().to_numpy()
-        return np.append(known[np.argsort(numbers)], np.flatnonzero(missing))
-    return pc.sort_indices(values).to_numpy().astype(np.int64)
+def _numbers(values: pa.Array) -> np.ndarray | None:
+    """Numbers in the order of values, whatever where these are NULL; None if there are none of 64 bits."""
+    type_ = values.type
+    if pa.types.is_decimal(type_):
+        words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+        low, high = words[values.offset : values.offset + len(values)].T
+        wide = high != low >> 63
+        return None if (wide & as_mask(values.is_valid())).any() else low
+    if pa.types.is_boolean(type_):
+        values = values.cast(pa.int8())
+    elif pa.types.is_temporal(type_):
+        values = values.view(pa.int32() if type_.bit_width == 32 else pa.int64())
+    elif not (pa.types.is_integer(type_) or pa.types.is_floating(type_)):
+        return None
+    return (values.fill_null(0) if values.null_count else values).to_numpy()
 
 
-def _collide(order: np.ndarray, same_hash: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
-    """The places whose next neighbour has the same hash but other values."""
-    places = np.flatnonzero(same_hash)
-    one, other = order[places], order[places + 1]
-    left = [column.take(pa.array(one)) for column in columns]
-    right = [column.take(pa.array(other)) for column in columns]
+def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """The stable order by first and second number; by one number made of both where that fits."""
+    low = int(seconds.min())
+    span = int(seconds.max()) - low + 1
+    if (int(firsts[-1]) + 1) * span >= 2**63:
+        return np.lexsort((seconds, firsts))
+    return (firsts * span + (seconds - low)).argsort(kind="stable")
+
+
+def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
+    """The stable order of numbers; many are sorted by their leading bits, by counting, and then mended."""
+    if len(hashes) < _MANY:
+        return hashes.argsort(kind="stable")
+    order = (hashes >> 32).astype(np.uint16).argsort(kind="stable")
+    leads = hashes >> 48
+    order = order.take((leads + 2**15).astype(np.uint16).take(order).argsort(kind="stable"))
+    ordered = hashes.take(order)
+    wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
+    if len(wrong) * _MENDED > len(hashes):
+        return hashes.argsort(kind="stable")
+    if len(wrong):
+        leads = ordered >> 32
+        low, high = (np.unique(np.searchsorted(leads, leads[wrong], side)) for side in ("left", "right"))
+        places = np.concatenate([np.arange(a, b) for a, b in zip(low, high, strict=True)])
+        order[places] = order[places[ordered[places].argsort(kind="stable")]]
+    return order
+
+
+def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
+    """Of the places whose next neighbour has the same hash, those where it has other values."""
+    one, other = order.take(places), order.take(places + 1)
+    columns = [plain(column) for column in columns]
+    left = [pick(column, one) for column in columns]
+    right = [pick(column, other) for column in columns]
     return places[~all_equal(left, right, len(places))]
 
 
@@ -124,7 +197,7 @@ def _separate(
     same: np.ndarray,
     collide: np.ndarray,
     hashes: np.ndarray,
-    columns: Sequence[pa.Array],
+    columns: Sequence[Plain],
 ) -> None:
     """Order the rows whose hashes collide by their values too, in place."""
     runs = np.append(0, np.cumsum(~same))
@@ -132,7 +205,7 @@ def _separate(
     bad[runs[collide]] = True
     places = np.flatnonzero(bad[runs])
     rows = order[places]
-    codes = [_codes(column.take(pa.array(rows))) for column in columns]
+    codes = [_codes(arrow(column).take(pa.array(rows))) for column in columns]
     by_value = np.lexsort((*codes, hashes[rows]))
     order[places] = rows[by_value]
     for code in codes:
@@ -152,4 +225,6 @@ def _same(ordered: np.ndarray) -> np.ndarray:
 def _starts(same_as_before: np.ndarray, size: int) -> np.ndarray:
     if not size:
         return np.zeros(0, np.int64)
-    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(~same_as_before) + 1])
+    starts = np.ones(size, bool)
+    np.logical_not(same_as_before, out=starts[1:])
+    return starts.nonzero()[0]

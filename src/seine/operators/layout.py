@@ -1,10 +1,10 @@
 """Where the changes of one step happen: a place for each group and each of its instants.
 
-Places are ordered by group, then by time. The first place of each group stands for what
-was before the step, so that whatever runs along the places of a group starts from its state:
+Places are ordered by group, then by time. What was before the step has no place: whatever runs
+along the places of a group is given what it starts from.
 
-    group     0       0       0       1       1
-    instant   before  3       7       before  5
+    group     0       0       1
+    instant   3       7       5
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seine.operators.delta import NEVER
 from seine.operators.grouping import Groups
 
 
@@ -34,13 +33,6 @@ class Layout:
     def size(self) -> int:
         return len(self.group)
 
-    @property
-    def before(self) -> np.ndarray:
-        """Which places stand for what was before."""
-        mask = np.zeros(self.size, bool)
-        mask[self.first] = True
-        return mask
-
     def reached(self, places: np.ndarray) -> np.ndarray:
         """For each place, how many of these ascending places are at or before it."""
         return np.cumsum(np.bincount(places, minlength=self.size))
@@ -50,8 +42,20 @@ class Layout:
 
         Sums are modulo 2**64, so one running sum over all groups serves each.
         """
-        sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(weights)])[reached]
-        return sums + (start - sums[self.first])[self.group]
+        sums = np.zeros(len(weights) + 1, np.int64)
+        np.cumsum(weights, out=sums[1:])
+        sums = sums.take(reached)
+        base = start.copy()
+        base[1:] -= sums.take(self.last[:-1])
+        sums += base.take(self.group)
+        return sums
+
+    def previous(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """What was at the place before, or before the step."""
+        before = np.empty_like(values)
+        before[1:] = values[:-1]
+        before[self.first] = start
+        return before
 
 
 def lay_out(groups: Groups, times: np.ndarray) -> tuple[Layout, np.ndarray]:
@@ -59,17 +63,16 @@ def lay_out(groups: Groups, times: np.ndarray) -> tuple[Layout, np.ndarray]:
 
     >>> groups = Groups(np.arange(4), np.array([0, 3]))
     >>> layout, places = lay_out(groups, np.array([3, 3, 7, 5]))
-    >>> layout.group.tolist(), layout.time.tolist()[1:3], places.tolist()
-    ([0, 0, 0, 1, 1], [3, 7], [1, 1, 2, 4])
+    >>> layout.group.tolist(), layout.time.tolist(), places.tolist()
+    ([0, 0, 1], [3, 7, 5], [0, 0, 1, 2])
     """
-    new = np.ones(len(times), np.int64)
-    new[1:] = times[1:] != times[:-1]
-    new[groups.starts] = 2
+    new = np.ones(len(times), bool)
+    np.not_equal(times[1:], times[:-1], out=new[1:])
+    new[groups.starts] = True
     places = np.cumsum(new) - 1
-    size = int(places[-1]) + 1 if len(places) else 0
-    first = places[groups.starts] - 1
-    last = np.append(first[1:], size) - 1
+    first = places[groups.starts]
+    opens = new.nonzero()[0]
+    last = np.empty_like(first)
+    last[:-1], last[-1:] = first[1:] - 1, len(opens) - 1
     group = np.repeat(np.arange(len(first)), last - first + 1)
-    time = np.full(size, NEVER)
-    time[places] = times
-    return Layout(first, last, group, time), places
+    return Layout(first, last, group, times[opens]), places

@@ -12,6 +12,7 @@ from seine.operators.grouping import Groups, group_rows
 from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH, KeyedTable
 from seine.operators.layout import Layout
+from seine.operators.plain import arrow, pick, unless_all
 from seine.operators.store import Store
 
 _LOW = np.int64(2**32 - 1)
@@ -61,26 +62,24 @@ class ValueTable:
         group = layout.group[places]
         number = numbers[group]
         hashes = _hash(number, hash_columns(values, len(places)))
-        pairs = group_rows(hashes, [pa.array(number), *values])
-        pick = pa.array(pairs.firsts)
-        kept = [array.take(pick) for array in values]
-        keys = [pa.array(number[pairs.firsts]), *kept]
-        before = self._table.find(hashes[pairs.firsts], keys).numbers("_n")
+        pairs = group_rows(hashes, [number, *values])
+        firsts = pairs.firsts
+        hashes, number, kept = hashes.take(firsts), number.take(firsts), [pick(v, firsts) for v in values]
+        before = self._table.find(hashes, [number, *kept]).numbers("_n")
         entries = _entries(pairs, places, weights, before)
-        changed = np.flatnonzero(entries.final != before)
-        self._write(hashes[pairs.firsts], entries.final, keys, changed)
+        changed = (entries.final != before).nonzero()[0]
+        if len(changed):
+            columns = [hashes, number, entries.final, *kept]
+            arrays = [arrow(pick(column, unless_all(changed, len(hashes)))) for column in columns]
+            self._table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         scan = self._scanner(numbers)
-        return _value_step(layout, kept, group[pairs.firsts], before > 0, entries, scan)
-
-    def _write(self, hashes: np.ndarray, counts: np.ndarray, keys: list[pa.Array], rows: np.ndarray) -> None:
-        number, *values = keys
-        arrays = [pa.array(hashes), number, pa.array(counts), *values]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        self._table.write(batch.take(pa.array(rows)))
+        return _value_step(layout, kept, group.take(firsts), before > 0, entries, scan)
 
     def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
         def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
             """All live values of some groups: the group of each, and the last column of the value."""
+            if not len(groups):
+                return groups, pa.nulls(0, self._schema.field(self._last).type)
             wanted = groups[np.argsort(numbers[groups])]
             low = np.unique((numbers[wanted] & _HIGH) << 32)
             rows = self._table.scan(low, low | _LOW)
@@ -133,7 +132,7 @@ def _value_step(
 ) -> ValueStep:
     flips = np.flatnonzero(entries.alive != entries.was_alive)
     pair, place, up = entries.pair[flips], entries.place[flips], entries.alive[flips]
-    old, kept = np.flatnonzero(was_alive), np.flatnonzero(entries.final > 0)
+    old, kept = was_alive.nonzero()[0], np.flatnonzero(entries.final > 0)
     starts = _by_pair(np.append(old, pair[up]), np.append(layout.first[owner[old]], place[up]))
     ends = _by_pair(np.append(pair[~up], kept), np.append(place[~up], layout.last[owner[kept]] + 1))
     steady = was_alive.copy()

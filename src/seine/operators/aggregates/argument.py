@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Column, Expression
 from seine.operators.evaluate import evaluate
 from seine.operators.grouping import as_mask, normalise
 
@@ -37,7 +37,7 @@ class Argument:
     def columns(
         self, columns: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]
     ) -> list[pa.Array]:
-        own = [normalise(evaluate(e, columns, num_rows)) for e in self.expressions]
+        own = [normalise(value_of(e, columns, num_rows)) for e in self.expressions]
         if self.derive is None:
             return own
         made = self._made(own, num_rows, notice)
@@ -59,6 +59,13 @@ class Argument:
         if made.shape != (num_rows,):
             raise ValueError(f"expected {num_rows} values, got an array of shape {made.shape}")
         return normalise(pa.array(made, from_pandas=False).cast(self.derived))
+
+
+def value_of(expression: Expression, columns: Sequence[pa.Array], num_rows: int) -> pa.Array:
+    """An expression's value in each row; a column as it is."""
+    if isinstance(expression, Column):
+        return columns[expression.index]
+    return evaluate(expression, columns, num_rows)
 
 
 def as_numpy(array: pa.Array) -> np.ndarray:

@@ -23,8 +23,10 @@ from seine.operators.aggregates.splits import (
     split_doubles,
     split_integers,
     split_squares,
+    whole_decimals,
+    whole_integers,
 )
-from seine.operators.aggregates.sum import Sum
+from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class FoldKey:
             case "count":
                 return Count()
             case "squares":
-                return Sum(split_squares)
+                return SumOfDoubles(split_squares)
             case "sum":
-                return Sum(_split_of(type_))
+                return _sum_of(type_)
         return Extreme(type_, greatest=self.kind == "max")
 
 
@@ -91,10 +93,12 @@ def _skip_rows(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
     return finished
 
 
-def _split_of(type_: pa.DataType) -> Callable[..., Any]:
+def _sum_of(type_: pa.DataType) -> Fold:
     if pa.types.is_decimal(type_):
-        return split_decimals
-    return split_integers if pa.types.is_integer(type_) else split_doubles
+        return SumOfWholes(split_decimals, whole_decimals)
+    if pa.types.is_integer(type_):
+        return SumOfWholes(split_integers, whole_integers)
+    return SumOfDoubles(split_doubles)
 
 
 def _finish_sum(argument: Type, result: Type) -> Callable[..., pa.Array]:

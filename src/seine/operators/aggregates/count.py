@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.aggregates.fold import Changes
+from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.keyed import Found
 
 
 class Count:
@@ -13,6 +16,6 @@ class Count:
 
     state: tuple[pa.DataType, ...] = (pa.int64(),)
 
-    def advance(self, changes: Changes, start: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
-        counts = changes.running(changes.weights, start[0].fill_null(0).to_numpy())
-        return counts, [pa.array(counts[changes.layout.last])]
+    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[np.ndarray, Kept]:
+        counts = changes.running(changes.weights, found.numbers(names[0]))
+        return counts, [counts[changes.layout.last]]

@@ -7,11 +7,14 @@ before, unless the step ends that one: only then are the group's values read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.aggregates.fold import Changes
+from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.grouping import as_mask, dense_ranks, equal
+from seine.operators.keyed import Found
 from seine.operators.layout import Layout
 from seine.operators.values import ValueStep
 
@@ -46,17 +49,18 @@ class Extreme:
         self.state: tuple[pa.DataType, ...] = (type_,)
         self._greatest = greatest
 
-    def advance(self, changes: Changes, start: list[pa.Array]) -> tuple[pa.Array, list[pa.Array]]:
+    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[pa.Array, Kept]:
         step = changes.counted
         assert step is not None
-        groups, others = step.scan(_losers(step, start[0]))
-        pool = pa.concat_arrays([step.values[-1], start[0], others])
+        start = found.column(names[0])
+        groups, others = step.scan(_losers(step, start))
+        pool = pa.concat_arrays([step.values[-1], start, others])
         ranks, places = dense_ranks(pool)
         if self._greatest:
             ranks, places = len(places) - 1 - ranks, places[::-1]
-        least = _least(changes.layout, step, start[0], groups, ranks)
-        found = least != NOTHING
-        values = pool.take(pa.array(places[np.where(found, least, 0)], mask=~found))
+        least = _least(changes.layout, step, start, groups, ranks)
+        known = least != NOTHING
+        values = pool.take(pa.array(places[np.where(known, least, 0)], mask=~known))
         return values, [values.take(pa.array(changes.layout.last))]
 
 

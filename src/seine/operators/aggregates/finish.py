@@ -6,12 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.splits import DOUBLE_UNIT
-from seine.operators.aggregates.sum import Total
+from seine.operators.aggregates.sum import Total, Whole
 from seine.operators.limbs import Limbs
 
 
-def doubles_of(total: Total, unit: int = DOUBLE_UNIT) -> np.ndarray:
+def doubles_of(total: Total | Whole, unit: int = DOUBLE_UNIT) -> np.ndarray:
     """The doubles nearest to exact sums; infinity and NaN as IEEE 754 adds them."""
+    if isinstance(total, Whole):
+        return total.numbers.astype(np.float64)
     mantissa, power = total.size.nearest()
     with np.errstate(over="ignore", under="ignore"):
         sums = np.ldexp(mantissa * total.sign, power - unit)
@@ -23,8 +25,10 @@ def finish_sum_of_doubles(count: np.ndarray, total: Total) -> pa.Array:
     return pa.array(doubles_of(total), mask=count == 0)
 
 
-def finish_sum_of_integers(count: np.ndarray, total: Total) -> pa.Array:
+def finish_sum_of_integers(count: np.ndarray, total: Total | Whole) -> pa.Array:
     """NULL beyond 64 bits."""
+    if isinstance(total, Whole):
+        return pa.array(total.numbers, mask=count == 0)
     low, high, fits = total.size.to_words()
     limit = np.uint64(2**63 - 1) + (total.sign < 0).astype(np.uint64)
     fits = fits & (high == 0) & (low <= limit)
@@ -32,21 +36,31 @@ def finish_sum_of_integers(count: np.ndarray, total: Total) -> pa.Array:
     return pa.array(values, mask=(count == 0) | ~fits)
 
 
-def finish_sum_of_decimals(count: np.ndarray, total: Total, type_: pa.Decimal128Type) -> pa.Array:
+def finish_sum_of_decimals(count: np.ndarray, total: Total | Whole, type_: pa.Decimal128Type) -> pa.Array:
     """NULL beyond the precision of the type."""
+    if isinstance(total, Whole):
+        return _small_decimals(total.numbers, count == 0, type_)
     return _decimals(total.sign, total.size, count == 0, type_)
 
 
 def finish_average_of_decimals(
-    count: np.ndarray, total: Total, scale: int, type_: pa.Decimal128Type
+    count: np.ndarray, total: Total | Whole, scale: int, type_: pa.Decimal128Type
 ) -> pa.Array:
     """Halves rounded away from zero; `scale` is the argument's."""
-    raised = total.size.times(10 ** (type_.scale - scale))
+    factor = 10 ** (type_.scale - scale)
+    if isinstance(total, Whole):
+        sizes = np.abs(total.numbers)
+        if int(sizes.max(initial=0)) * factor < 2**63:
+            quotient, rest = np.divmod(sizes * factor, np.maximum(count, 1))
+            quotient += 2 * rest >= np.maximum(count, 1)
+            return _small_decimals(np.where(total.numbers < 0, -quotient, quotient), count == 0, type_)
+        total = total.total()
+    raised = total.size.times(factor)
     quotient = raised.divided(np.maximum(count, 1))
     return _decimals(total.sign, quotient, count == 0, type_)
 
 
-def finish_average(count: np.ndarray, total: Total, unit: int) -> pa.Array:
+def finish_average(count: np.ndarray, total: Total | Whole, unit: int) -> pa.Array:
     return pa.array(doubles_of(total, unit) / np.maximum(count, 1), mask=count == 0)
 
 
@@ -74,5 +88,18 @@ def _decimals(sign: np.ndarray, size: Limbs, missing: np.ndarray, type_: pa.Deci
     words = np.empty((len(low), 2), np.uint64)
     words[:, 0] = np.where(negative, ~low + np.uint64(1), low)
     words[:, 1] = np.where(negative, ~high + (low == 0).astype(np.uint64), high)
-    present = np.packbits(fits & ~missing, bitorder="little")
-    return pa.Array.from_buffers(type_, len(low), [pa.py_buffer(present), pa.py_buffer(words)])
+    return _of_words(words, fits & ~missing, type_)
+
+
+def _small_decimals(numbers: np.ndarray, missing: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+    """Decimals of numbers of 64 bits, in units of the last digit."""
+    words = np.stack([numbers, numbers >> 63], axis=1)
+    present = ~missing
+    if type_.precision < 19:
+        present &= np.abs(numbers) < 10**type_.precision
+    return _of_words(words, present, type_)
+
+
+def _of_words(words: np.ndarray, present: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+    valid = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
+    return pa.Array.from_buffers(type_, len(words), [valid, pa.py_buffer(words)])

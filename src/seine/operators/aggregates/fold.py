@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from seine.operators.keyed import Found
 from seine.operators.layout import Layout
 from seine.operators.values import ValueStep
+
+Kept: TypeAlias = list[np.ndarray | pa.Array]
 
 
 @dataclass(frozen=True)
 class Changes:
     """The values of one argument that come and go: ascending places, weights, values without NULL.
 
-    `counted` are the same changes as values that appear and vanish, where an aggregate asks for them.
+    `reached` is the layout's of these places; `counted` are the same changes as values that appear
+    and vanish, where an aggregate asks for them.
     """
 
     layout: Layout
     places: np.ndarray
+    reached: np.ndarray
     weights: np.ndarray
     values: list[pa.Array]
     counted: ValueStep | None = None
-
-    @cached_property
-    def reached(self) -> np.ndarray:
-        return self.layout.reached(self.places)
 
     def running(self, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The running sum of one weight for each change, along the places of each group."""
@@ -39,15 +40,17 @@ class Changes:
         step = self.counted
         assert step is not None
         values = [array.take(pa.array(step.moved)) for array in step.values]
-        return Changes(self.layout, step.moved_at, step.moved_by, values)
+        reached = self.layout.reached(step.moved_at)
+        return Changes(self.layout, step.moved_at, reached, step.moved_by, values)
 
 
 class Fold(Protocol):
     """One kind of state: `advance` gives what it is at every place, and what to keep of each group.
 
-    `start` has the kept columns of each group, NULL for a group that is new.
+    What was kept is in the columns of `found` that are named. What it is at every place has a method
+    `take`, that picks some places.
     """
 
     state: tuple[pa.DataType, ...]
 
-    def advance(self, changes: Changes, start: list[pa.Array]) -> tuple[Any, list[pa.Array]]: ...
+    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Any, Kept]: ...

@@ -20,7 +20,7 @@ from seine.operators.aggregates.argument import Argument, as_numpy
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
 from seine.operators.aggregates.splits import DOUBLE_UNIT
-from seine.operators.aggregates.sum import Total
+from seine.operators.aggregates.sum import Total, Whole
 
 Notice = Callable[[str], None]
 
@@ -89,14 +89,14 @@ def _numbers(part: FoldKey, value: Any) -> np.ndarray:
     """A part at every place, as `finish` sees it."""
     if isinstance(value, np.ndarray):
         return value
-    if not isinstance(value, Total):
+    if not isinstance(value, (Total, Whole)):
         return as_numpy(value)
     type_ = part.argument.types[-1]
     if pa.types.is_decimal(type_):
         return doubles_of(value, 0) / 10.0**type_.scale
     if pa.types.is_floating(type_):
         return doubles_of(value, DOUBLE_UNIT)
-    return as_numpy(finish_sum_of_integers(np.ones(len(value.sign)), value))
+    return as_numpy(finish_sum_of_integers(np.ones(value.places), value))
 
 
 def _finish(

@@ -19,14 +19,39 @@ Piece = tuple[np.ndarray, np.ndarray]  # the limb that is meant, and what to add
 
 
 def split_integers(values: pa.Array) -> Iterator[Piece]:
-    numbers = values.cast(pa.int64()).to_numpy()
-    yield from _fixed([numbers & MASK, numbers >> BITS])
+    yield from _fixed(list(limbs_of(whole_integers(values))))
 
 
 def split_decimals(values: pa.Array) -> Iterator[Piece]:
-    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
-    low, high = words[values.offset : values.offset + len(values)].T
+    low, high = _words(values)
     yield from _fixed([low & MASK, (low >> BITS) & MASK, high & MASK, high >> BITS])
+
+
+def whole_integers(values: pa.Array) -> np.ndarray:
+    """Values as numbers of 64 bits."""
+    return values.cast(pa.int64()).to_numpy()
+
+
+def whole_decimals(values: pa.Array) -> np.ndarray | None:
+    """Values, in units of the last digit, as numbers of 64 bits; None if some are larger.
+
+    >>> from decimal import Decimal
+    >>> whole_decimals(pa.array([Decimal("1.25"), Decimal("-3")], pa.decimal128(14, 2))).tolist()
+    [125, -300]
+    """
+    low, high = _words(values)
+    return low if (high == low >> 63).all() else None
+
+
+def limbs_of(numbers: np.ndarray) -> np.ndarray:
+    """The two limbs of numbers of 64 bits, of which the upper one has the sign."""
+    return np.stack([numbers & MASK, numbers >> BITS])
+
+
+def _words(values: pa.Array) -> np.ndarray:
+    """The low and the high 64 bits."""
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    return words[values.offset : values.offset + len(values)].T
 
 
 def split_doubles(values: pa.Array) -> Iterator[Piece]:
