@@ -45,6 +45,8 @@ class Site:
         self._building = False
         self._before: dict[int, Node] = {}  # what a query that is building has changed
         self._owner: dict[int, int] = {}  # the node of a table
+        self._part_tables: dict[Hashable, int] = {}  # the tables of a node's filters and forms
+        self._parts: dict[int, Hashable] = {}
         self._index: dict[Hashable, int] = {}
         self._joins: dict[tuple[int, int], dict[int, None]] = {}
         self._tag_of: dict[Hashable, int] = {}
@@ -116,22 +118,23 @@ class Site:
         """A row of the filter of this shape, which a gate, lookup or join gets if it has none."""
         standing = self.nodes[node]
         assert isinstance(standing, FilteringNode)
-        for filter_ in standing.filters:
-            if filter_.shape == shape:
-                return self.claim_row(filter_.table, constants, query)
-        table = self.add_table(node, constants)
-        self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
+        table = self._part_tables.get((node, shape))
+        if table is None:
+            table = self.add_table(node, constants)
+            self._enter_part(node, shape, table)
+            self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
         return self.claim_row(table, constants, query)
 
     def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> Claim:
         """A row of this form, which a deliver gets if it has none like it."""
         standing = self.nodes[node]
         assert isinstance(standing, DeliverNode)
-        for known in standing.forms:
-            if replace(known, table=form.table) == form:
-                return self.claim_row(known.table, constants, query)
-        table = self.add_table(node, constants)
-        self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
+        part = replace(form, table=0)
+        table = self._part_tables.get((node, part))
+        if table is None:
+            table = self.add_table(node, constants)
+            self._enter_part(node, part, table)
+            self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
         return self.claim_row(table, constants, query)
 
     def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
@@ -212,6 +215,12 @@ class Site:
                     case ("tag", int(tag)):
                         self.tags[tag][1][query] += 1
         for node in nodes.values():
+            if isinstance(node, FilteringNode):
+                for filter_ in node.filters:
+                    self._enter_part(node.id, filter_.shape, filter_.table)
+            if isinstance(node, DeliverNode):
+                for form in node.forms:
+                    self._enter_part(node.id, replace(form, table=0), form.table)
             identity = signature(node, self)
             if identity is not None:
                 self._index[identity] = node.id
@@ -292,8 +301,14 @@ class Site:
             self._remove_table(table)
             self.connect(node, forms=tuple(f for f in node.forms if f.table != table))
 
+    def _enter_part(self, node: int, part: Hashable, table: int) -> None:
+        self._part_tables[node, part] = table
+        self._parts[table] = (node, part)
+
     def _remove_table(self, table: int) -> None:
         del self.tables[table], self._owner[table]
+        if table in self._parts:
+            del self._part_tables[self._parts.pop(table)]
         self.touched_tables.add(table)
 
     def _release_tag(self, tag: int, query: str) -> None:
