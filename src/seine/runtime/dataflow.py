@@ -76,8 +76,11 @@ class Dataflow:
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
+        if not isinstance(node, JoinNode):  # others may need what only their stage has, users' aggregates
+            return None
         operator = self.operator(node)
-        return operator.needed(port) if isinstance(operator, JoinOperator) else None
+        assert isinstance(operator, JoinOperator)
+        return operator.needed(port)
 
     def push(self, node_id: int, delta: Delta, emission: Emission) -> None:
         """Send a node's output to all that follow from it without state."""
