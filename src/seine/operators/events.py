@@ -19,7 +19,6 @@ from seine.operators.delta import FOREVER, Delta, concat
 from seine.operators.store import Store
 
 FAN_IN = 8
-TINY = 64  # events; to write so many again costs less than to read one more run
 TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
@@ -94,21 +93,15 @@ class EventQueue:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         tier = 0
-        while full := self._mergeable(tier, batch.num_rows):
+        while len(full := [run for run in self._runs if run["tier"] == tier]) >= FAN_IN - 1:
             batches = [self._store.get(run["run"])[run["start"] :] for run in full]
             for run in full:
                 self._store.drop(run["run"])
                 self._runs.remove(run)
-            tier += len(full) >= FAN_IN - 1
+            tier += 1
             batch = _sorted([*batches, batch])
         first, name = int(times_of(batch)[0]), self._store.put(batch)
         self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
-
-    def _mergeable(self, tier: int, rows: int) -> list[dict[str, Any]]:
-        """The runs of a tier, if they are many, or so small that one with so many rows more is better."""
-        full = [run for run in self._runs if run["tier"] == tier]
-        rows += sum(run["rows"] - run["start"] for run in full)
-        return full if len(full) >= FAN_IN - 1 or rows <= TINY else []
 
 
 def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:
