@@ -19,6 +19,7 @@ from seine.operators.delta import FOREVER, Delta, concat
 from seine.operators.store import Store
 
 FAN_IN = 8
+LONG = 256  # events; what is left of a shorter run is not worth writing again
 TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
@@ -83,13 +84,14 @@ class EventQueue:
         cut = int(times.searchsorted(bound))
         yield batch[run["start"] : cut]
         run["start"] = cut
-        if cut < run["rows"]:
-            run["next"] = int(times[cut])
-        if 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
+        if cut == run["rows"]:
+            self._store.drop(run["run"])
+            return
+        run["next"] = int(times[cut])
+        if run["rows"] >= LONG and 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
             self._store.drop(run["run"])
             rest = _compact(batch[cut:])
-            if rest.num_rows:
-                run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
+            run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         tier = 0
