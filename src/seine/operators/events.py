@@ -19,7 +19,7 @@ from seine.operators.delta import FOREVER, Delta, concat
 from seine.operators.store import Store
 
 FAN_IN = 8
-TINY = 64  # events; to write so many again costs less than to read one more run
+LONG = 256  # events; what is left of a shorter run is not worth writing again
 TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
@@ -84,31 +84,26 @@ class EventQueue:
         cut = int(times.searchsorted(bound))
         yield batch[run["start"] : cut]
         run["start"] = cut
-        if cut < run["rows"]:
-            run["next"] = int(times[cut])
-        if 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
+        if cut == run["rows"]:
+            self._store.drop(run["run"])
+            return
+        run["next"] = int(times[cut])
+        if run["rows"] >= LONG and 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
             self._store.drop(run["run"])
             rest = _compact(batch[cut:])
-            if rest.num_rows:
-                run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
+            run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         tier = 0
-        while full := self._mergeable(tier, batch.num_rows):
+        while len(full := [run for run in self._runs if run["tier"] == tier]) >= FAN_IN - 1:
             batches = [self._store.get(run["run"])[run["start"] :] for run in full]
             for run in full:
                 self._store.drop(run["run"])
                 self._runs.remove(run)
-            tier += len(full) >= FAN_IN - 1
+            tier += 1
             batch = _sorted([*batches, batch])
         first, name = int(times_of(batch)[0]), self._store.put(batch)
         self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
-
-    def _mergeable(self, tier: int, rows: int) -> list[dict[str, Any]]:
-        """The runs of a tier, if they are many, or so small that one with so many rows more is better."""
-        full = [run for run in self._runs if run["tier"] == tier]
-        rows += sum(run["rows"] - run["start"] for run in full)
-        return full if len(full) >= FAN_IN - 1 or rows <= TINY else []
 
 
 def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.calls import Compiled
-from seine.operators.aggregates.fold import Kept
+from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding
 from seine.operators.delta import NEVER, Delta, concat
 from seine.operators.events import EventQueue, times_of, weights_of
@@ -64,9 +64,9 @@ class Grouped:
         self._keys = [f"k{i}" for i in range(len(keys))]
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
         self._second = second
-        self._live = "_n" if keys else "_live"
+        self._live = ROWS if keys else "_live"
         optional = {"_live": not keys, "_m": second, "_g": self.folding.counts_values}
-        names = [name for name in (HASH, "_live", "_n", "_m", "_g", "_s", "_i0") if optional.get(name, True)]
+        names = [name for name in (HASH, "_live", ROWS, "_m", "_g", "_s", "_i0") if optional.get(name, True)]
         numbers = [pa.field(name, pa.int64()) for name in names]
         typed = [pa.field(name, type_) for name, type_ in zip(self._keys, keys, strict=True)]
         self._schema = pa.schema([*numbers, *typed, *self._results, *self.folding.fields])
@@ -100,7 +100,7 @@ class Grouped:
         hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
         found = table.find(hashes, keys)
         weights, reached = weights_of(due).take(groups.order), layout.reached(places)
-        rows = layout.running(reached, weights, found.numbers("_n"))
+        rows = layout.running(reached, weights, found.numbers(ROWS))
         second = None
         if self._second:
             seconds = weights * due[SECOND].to_numpy().take(groups.order)
@@ -181,7 +181,7 @@ class Grouped:
         live = rows > 0 if self._keys else np.ones(len(rows), bool)
         worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
         held = pick(told.held, worth)
-        numbers = {HASH: pick(step.hashes, worth), "_n": pick(rows, worth)}
+        numbers = {HASH: pick(step.hashes, worth), ROWS: pick(rows, worth)}
         numbers["_s"], numbers["_i0"] = _at(since, held), _at(identity, held)
         if not self._keys:
             numbers["_live"] = live.astype(np.int64)

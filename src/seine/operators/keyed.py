@@ -20,7 +20,7 @@ from seine.operators.store import Store
 
 FAN_IN = 8
 SMALL = 512  # rows; runs below this are all of one size
-TINY = 64  # rows; to write so many again costs less than to look into one more run
+TINY = 64  # rows; to write so many again costs less than to look into two more runs
 HASH = "_k"
 
 
@@ -159,8 +159,8 @@ class KeyedTable:
         if newer > max(SMALL, 2 * self._runs[0]["rows"]):
             return 0
         first = len(self._runs)
-        if rows + self._runs[-1]["rows"] <= TINY:
-            return first - 1
+        if first > 1 and rows + self._runs[-1]["rows"] + self._runs[-2]["rows"] <= TINY:
+            return first - 2
         tier = _tier(rows)
         while first and _tier(self._runs[first - 1]["rows"]) <= tier:
             first -= 1

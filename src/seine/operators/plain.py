@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 Plain: TypeAlias = np.ndarray | pa.Array
-_NUMBERS = (pa.int64().id, pa.int32().id)
+_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
+_NUMBERS = [type_.id for type_ in _TYPES.values()]
 
 
 def plain(array: Plain) -> Plain:
@@ -22,14 +23,20 @@ def plain(array: Plain) -> Plain:
 
 
 def arrow(column: Plain) -> pa.Array:
-    return pa.array(column) if isinstance(column, np.ndarray) else column
+    """The column as an array; numbers are not copied."""
+    if not isinstance(column, np.ndarray):
+        return column
+    type_ = _TYPES.get(column.dtype)
+    if type_ is None or not column.flags.c_contiguous:
+        return pa.array(column)
+    return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])
 
 
 def pick(column: Plain, places: np.ndarray | None) -> Plain:
     """The values at some places; None means all."""
     if places is None:
         return column
-    return column.take(places if isinstance(column, np.ndarray) else pa.array(places))
+    return column.take(places if isinstance(column, np.ndarray) else arrow(places))
 
 
 def unless_all(places: np.ndarray, size: int) -> np.ndarray | None:

@@ -25,9 +25,9 @@ def open_rows(
     starts: np.ndarray, identities: np.ndarray, columns: Sequence[Plain], ends: np.ndarray | None = None
 ) -> pa.RecordBatch:
     """Rows with an open end; with `ends` they are rows that end early."""
-    named = {"_s": pa.array(starts, pa.int64()), "_e": pa.array(np.full(len(starts), FOREVER))}
+    names = ["_s", "_e", "_i0", *data_names(len(columns))]
+    arrays = [starts, np.full(len(starts), FOREVER), identities, *columns]
     if ends is not None:
-        named["_d"] = pa.array(ends, pa.int64())
-    named["_i0"] = pa.array(identities, pa.int64())
-    named.update(zip(data_names(len(columns)), map(arrow, columns), strict=True))
-    return pa.RecordBatch.from_arrays(list(named.values()), names=list(named))
+        names.insert(2, "_d")
+        arrays.insert(2, ends)
+    return pa.RecordBatch.from_arrays([arrow(array) for array in arrays], names=names)

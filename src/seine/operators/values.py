@@ -23,13 +23,14 @@ _HIGH = np.int64(2**31 - 1)
 class ValueStep:
     """The distinct (group, value) pairs that a step touched.
 
-    `values` and `owner` (the group) are per pair; pair `moved` appears or vanishes (`moved_by`
-    +1 or -1) at place `moved_at`, ascending; pair `present` is alive at places [since, until);
-    pairs of `steady` are alive at every place of their group.
+    `values`, `owner` (the group) and `before` (how often it was alive) are per pair; pair `moved`
+    appears or vanishes (`moved_by` +1 or -1) at place `moved_at`, ascending; pair `present` is alive at
+    places [since, until); pairs of `steady` are alive at every place of their group.
     """
 
     values: list[pa.Array]
     owner: np.ndarray
+    before: np.ndarray
     steady: np.ndarray
     moved: np.ndarray
     moved_at: np.ndarray
@@ -73,7 +74,7 @@ class ValueTable:
             arrays = [arrow(pick(column, unless_all(changed, len(hashes)))) for column in columns]
             self._table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         scan = self._scanner(numbers)
-        return _value_step(layout, kept, group.take(firsts), before > 0, entries, scan)
+        return _value_step(layout, kept, group.take(firsts), before, entries, scan)
 
     def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
         def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
@@ -126,10 +127,11 @@ def _value_step(
     layout: Layout,
     values: list[pa.Array],
     owner: np.ndarray,
-    was_alive: np.ndarray,
+    before: np.ndarray,
     entries: _Entries,
     scan: Callable[[np.ndarray], tuple[np.ndarray, pa.Array]],
 ) -> ValueStep:
+    was_alive = before > 0
     flips = np.flatnonzero(entries.alive != entries.was_alive)
     pair, place, up = entries.pair[flips], entries.place[flips], entries.alive[flips]
     old, kept = was_alive.nonzero()[0], np.flatnonzero(entries.final > 0)
@@ -140,7 +142,7 @@ def _value_step(
     order = np.argsort(place, kind="stable")
     by = np.where(up, 1, -1)[order]
     return ValueStep(
-        values, owner, steady, pair[order], place[order], by, starts[0], starts[1], ends[1], scan
+        values, owner, before, steady, pair[order], place[order], by, starts[0], starts[1], ends[1], scan
     )
 
 

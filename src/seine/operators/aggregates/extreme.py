@@ -2,7 +2,8 @@
 
 A value that the step touches is alive in a range of places; of the others, which are alive at
 every place of the step, one candidate a group is enough. It is the value that was the extreme
-before, unless the step ends that one: only then are the group's values read.
+before, unless the step ends that one: only then are the group's values read, if the step
+does not touch them all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.aggregates.fold import ROWS, Changes, Kept
 from seine.operators.grouping import as_mask, dense_ranks, equal
 from seine.operators.keyed import Found
 from seine.operators.layout import Layout
@@ -53,7 +54,7 @@ class Extreme:
         step = changes.counted
         assert step is not None
         start = found.column(names[0])
-        groups, others = step.scan(_losers(step, start))
+        groups, others = step.scan(_losers(step, start, found.numbers(ROWS)))
         pool = pa.concat_arrays([step.values[-1], start, others])
         ranks, places = dense_ranks(pool)
         if self._greatest:
@@ -64,12 +65,14 @@ class Extreme:
         return values, [values.take(pa.array(changes.layout.last))]
 
 
-def _losers(step: ValueStep, extremes: pa.Array) -> np.ndarray:
-    """The groups whose extreme vanishes at some place of the step."""
+def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray:
+    """The groups whose extreme vanishes at some place of the step, and that have values it does not touch."""
     was_extreme = equal(step.values[-1], extremes.take(pa.array(step.owner)))
     lost = np.zeros(len(extremes), bool)
     lost[step.owner[was_extreme & ~step.steady]] = True
-    return np.flatnonzero(lost)
+    touched = np.zeros(len(extremes), np.int64)
+    np.add.at(touched, step.owner, step.before)
+    return np.flatnonzero(lost & (touched < rows))
 
 
 def _least(

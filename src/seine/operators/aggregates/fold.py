@@ -13,6 +13,7 @@ from seine.operators.keyed import Found
 from seine.operators.layout import Layout
 from seine.operators.values import ValueStep
 
+ROWS = "_n"
 Kept: TypeAlias = list[np.ndarray | pa.Array]
 
 
@@ -47,7 +48,8 @@ class Changes:
 class Fold(Protocol):
     """One kind of state: `advance` gives what it is at every place, and what to keep of each group.
 
-    What was kept is in the columns of `found` that are named. What it is at every place has a method
+    What was kept is in the columns of `found` that are named; its column ROWS says how many rows were
+    alive. What it is at every place has a method
     `take`, that picks some places.
     """
 
