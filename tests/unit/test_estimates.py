@@ -219,7 +219,9 @@ def test_streams_are_sampled_from_their_journal(tmp_path: Path) -> None:
         samples.add(entry, {"s": stream})
         samples.add(entry, {"s": stream})
     intake.close()
-    sample = samples.estimates().samples["s"]
+    estimates = samples.estimates()
+    assert estimates is not None
+    sample = estimates.samples["s"]
     assert (sample.rows.num_rows, sample.rows.schema.names) == (100, ["c0", "c1"])
     assert sample.seen >= 500 and sample.rate == pytest.approx(1, abs=0.01)
     assert sample.alive(100) == pytest.approx(100, abs=1)

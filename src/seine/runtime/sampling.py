@@ -76,9 +76,11 @@ class StreamSamples:
         reservoir = self._reservoirs.setdefault(stream.name, Reservoir(self._size))
         reservoir.add(batch.column("_q").to_numpy(), rows, times)
 
-    def estimates(self) -> Estimates:
+    def estimates(self) -> Estimates | None:
+        """What the samples tell; None before there are any."""
         found = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
-        return Estimates({name: sample for name, sample in found.items() if sample is not None})
+        known = {name: sample for name, sample in found.items() if sample is not None}
+        return Estimates(known) if known else None
 
 
 def _lowest(arrivals: np.ndarray, size: int) -> np.ndarray:
