@@ -9,6 +9,11 @@ import pytest
 
 from tests.docs.pages import DOCS, PAGES, ROOT, prose, quoted, read
 
+MODULES = {
+    path.relative_to(ROOT).as_posix(): read(path)
+    for folder in ("src", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+}
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -45,6 +50,19 @@ def test_paths_in_backticks_exist(page: Path) -> None:
     """Whatever looks like a path into the repository is one."""
     paths = [word for word in quoted(prose(page)) if re.fullmatch(r"(src|tests|docs|scripts)/[\w./]+", word)]
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_modules_in_backticks_exist(page: Path) -> None:
+    """`joining.py` or `network/joining.py` is a file here; `tasks.py: read_slice` has that name in it."""
+    named = [re.fullmatch(r"([\w/]+\.py)(?:: (?:\w+\.)?(\w+))?", word) for word in quoted(prose(page))]
+    wrong = []
+    for found in filter(None, named):
+        path, name = found.groups()
+        files = [file for file in MODULES if f"/{file}".endswith(f"/{path}")]
+        if not any(name is None or re.search(rf"\b(def|class) {name}\b", MODULES[file]) for file in files):
+            wrong.append(found.group())
+    assert wrong == []
 
 
 def test_architecture_is_short_and_names_every_package() -> None:

@@ -1,1 +1,1 @@
-"""The shared network: its nodes, adding and removing queries, and showing it."""
+"""The shared network: its nodes and tables, adding and removing queries, versions, and showing it."""

@@ -232,10 +232,6 @@ class Fences:
         return tag
 
 
-def _substituted(call: AggregateCall, by: tuple[Expression, ...]) -> AggregateCall:
-    return replace(call, args=tuple(substitute(arg, by) for arg in call.args))
-
-
 def _over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
     """A call over the row beneath a fan as one over the fan's columns."""
     first = int(fan.tagged)

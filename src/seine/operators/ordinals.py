@@ -19,7 +19,6 @@ from seine.algebra.types import Kind, Type
 from seine.operators.expressions.datum import values as stored
 
 MOST = np.iinfo(np.int64).max
-LEAST = np.iinfo(np.int64).min
 _DIGITS = 18  # a DECIMAL of so many fits 64 bits
 _PROBES = 6  # constants that a hash table takes in while one value is found without it
 

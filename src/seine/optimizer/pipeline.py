@@ -29,7 +29,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
 def optimise(plan: Plan, *, canonical: bool = True, estimates: Estimates | None = None) -> Plan:
     """Apply every rule once, in order. The result has the same rows, lives and column names.
 
-    Without canonical forms conditions are taken as they are written. With estimates of the data joins
+    Without canonical forms equalities are taken as they are written. With estimates of the data joins
     are ordered by what they cost.
     """
     for rule in RULES:

@@ -2,7 +2,7 @@
 
     settings.json          fixed when the pipeline is first started
     journal/               admitted input, one entry a micro-batch
-    networks/<version>/    nodes, streams and relations of one network version
+    networks/<version>/    a network version, whole or as a change; see runtime.versions
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     spark/                 Spark's own checkpoint

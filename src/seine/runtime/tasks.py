@@ -47,7 +47,7 @@ def slices_of(entry: int, rows: Mapping[str, int], parallelism: int) -> list[Sli
 
 
 def read_slice(folder: str, slice_: Slice) -> list[Row]:
-    """Evaluate all selections on a slice and route what they pass; the first slice adds control records."""
+    """Push a slice through all that is stateless and route what is left; the first adds control records."""
     deployment = Deployment(folder)
     entry = deployment.journal.load(slice_.entry)
     labels = deployment.settings["labels"]

@@ -1,1 +1,1 @@
-"""What queries can share: finding in the network the node that a candidate equals."""
+"""What queries share: what makes two nodes one, and how much of that is done."""

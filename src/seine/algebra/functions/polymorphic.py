@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.arithmetic import resolve_arithmetic
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.conditions import unify
 from seine.algebra.functions.mismatch import TypeMismatch
@@ -143,11 +142,6 @@ def resolve_logarithm(args: Sequence[Expression]) -> Expression:
     if len(args) == 1:
         return SIGNATURES["ln"].bind("ln", args)
     return Call("log", tuple(implied_cast(arg, DOUBLE, "an argument of log") for arg in args), DOUBLE)
-
-
-def resolve_positive_remainder(args: Sequence[Expression]) -> Expression:
-    check_arity("pmod", args, 2, 2)
-    return resolve_arithmetic("pmod", args[0], args[1])
 
 
 def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
