@@ -204,8 +204,10 @@ class Labels:
             return [f"all {what}"]
         by_text: dict[str, list[Filter]] = {}
         for filter_ in sorted(node.filters, key=lambda f: -len(self.network.tables[f.table])):
-            by_text.setdefault(str(self.condition(node, filter_) or "any"), []).append(filter_)
-        told = [f"{what} with {text}{self._for_whom(filters)}" for text, filters in by_text.items()]
+            wording = self.condition(node, filter_)
+            text = f"{what} with {wording}" if wording else f"all {what}"
+            by_text.setdefault(text, []).append(filter_)
+        told = [f"{text}{self._for_whom(filters)}" for text, filters in by_text.items()]
         return _limited(told, what + " with conditions of {} more shapes")
 
     def condition(

@@ -8,7 +8,6 @@ from seine.algebra.plan import Plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
 from seine.optimizer.rules.merge_projections import merge_projections
-from seine.optimizer.rules.order_conditions import order_conditions
 from seine.optimizer.rules.order_joins import order_joins
 from seine.optimizer.rules.prune_columns import prune_columns
 from seine.optimizer.rules.push_selections import push_selections
@@ -22,7 +21,6 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     order_joins,
     prune_columns,
     merge_projections,
-    order_conditions,
 )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.algebra.plan import Query
-from seine.frontends.script.script import tables_of
+from seine.algebra.plan import Query, Scan, walk
 from seine.intake.journal import Journal
 
 
@@ -30,5 +29,10 @@ class Place:
 
     def of(self, query: Query) -> dict[str, Any]:
         """The position of a query that begins here."""
-        streams = {name: self.arrivals[name] for name in sorted(tables_of(query)) if name in self.arrivals}
+        streams = {scan.stream.name: self.arrivals.get(scan.stream.name, 0) for scan in _scans(query)}
         return {"entry": self.entry, "results": self.results, "streams": streams}
+
+
+def _scans(query: Query) -> list[Scan]:
+    found = [part for part in walk(query.plan) if isinstance(part, Scan)]
+    return sorted(found, key=lambda scan: scan.stream.name)

@@ -91,7 +91,10 @@ class _Reader:
         for kind, names in (("stream", self.declared.streams), ("relation", self.declared.relations)):
             if name.key.lower() in {known.lower() for known in names}:
                 raise self.cursor.error(
-                    f"{kind} {name.written} exists already", "choose another name", at=name, kind=TakenError
+                    f"{kind} {name.written} exists already",
+                    "choose another name; only queries can be replaced",
+                    at=name,
+                    kind=TakenError,
                 )
         if name.key in self.published:
             raise self.cursor.error(
