@@ -254,6 +254,31 @@ def test_streams_and_relations_come_and_go(rig: Rig, tmp_path: Path) -> None:
     assert rig.records("q") == [{"a": 2}, {"a": 1}, {"a": 2}, {"a": 7}]  # a stream is read from its beginning
 
 
+def test_a_deletion_of_a_tuple_from_before_the_first_reader_ends_no_other(rig: Rig) -> None:
+    def feed(time: int, **sign: str) -> None:
+        with (rig.folder / "s.jsonl").open("a") as file:
+            file.write(json.dumps({**sign, "a": 1, "ts": time}) + "\n")
+        rig.run()
+
+    retractable = STREAM.replace("WINDOW 10", "WINDOW 10 RETRACTABLE")
+    rig.register(retractable)
+    feed(1)
+    rig.register("CREATE QUERY q AS SELECT a FROM s;")
+    feed(2)
+    feed(3, **{"@op": "-"})  # means the tuple of 1
+    feed(5)
+    feed(6)
+    path = rig.service.folder.results
+    lines = read_records(path, "q", 0, rig.service.sink.settled).lines.splitlines()
+    assert [(r["op"], r["t_start"]) for r in map(json.loads, lines)] == [("+", 2), ("+", 5)]
+    rig.register("DROP QUERY q;")
+    assert len(rig.service.present.network.nodes) == 2 and rig.service.present.network.watched
+    rig.register("DROP STREAM s;" + retractable)
+    assert len(rig.service.present.network.nodes) == 2
+    rig.register("DROP STREAM s;" + retractable.replace("WINDOW 10 ", ""))
+    assert not rig.service.present.network.nodes and not rig.service.present.network.watched
+
+
 def test_everything_comes_back_after_a_crash(rig: Rig) -> None:
     rig.register(
         STREAM + 'CREATE QUERY "Q" AS SELECT a FROM s; CREATE QUERY p AS SELECT a FROM s WHERE a = 2;'

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
@@ -133,7 +134,7 @@ class Builder:
         if isinstance(plan, Lookup):
             return Base(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
-            return Base(self._scan(plan).id, None, len(everything), everything), None
+            return Base(place_stream(self._placer, plan.stream).id, None, len(everything), everything), None
         fenced = self._fence(plan, alone)
         return Base(fenced.node.id, None, len(fenced.node.types), fenced.columns), fenced
 
@@ -276,31 +277,32 @@ class Builder:
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= set().union(*map(columns_of, (*step.keys.left, *asked)))
 
-    # ---- streams
 
-    def _scan(self, plan: Scan) -> Node:
-        stream = plan.stream
-        hold = (stream.name,) if stream.retractable else ()
-        common = self._placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-        source = self._found(SourceNode(ports=(), stream=stream.name, **common))
-        if not stream.retractable:
-            return source
-        # Neither its time nor its arrival makes a tuple another one.
-        alike = tuple(
-            Column(index, type_)
-            for index, type_ in enumerate(stream.types)
-            if index not in (stream.time, stream.arrival)
-        )
-        return self._found(
-            ResolveNode(
-                ports=(port_of(source, alike),),
-                stream=stream.name,
-                window=stream.window,
-                **self._placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
-            )
-        )
+def place_stream(placer: Placer, stream: StreamDef) -> Node:
+    """The tuples of a stream, those that were deleted apart."""
+    hold = (stream.name,) if stream.retractable else ()
+    common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+    source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+    if not stream.retractable:
+        return source
+    # Neither its time nor its arrival makes a tuple another one.
+    alike = tuple(
+        Column(index, type_)
+        for index, type_ in enumerate(stream.types)
+        if index not in (stream.time, stream.arrival)
+    )
+    return _found(
+        placer,
+        ResolveNode(
+            ports=(port_of(source, alike),),
+            stream=stream.name,
+            window=stream.window,
+            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
+        ),
+    )
 
-    def _found(self, candidate: SourceNode | ResolveNode) -> Node:
-        identity = signature(candidate, self._site)
-        assert identity is not None
-        return self._placer.find_or_insert(candidate, identity)
+
+def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return placer.find_or_insert(candidate, identity)

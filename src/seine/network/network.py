@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
 from seine.errors import SeineError
-from seine.network.build import Builder
+from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
-from seine.network.live import counted_from
+from seine.network.live import counted_from, live
 from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
+from seine.network.placing import Placer
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
+
+WATCH = ""  # claims for streams; no query has an empty name
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,10 @@ class Network:
         self.strategy = strategy
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
+        self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = Site()
         self._touched_queries: dict[str, None] = {}
+        self._touched_streams: dict[str, None] = {}
 
     @property
     def nodes(self) -> dict[int, Node]:
@@ -70,7 +76,7 @@ class Network:
             addition = Addition(tuple(i for i in used if i >= first), tuple(i for i in used if i < first))
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
-                self._site = self._site.without(query.name, first, self.queries)
+                self._site = self._site.without(query.name, first, self._claims())
             self._site.end()
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
@@ -87,10 +93,30 @@ class Network:
         self._touched_queries[name] = None
         return tuple(self._site.release(self.queries.pop(name), name))
 
+    def watch(self, stream: StreamDef) -> None:
+        """Resolve the deletions of a stream from now on, before anybody reads it.
+
+        A negative tuple ends the oldest tuple that equals it, so whoever reads the stream later must
+        not be told of one that was meant for a tuple from before his time.
+        """
+        placer = Placer(self._site, WATCH, self.strategy)
+        place_stream(placer, live(stream) if self.live else stream)
+        self.watched[stream.name] = placer.claims
+        self._touched_streams[stream.name] = None
+
+    def unwatch(self, stream: str) -> None:
+        """Leave a stream to those who read it."""
+        self._touched_streams[stream] = None
+        self._site.release(self.watched.pop(stream), WATCH)
+
+    def _claims(self) -> dict[str, list[Claim]]:
+        """What each query claims, and what is claimed for streams."""
+        return {**self.queries, WATCH: [claim for claims in self.watched.values() for claim in claims]}
+
     @property
     def changed(self) -> bool:
         """Whether there are changes since the last commit."""
-        return bool(self._touched_queries)
+        return bool(self._touched_queries or self._touched_streams)
 
     def commit(self) -> int:
         """Close the changes since the last commit as the next version, if there are any."""
@@ -115,10 +141,12 @@ class Network:
             ],
             {i: site.tags[i][0] if i in site.tags else None for i in sorted(site.touched_tags)},
             {name: self.queries.get(name) for name in self._touched_queries},
+            {name: self.watched.get(name) for name in self._touched_streams},
             site.next_id,
         )
         site.forget_changes()
         self._touched_queries.clear()
+        self._touched_streams.clear()
         self.version += 1
         return change
 
@@ -129,7 +157,7 @@ class Network:
 
     def users(self, node_id: int) -> list[str]:
         """The names of the queries that a node serves."""
-        return list(self._site.users[node_id])
+        return [name for name in self._site.users[node_id] if name != WATCH]
 
     def beneath(self, query: str) -> list[Node]:
         """The nodes of one query, inputs first."""
@@ -162,6 +190,7 @@ class Network:
             "tables": {str(i): table.to_json() for i, table in sorted(site.tables.items())},
             "tags": {str(tag): identity for tag, (identity, _) in sorted(site.tags.items())},
             "queries": self.queries,
+            "watched": self.watched,
         }
 
     @staticmethod
@@ -178,15 +207,18 @@ class Network:
         )
         tags: dict[int, Any] = {int(tag): identity for tag, identity in form["tags"].items()}
         queries: dict[str, Any] = dict(form["queries"])
+        watched: dict[str, Any] = dict(form["watched"])
         network.version, next_id = form["version"], form["next_id"]
         for change in changes:
             snapshot, _ = snapshot.applied(change)
             _update(tags, change.tags)
             _update(queries, change.queries)
+            _update(watched, change.watched)
             network.version, next_id = network.version + 1, change.next_id
         network.queries = {name: [_hashable(c) for c in claims] for name, claims in queries.items()}
+        network.watched = {name: [_hashable(c) for c in claims] for name, claims in watched.items()}
         known = {tag: _hashable(identity) for tag, identity in tags.items()}
-        network._site.restore(snapshot.nodes, snapshot.tables, known, network.queries)
+        network._site.restore(snapshot.nodes, snapshot.tables, known, network._claims())
         network._site.next_id = next_id
         network._site.forget_changes()
         return network

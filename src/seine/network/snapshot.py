@@ -20,6 +20,7 @@ class Change:
     rows: list[tuple[int, int, list[Any] | None]] = field(default_factory=list)
     tags: dict[int, Any] = field(default_factory=dict)
     queries: dict[str, list[Any] | None] = field(default_factory=dict)
+    watched: dict[str, list[Any] | None] = field(default_factory=dict)
     next_id: int = 1
 
     def to_json(self) -> dict[str, Any]:
@@ -33,6 +34,7 @@ class Change:
             [(table, row, values) for table, row, values in form["rows"]],
             {int(i): tag for i, tag in form["tags"].items()},
             form["queries"],
+            form["watched"],
             form["next_id"],
         )
 

@@ -195,6 +195,13 @@ class Registrar:
         network.estimates = self.samples.estimates()
         for query in cease:
             network.remove(query.name)
+        joining, leaving = edit.streams(self.present)
+        for name in leaving:
+            if name in network.watched:
+                network.unwatch(name)
+        for stream in joining:
+            if stream.retractable and stream.window is not None:  # without a window it would grow for ever
+                network.watch(stream)
         for key, query in begin.items():
             try:
                 network.add(query, born)
