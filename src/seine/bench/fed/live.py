@@ -88,8 +88,8 @@ def tabulate(found: Live) -> Table:
             f"{_pace(stretches) / _pace(quiet):.2f}x",
             f"{1e6 / _thrift(stretches):.1f}",
             f"{_thrift(stretches) / _thrift(quiet):.2f}x",
-            _spread([one.batches for one in found.waits], "{:.0f}") if registering else "",
-            _spread([one.since_call for one in found.waits], "{:.0f}") if registering else "",
+            _spread([one.batches for one in found.waits], "{:g}") if registering else "",
+            _spread([one.since_call for one in found.waits], "{:g}") if registering else "",
             _spread([one.seconds for one in found.waits], "{:.1f}") if registering else "",
         )
     return table
@@ -108,7 +108,7 @@ def _thrift(stretches: Sequence[Stretch]) -> float:
 def _spread(values: Sequence[float], form: str) -> str:
     """The median and the worst.
 
-    >>> _spread([1, 1, 2], "{:.0f}")
+    >>> _spread([1, 1, 2], "{:g}")
     '1, worst 2'
     """
     return f"{form.format(np.median(values))}, worst {form.format(max(values))}"
