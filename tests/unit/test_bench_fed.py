@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import duckdb
@@ -17,20 +19,25 @@ import pyarrow.compute as pc
 import pytest
 
 from seine.bench.chart import Curve, line_chart
-from seine.bench.fed import alternatives, curves, registering, rules, scale, sharing, sizes
+from seine.bench.fed import alternatives, curves, live, on_service, registering, rules, scale, sharing, sizes
+from seine.bench.fed.awaiting import Asked, Recorder, Wait, waits
 from seine.bench.fed.figures import Figures
 from seine.bench.fed.on_network import Measured, Stretch, run_side, run_with
+from seine.bench.fed.on_service import Live, between
 from seine.bench.fed.progress import Line
 from seine.bench.fed.seeds import SEEDS, named_queries, queries
 from seine.bench.fed.spellings import Seed, Writer
 from seine.bench.fed.transfers import DECLARATION, SPAN, make_transfers
 from seine.bench.fed.workload import Workload, side_apart, words
-from seine.bench.measure import Pace
+from seine.bench.measure import Mark, Pace
 from seine.cli.main import main
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
+from seine.runtime.host import LocalHost
+from seine.runtime.sink import Totals
 from seine.safety.verdict import refuse_unsafe
+from seine.service.service import Service
 from seine.sharing.strategy import CONFIGURATIONS
 
 MEASURED = Measured(5, 20, 4, 1.0, 2, 2_000, 4.0, 5.0, 6, {"q": 6})
@@ -336,3 +343,76 @@ def test_a_side_knows_its_words(tmp_path: Path) -> None:
     assert stretch == Stretch(300, 1, 1, 1)
     script = workload.script("one", stretch, queries(2))
     assert run_side(words("t", "no-canonical", script, stretch)).queries == 2
+
+
+# Registering while a service runs
+
+
+def _committed(recorder: Recorder, entry: int, **outputs: int) -> None:
+    totals = Totals(entry=entry, batches=entry + 1, input_rows=100 * (entry + 1), outputs=outputs)
+    recorder(SimpleNamespace(totals=totals))  # type: ignore[arg-type]
+
+
+def test_batches_are_counted_up_to_the_first_result() -> None:
+    recorder = Recorder(lambda batch, rows, out: Mark(batch, 2.0 * batch, 3.0 * batch, rows, out))
+    recorder.expect("quick")
+    recorder.expect("slow")
+    for entry, outputs in enumerate([{"old": 4}, {"quick": 1}, {"quick": 2}, {"quick": 2, "slow": 1}]):
+        _committed(recorder, entry, **outputs)
+    assert {name: first.entry for name, first in recorder.firsts.items()} == {"quick": 1, "slow": 3}
+    asked = [Asked("quick", 0.0, -1, 1), Asked("slow", 0.0, 0, 2)]
+    assert [(one.batches, one.since_call) for one in waits(asked, recorder.firsts)] == [(1, 2), (2, 3)]
+    with pytest.raises(RunError, match="query silent, registered from entry 2 on, has no result"):
+        waits([Asked("silent", 0.0, 0, 2)], recorder.firsts)
+    assert between(recorder.marks, 1, 3, True, 5) == on_service.Stretch(True, 2, 200, 4.0, 6.0, 5)
+
+
+def test_who_waits_for_batches_learns_of_the_end() -> None:
+    recorder = Recorder()
+    assert not recorder.wait(1, 0.0)
+    _committed(recorder, 0)
+    assert recorder.wait(1)
+    recorder.end()
+    assert recorder.wait(1)
+    with pytest.raises(RunError, match="ended after 1 of 2 micro-batches"):
+        recorder.wait(2)
+
+
+def test_queries_come_while_a_service_runs() -> None:
+    """Without Spark, with a pause after each micro-batch in which the client gets its turn."""
+
+    def host(service: Service, log: str) -> None:
+        local = LocalHost(service.deployment)
+        while service.driver.run_some(local.run):
+            service.wait_beyond(sys.maxsize, 0.05)
+
+    found = on_service.run_side(on_service.Size(5, 4_000, 1, 3, 0.02), host)
+    assert [one.busy for one in found.stretches] == list(on_service.STRETCHES)
+    assert {(one.batches, one.rows) for one in found.stretches} == {(3, 12_000)}
+    assert [one.changes > 0 for one in found.stretches] == list(on_service.STRETCHES)
+    assert sum(one.changes for one in found.stretches) == len(found.changes)
+    assert {one.batches for one in found.waits} == {1}
+
+
+def test_a_service_that_ends_early_is_an_error() -> None:
+    with pytest.raises(RunError, match="ended after 0 of 1 micro-batches"):
+        on_service.run_side(on_service.Size(1, 500, 1, 1, 0.1), lambda service, log: None)
+
+
+def test_live_figures_as_a_table() -> None:
+    stretches = [on_service.Stretch(busy, 2, 1_000, 9.0 + busy, 4.0 + busy, 3 * busy) for busy in (0, 1)]
+    known = asdict(Live(stretches, [Wait(1, 3, 2.5), Wait(2, 4, 3.5)], [0.01, 0.02, 0.09]))
+    figures, asked = Figures(), []
+
+    def side(size: on_service.Size) -> dict[str, object]:
+        asked.append(size)
+        return known
+
+    size = {name: value for name, value in sizes.FULL["live"].items() if name != "side"}
+    for _ in range(2):
+        found = live.measure(figures, **size, side=side)
+    assert asked == [on_service.Size(**size)]
+    alone, registering = live.tabulate(found).rows[1:]
+    assert alone == ("alone", "2", "0", "", "111", "1.00x", "4000.0", "1.00x", "", "", "")
+    assert registering[1:8] == ("2", "3", "20, worst 90", "100", "0.90x", "5000.0", "0.80x")
+    assert registering[8:] == ("1.5, worst 2", "3.5, worst 4", "3.0, worst 3.5")

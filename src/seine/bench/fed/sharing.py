@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench.fed import alternatives, curves, registering, scale
+from seine.bench.fed import alternatives, curves, live, registering, scale
 from seine.bench.fed.figures import Figures
 from seine.bench.table import Table
 
@@ -51,6 +51,14 @@ PARTS = (
         "rules. Only Seine writes its results.",
         alternatives.measure,
         alternatives.tabulate,
+    ),
+    Part(
+        "live",
+        "A service on Spark while queries are registered and dropped, beside the same service left alone; "
+        "the medians, and the worst. A batch to a first result is one from the query's first entry on, that "
+        "one included; since the call there are also those that were under way.",
+        live.measure,
+        live.tabulate,
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from seine.bench.fed.live import side_together as live_together
 from seine.bench.fed.transfers import HISTORY, TRANSFERS
 from seine.bench.fed.workload import side_together
 from seine.bench.side import together
@@ -35,6 +36,7 @@ FULL: Parameters = {
         "history": HISTORY,
         "batches": 10,
     },
+    "live": {"standing": 1_000, "batch_rows": 50_000, "warm": 8, "batches": 8, "interval": 0.5},
 }
 QUICK: Parameters = {
     "curves": {
@@ -62,5 +64,13 @@ QUICK: Parameters = {
         "history": 10_000,
         "batches": 3,
         "runner": together,
+    },
+    "live": {
+        "standing": 100,
+        "batch_rows": 10_000,
+        "warm": 4,
+        "batches": 5,
+        "interval": 0.5,
+        "side": live_together,
     },
 }
