@@ -13,7 +13,7 @@ the catalog and is written over by the next change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -23,12 +23,14 @@ import pyarrow as pa
 
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
+from seine.catalog.index import Placement
 from seine.engine import limit_of, read_statements
 from seine.errors import SeineError, TakenError
 from seine.intake.admission import Letter
 from seine.intake.feed import Feed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
+from seine.network.blocks import Blocks
 from seine.network.network import Network
 from seine.network.snapshot import Change
 from seine.runtime.deployment import Deployment
@@ -38,8 +40,10 @@ from seine.runtime.sink import Sink
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
 from seine.service.enter import enter
 from seine.service.folder import ServiceFolder
+from seine.service.indexing import placements
 from seine.service.place import Place
 from seine.service.present import Present, Standing, relations_of
+from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
@@ -53,6 +57,7 @@ class Outcome:
     entry: int
     registered: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    related: Mapping[str, list[Related]] | None = None  # None: so many that nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,6 +65,7 @@ class Outcome:
             "entry": self.entry,
             "registered": list(self.registered),
             "dropped": list(self.dropped),
+            "related": None if self.related is None else _related_to_json(self.related),
         }
 
 
@@ -84,6 +90,7 @@ class Registrar:
         self._deployment = deployment
         self._turn = turn
         self._one_at_a_time = Lock()
+        self._begun: dict[str, list[Placement]] = {}
 
     def connect(self, intake: Intake, sink: Sink) -> None:
         """Name those who must hear of changes, before the first one."""
@@ -94,7 +101,7 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
         with self._one_at_a_time:
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
-            return self._carry_out(edit_of_script(script))
+            return self._relate(self._carry_out(edit_of_script(script)))
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
@@ -110,6 +117,23 @@ class Registrar:
         """Let a paused query run again; it counts from now on, like a new one."""
         with self._one_at_a_time:
             return self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
+
+    def related(self, name: str) -> list[Related]:
+        """What a query has in common with the others, at this moment."""
+        present = self.present
+        one = present.find(name)
+        plan = present.network.plan_of(one.query, one.born)
+        with self._catalog.read() as snapshot:
+            return related(snapshot, placements(one.query.name, plan, Blocks()))
+
+    def _relate(self, outcome: Outcome) -> Outcome:
+        """Say of the queries that were registered what they have in common with others."""
+        found = self._begun
+        self._begun = {}
+        if len(outcome.registered) > MOST_QUERIES:
+            return outcome
+        with self._catalog.read() as snapshot:
+            return replace(outcome, related={name: related(snapshot, found[name]) for name in found})
 
     def _key(self, name: str, paused: bool | None = None) -> str:
         found = self.present.find(name)
@@ -176,7 +200,7 @@ class Registrar:
         uses = uses - relations_of(cease.values(), present.declared)
         relations, dead = _read_relations(present, edit, uses)
         undo.callback(self._restore_network)
-        self._change_network(edit, list(cease.values()), begin, born)
+        self._begun = self._change_network(edit, list(cease.values()), begin, born)
         change = present.network.take_change()
         after = replace(
             present,
@@ -190,20 +214,26 @@ class Registrar:
         )
         return after, change, dead
 
-    def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> None:
+    def _change_network(
+        self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int
+    ) -> dict[str, list[Placement]]:
+        """Take queries out and add others; the result is what these compute."""
         network = self.present.network
+        begun = {}
         network.estimates = self.samples.estimates()
         for query in cease:
             network.remove(query.name)
         for key, query in begin.items():
             try:
-                network.add(query, born)
+                added = network.add(query, born)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
+            begun[query.name] = placements(query.name, added.plan, added.blocks)
         _refuse_deep(network, begin.values())
         if network.depth > planned_depth(self._deployment):
             raise _TooDeep(network.depth)
+        return begun
 
     def _become_true(self, edit: Edit, after: Present, feeds: list[Feed], born: int) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
@@ -215,13 +245,17 @@ class Registrar:
         since = {name: entry for name, entry in present.since.items() if name in after.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})
         after = replace(after, standing=standing, since=since)
-        enter(self._catalog, edit, present, after)
+        enter(self._catalog, edit, present, after, [one for some in self._begun.values() for one in some])
         self.present = after
         self._intake.change(feeds, leaving)
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
         dropped = [present.standing[key].query.name for key in sorted(edit.go)]
         return Outcome(after.version, place.entry, tuple(limits), tuple(dropped))
+
+
+def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, Any]:
+    return {name: [one.to_json() for one in found] for name, found in related.items()}
 
 
 class _TooDeep(Exception):
