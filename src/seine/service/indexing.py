@@ -22,7 +22,7 @@ from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.keys import digest, term_text
 from seine.network.blocks import Block, Blocks
-from seine.optimizer.canonical.atoms import Clause, PredicateSet, clause_expression
+from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.service.arrange import Starts, arranged
 
@@ -130,7 +130,7 @@ def _rows(block: Block, names: Sequence[str]) -> _Rows:
     topology = Topology(kind, tuple(names[item] for item in order))
     if order == tuple(range(len(names))):
         return _Rows(topology, conjoin(sets), block.outputs, None)
-    sets = [_moved(clause, starts, order) for one in sets for clause in one]
+    sets = [_moved(condition, starts, order) for condition in asked]
     return _Rows(topology, conjoin(sets), block.outputs, _place(starts, order))
 
 
@@ -146,7 +146,6 @@ def _place(starts: Starts, order: tuple[int, ...]) -> Place:
 
 
 @lru_cache(maxsize=1 << 14)
-def _moved(clause: Clause, starts: Starts, order: tuple[int, ...]) -> PredicateSet:
-    """A clause over items in another order; terms are written anew for it."""
-    place = _place(starts, order)
-    return canonicalise(shift_columns(clause_expression(clause), place.__getitem__)).clauses
+def _moved(condition: Expression, starts: Starts, order: tuple[int, ...]) -> PredicateSet:
+    """The canonical form of a condition over items in another order."""
+    return canonicalise(shift_columns(condition, _place(starts, order).__getitem__)).clauses

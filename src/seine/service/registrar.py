@@ -101,7 +101,9 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
         with self._one_at_a_time:
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
-            return self._relate(self._carry_out(edit_of_script(script)))
+            outcome = self._carry_out(edit_of_script(script))
+            begun = self._begun
+        return self._relate(outcome, begun)
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
@@ -126,14 +128,12 @@ class Registrar:
         with self._catalog.read() as snapshot:
             return related(snapshot, placements(one.query.name, plan, Blocks()))
 
-    def _relate(self, outcome: Outcome) -> Outcome:
-        """Say of the queries that were registered what they have in common with others."""
-        found = self._begun
-        self._begun = {}
-        if len(outcome.registered) > MOST_QUERIES:
+    def _relate(self, outcome: Outcome, begun: Mapping[str, list[Placement]]) -> Outcome:
+        """Say of queries that have begun what they have in common with others."""
+        if len(begun) > MOST_QUERIES:
             return outcome
         with self._catalog.read() as snapshot:
-            return replace(outcome, related={name: related(snapshot, found[name]) for name in found})
+            return replace(outcome, related={name: related(snapshot, begun[name]) for name in begun})
 
     def _key(self, name: str, paused: bool | None = None) -> str:
         found = self.present.find(name)
