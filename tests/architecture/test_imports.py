@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "algebra",
         "errors",
         "frontends",
+        "optimizer.canonical",
         "network",
         "sharing.strategy",
         "catalog",

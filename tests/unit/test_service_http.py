@@ -72,7 +72,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 def test_a_query_lives_over_http(rig: Rig) -> None:
     done = rig.register(STREAM + QUERY)
-    assert done == {"version": 1, "entry": 0, "registered": ["q"], "dropped": []}
+    assert done == {"version": 1, "entry": 0, "registered": ["q"], "dropped": [], "related": {"q": []}}
     rig.feed(1, 2)
     assert [json.loads(line)["row"] for line in _tail(rig, "Q")] == [{"a": 1}, {"a": 2}]
     assert rig.client.pause("q")["registered"] == []

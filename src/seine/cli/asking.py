@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from typing import Any
 
+from seine.errors import printable
 from seine.service.client import Client, read_token
 
 FOLDER = "seine-service"
@@ -28,6 +30,17 @@ def client_of(arguments: argparse.Namespace) -> Client:
 def say_outcome(outcome: dict[str, Any], done: str) -> None:
     """One line: what was done, and from when on."""
     print(f"{done}; from entry {outcome['entry']} on (network version {outcome['version']})")
+
+
+def related_lines(related: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+    """A line for each part of a query that has something in common with others.
+
+    >>> related_lines({"q": [{"text": "s: equal to p"}], "r": []})
+    ['q: s: equal to p']
+    """
+    return [
+        f"{printable(name)}: {printable(one['text'])}" for name, found in related.items() for one in found
+    ]
 
 
 def count(names: list[str]) -> str:

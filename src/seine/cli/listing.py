@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from seine.cli.asking import add_asking, client_of
+from seine.cli.asking import add_asking, client_of, related_lines
 from seine.errors import printable
 
 _LIST = "List the queries of a running service, in the order of their registration."
@@ -19,12 +19,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         ("status", "what a running service is doing", _STATUS, status_command),
     ):
         parser = commands.add_parser(name, help=text, description=about)
+        if command is list_command:
+            parser.add_argument(
+                "--related", metavar="QUERY", help="what this query has in common with the others"
+            )
         parser.add_argument("--json", action="store_true", help="as JSON")
         add_asking(parser)
         parser.set_defaults(command=command)
 
 
 def list_command(arguments: argparse.Namespace) -> int:
+    if arguments.related is not None:
+        return _list_related(arguments)
     queries = client_of(arguments).queries()
     if arguments.json:
         print(json.dumps(queries, indent=1, ensure_ascii=False))
@@ -40,6 +46,17 @@ def list_command(arguments: argparse.Namespace) -> int:
             for q in queries
         ]
         print("\n".join(_table(["query", "state", "since", "outputs", "text"], rows)))
+    return 0
+
+
+def _list_related(arguments: argparse.Namespace) -> int:
+    found = client_of(arguments).related(arguments.related)
+    if arguments.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    elif found["related"]:
+        print("\n".join(related_lines({found["query"]: found["related"]})))
+    else:
+        print(f"{printable(found['query'])}: nothing in common with the others")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from seine.cli.asking import add_asking, client_of, count, say_outcome
+from seine.cli.asking import add_asking, client_of, count, related_lines, say_outcome
 from seine.engine import read_text
 
 _ABOUT = "Carry out a script in a running service: all of it, or nothing if anything in it is refused."
@@ -32,4 +32,9 @@ def command(arguments: argparse.Namespace) -> int:
     if dropped:
         done += f", dropped {count(dropped)}"
     say_outcome(outcome, done)
+    if outcome["related"] is None:
+        print("what they have in common with others: skipped, they are many")
+    else:
+        for line in related_lines(outcome["related"]):
+            print(line)
     return 0

@@ -29,6 +29,19 @@ class Block:
         return len(self.items) == 1 and not self.conditions and [*self.outputs] == identity(self.items[0])
 
 
+class Blocks:
+    """The blocks of a plan and of the plans within it, each worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Plan, Block]] = {}  # by identity: to compare plans costs as much
+
+    def of(self, plan: Plan) -> Block:
+        found = self._known.get(id(plan))
+        if found is None:
+            found = self._known[id(plan)] = (plan, block_of(plan))
+        return found[1]
+
+
 def block_of(plan: Plan) -> Block:
     """The block at the top of a plan.
 

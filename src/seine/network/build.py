@@ -15,7 +15,7 @@ from seine.algebra.expressions import Column, Expression, Literal, columns_of, c
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
-from seine.network.blocks import Block, block_of
+from seine.network.blocks import Block, Blocks
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
@@ -51,6 +51,7 @@ class Builder:
     ) -> None:
         self._site = site
         self._estimates = estimates
+        self.blocks = Blocks()
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
         self._fences = Fences(self._placer)
@@ -62,7 +63,7 @@ class Builder:
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records."""
-        block = block_of(plan)
+        block = self.blocks.of(plan)
         if not tell_ends:
             self._deliver(self._block(block), form)
             return
@@ -109,7 +110,7 @@ class Builder:
         return self._fences.merge([self._rows(plan)])  # a projection that has to stay
 
     def _rows(self, plan: Plan) -> Rows:
-        return self._block(block_of(plan))
+        return self._block(self.blocks.of(plan))
 
     # ---- blocks
 

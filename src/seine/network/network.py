@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Query
+from seine.algebra.plan import Plan, Query
 from seine.errors import SeineError
+from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
 from seine.network.live import counted_from, live
@@ -27,10 +28,12 @@ WATCH = ""  # claims for streams; no query has an empty name
 
 @dataclass(frozen=True)
 class Addition:
-    """What one query brought: the ids of the nodes it added, and of those it found."""
+    """What one query brought: the ids of the nodes it added, and of those it found; and as what it runs."""
 
     added: tuple[int, ...]
     shared: tuple[int, ...]
+    plan: Plan
+    blocks: Blocks
 
 
 class Network:
@@ -69,11 +72,11 @@ class Network:
         builder = Builder(self._site, query, self.strategy, self.estimates)
         try:
             form = form_of(query)
-            plan = counted_from(query.plan, born) if self.live else query.plan
-            plan = optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
+            plan = self.plan_of(query, born)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
-            addition = Addition(tuple(i for i in used if i >= first), tuple(i for i in used if i < first))
+            added, shared = [i for i in used if i >= first], [i for i in used if i < first]
+            addition = Addition(tuple(added), tuple(shared), plan, builder.blocks)
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
                 self._site = self._site.without(query.name, first, self._claims())
@@ -85,6 +88,11 @@ class Network:
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
         return addition
+
+    def plan_of(self, query: Query, born: int = 0) -> Plan:
+        """The plan as which a query would run."""
+        plan = counted_from(query.plan, born) if self.live else query.plan
+        return optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""

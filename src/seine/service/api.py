@@ -63,6 +63,10 @@ def _query(service: Service, request: Request) -> Form:
     return service.query(request.path["name"])
 
 
+def _related(service: Service, request: Request) -> Form:
+    return service.related(request.path["name"])
+
+
 def _register(service: Service, request: Request) -> Form:
     body = request.body
     outcome = service.registrar.register(
@@ -143,6 +147,14 @@ ROUTES = (
     Route("GET", "/v1/status", "status", "What the service is doing, in numbers", _status, "Status"),
     Route("GET", "/v1/queries", "list", "Every query, with what it has delivered", _list, "Queries"),
     Route("GET", "/v1/queries/{name}", "show", "One query", _query, "Query"),
+    Route(
+        "GET",
+        "/v1/queries/{name}/related",
+        "related",
+        "What a query has in common with the others",
+        _related,
+        "Related",
+    ),
     Route("DELETE", "/v1/queries/{name}", "drop", "Drop a query", _drop, "Outcome"),
     Route("POST", "/v1/queries/{name}/pause", "pause", "Pause a query", _pause, "Outcome"),
     Route("POST", "/v1/queries/{name}/resume", "resume", "Let a paused query begin anew", _resume, "Outcome"),

@@ -35,6 +35,9 @@ class Client:
         found: list[dict[str, Any]] = self._json("GET", "/v1/queries")
         return found
 
+    def related(self, name: str) -> dict[str, Any]:
+        return self._json("GET", f"/v1/queries/{quote(name, safe='')}/related")
+
     def register(self, script: str, *, file: str, folder: str, replace: bool = False) -> dict[str, Any]:
         body = {"script": script, "file": file, "folder": folder, "replace": replace}
         return self._json("POST", "/v1/scripts", body)

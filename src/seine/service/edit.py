@@ -37,10 +37,13 @@ class Edit:
 
     def standing(self, present: Present, begun: Mapping[str, Standing]) -> dict[str, Standing]:
         """Who stands afterwards, in the order of registration."""
-        standing = {key: one for key, one in present.standing.items() if key not in self.go}
+        standing = present.standing.copy()  # the one thing here that depends on how many there are
+        for key in self.go:
+            del standing[key]
         for key in self.pause:
             standing[key] = replace(standing[key], paused=True)
-        return {**standing, **begun}
+        standing.update(begun)
+        return standing
 
     def relations(self, present: Present) -> list[RelationDef]:
         """The relations that are new."""

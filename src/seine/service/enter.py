@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seine.catalog import Catalog, Change
+from seine.catalog.index import Placement
 from seine.engine import stored
 from seine.service.edit import Edit
 from seine.service.present import Present
 
 
-def enter(catalog: Catalog, edit: Edit, before: Present, after: Present) -> None:
-    """Record all of an edit, what it made of the network, and from when on; or nothing."""
+def enter(
+    catalog: Catalog, edit: Edit, before: Present, after: Present, begun: Sequence[Placement] = ()
+) -> None:
+    """Record all of an edit, what it made of the network, and from when on; or nothing.
+
+    The computation index has what runs: those that cease leave it, those that begin enter it.
+    """
     with catalog.change() as change:
+        change.leave([query.name for query in edit.cease(before).values()])
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
         for key in edit.pause:
@@ -21,6 +28,7 @@ def enter(catalog: Catalog, edit: Edit, before: Present, after: Present) -> None
         for key in edit.resume:
             now = after.standing[key]
             change.set_query(now.query.name, paused=False, born=now.born, position=now.position)
+        change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
         if after.since != before.since:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from seine.service.api import ROUTES, Route
+from seine.service.related import MOST_QUERIES
 
 Form = dict[str, Any]
 
@@ -18,6 +19,7 @@ _WHOLE: Form = {"type": "integer"}
 _NUMBER: Form = {"type": "number"}
 _TEXT: Form = {"type": "string"}
 _NAMES: Form = {"type": "array", "items": _TEXT}
+_RELATIONS: Form = {"type": "array", "items": {"$ref": "#/components/schemas/Relation"}}
 
 SCHEMAS: dict[str, Form] = {
     "Status": _object(
@@ -55,11 +57,30 @@ SCHEMAS: dict[str, Form] = {
         text=_TEXT,
     ),
     "Queries": {"type": "array", "items": {"$ref": "#/components/schemas/Query"}},
+    "Relation": _object(
+        kind={
+            "type": "string",
+            "enum": ["select", "join", "group", "union", "union_all", "except"],
+            "description": "what is compared: conditions, keys of groups, inputs of a set operator",
+        },
+        over={**_NAMES, "description": "of what the conditions are; else empty"},
+        equal={**_NAMES, "description": "queries that have the same"},
+        weaker={**_NAMES, "description": "queries with weaker conditions, or fewer keys or inputs"},
+        stronger={**_NAMES, "description": "queries with stronger conditions, or more keys or inputs"},
+        text={**_TEXT, "description": "the same in words"},
+    ),
+    "Related": _object(query=_TEXT, related=_RELATIONS),
     "Outcome": _object(
         version={**_WHOLE, "description": "of the network after the change"},
         entry={**_WHOLE, "description": "the first that runs with it"},
         registered=_NAMES,
         dropped=_NAMES,
+        related={
+            "type": ["object", "null"],
+            "description": "of each query that was registered, a few that have something in common with it; "
+            f"null if they are more than {MOST_QUERIES}: nobody has looked then",
+            "additionalProperties": _RELATIONS,
+        },
     ),
     "Error": _object(
         error={

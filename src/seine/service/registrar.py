@@ -13,9 +13,9 @@ the catalog and is written over by the next change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -23,12 +23,14 @@ import pyarrow as pa
 
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
+from seine.catalog.index import Placement
 from seine.engine import limit_of, read_statements
 from seine.errors import SeineError, TakenError
 from seine.intake.admission import Letter
 from seine.intake.feed import Feed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
+from seine.network.blocks import Blocks
 from seine.network.network import Network
 from seine.network.snapshot import Change
 from seine.runtime.deployment import Deployment
@@ -38,21 +40,32 @@ from seine.runtime.sink import Sink
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
 from seine.service.enter import enter
 from seine.service.folder import ServiceFolder
+from seine.service.indexing import placements
 from seine.service.place import Place
 from seine.service.present import Present, Standing, relations_of
+from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
 
 
+Computed = Mapping[str, list[Placement]]  # by query
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a change did: from `entry` on, `version` of the network runs."""
+    """What a change did: from `entry` on, `version` of the network runs.
+
+    `computes` is what the queries that begin compute; `related`, what they have in common with others,
+    None if they are so many that nobody has looked.
+    """
 
     version: int
     entry: int
     registered: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    computes: Computed = field(default_factory=dict)
+    related: Mapping[str, list[Related]] | None = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,6 +73,7 @@ class Outcome:
             "entry": self.entry,
             "registered": list(self.registered),
             "dropped": list(self.dropped),
+            "related": None if self.related is None else _related_to_json(self.related),
         }
 
 
@@ -94,7 +108,8 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
         with self._one_at_a_time:
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
-            return self._carry_out(edit_of_script(script))
+            outcome = self._carry_out(edit_of_script(script))
+        return self._relate(outcome)
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
@@ -109,7 +124,24 @@ class Registrar:
     def resume(self, name: str) -> Outcome:
         """Let a paused query run again; it counts from now on, like a new one."""
         with self._one_at_a_time:
-            return self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
+            outcome = self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
+        return self._relate(outcome)
+
+    def related(self, name: str) -> list[Related]:
+        """What a query has in common with the others, at this moment."""
+        present = self.present
+        one = present.find(name)
+        plan = present.network.plan_of(one.query, one.born)
+        with self._catalog.read() as snapshot:
+            return related(snapshot, placements(one.query.name, plan, Blocks()))
+
+    def _relate(self, outcome: Outcome) -> Outcome:
+        """Say of queries that begin what they have in common with others; changes need not wait for it."""
+        computes = outcome.computes
+        if len(computes) > MOST_QUERIES:
+            return replace(outcome, related=None)
+        with self._catalog.read() as snapshot:
+            return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
 
     def _key(self, name: str, paused: bool | None = None) -> str:
         found = self.present.find(name)
@@ -132,13 +164,13 @@ class Registrar:
             few = len(edit.come) <= _FEW
             with self._turn if few else nullcontext():
                 born = self._born(few)
-                after, change, dead = self._work_out(edit, born, undo)
+                after, change, dead, computes = self._work_out(edit, born, undo)
                 if change is not None:
                     streams = after.declared.streams.values()
                     versions = self._deployment.versions
                     versions.extend(after.network, change, streams, after.relations, dead)
                 with self._turn:
-                    outcome = self._become_true(edit, after, feeds, born)
+                    outcome = self._become_true(edit, after, feeds, born, computes)
             undo.pop_all()
             return outcome
 
@@ -168,15 +200,17 @@ class Registrar:
 
     def _work_out(
         self, edit: Edit, born: int, undo: ExitStack
-    ) -> tuple[Present, Change | None, list[Letter]]:
-        """What will stand, but for positions; how the network changes; dead letters of relations."""
+    ) -> tuple[Present, Change | None, list[Letter], Computed]:
+        """What will stand, but for positions; how the network changes; dead letters of relations; and
+        what the queries that begin compute.
+        """
         present = self.present
         begin, cease = edit.begin(present), edit.cease(present)
         uses = present.uses + relations_of(begin.values(), edit.declared)
         uses = uses - relations_of(cease.values(), present.declared)
         relations, dead = _read_relations(present, edit, uses)
         undo.callback(self._restore_network)
-        self._change_network(edit, list(cease.values()), begin, born)
+        computes = self._change_network(edit, list(cease.values()), begin, born)
         change = present.network.take_change()
         after = replace(
             present,
@@ -188,10 +222,12 @@ class Registrar:
             relations=relations,
             uses=uses,
         )
-        return after, change, dead
+        return after, change, dead, computes
 
-    def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> None:
+    def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> Computed:
+        """Take queries out and add others; the result is what these compute."""
         network = self.present.network
+        computes = {}
         network.estimates = self.samples.estimates()
         for query in cease:
             network.remove(query.name)
@@ -204,15 +240,19 @@ class Registrar:
                 network.watch(stream)
         for key, query in begin.items():
             try:
-                network.add(query, born)
+                added = network.add(query, born)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
+            computes[query.name] = placements(query.name, added.plan, added.blocks)
         _refuse_deep(network, begin.values())
         if network.depth > planned_depth(self._deployment):
             raise _TooDeep(network.depth)
+        return computes
 
-    def _become_true(self, edit: Edit, after: Present, feeds: list[Feed], born: int) -> Outcome:
+    def _become_true(
+        self, edit: Edit, after: Present, feeds: list[Feed], born: int, computes: Computed
+    ) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
         present = self.present
         begin, cease = edit.begin(present), edit.cease(present)
@@ -222,13 +262,17 @@ class Registrar:
         since = {name: entry for name, entry in present.since.items() if name in after.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})
         after = replace(after, standing=standing, since=since)
-        enter(self._catalog, edit, present, after)
+        enter(self._catalog, edit, present, after, [one for some in computes.values() for one in some])
         self.present = after
         self._intake.change(feeds, leaving)
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
         dropped = [present.standing[key].query.name for key in sorted(edit.go)]
-        return Outcome(after.version, place.entry, tuple(limits), tuple(dropped))
+        return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
+
+
+def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, Any]:
+    return {name: [one.to_json() for one in found] for name, found in related.items()}
 
 
 class _TooDeep(Exception):

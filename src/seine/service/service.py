@@ -156,6 +156,14 @@ class Service:
             "text": found.query.text,
         }
 
+    def related(self, name: str) -> dict[str, Any]:
+        """What a query has in common with those that run."""
+        found = self.registrar.related(name)
+        return {
+            "query": self.present.find(name).query.name,
+            "related": [one.to_json() for one in found],
+        }
+
     def _committed(self, sink: Sink) -> None:
         entry = self.deployment.journal.load(sink.totals.entry)
         self.registrar.samples.add(entry, self.present.declared.streams)

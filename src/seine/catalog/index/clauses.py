@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from seine.algebra.expressions import to_json
@@ -53,11 +54,13 @@ def root_id(topology: bytes) -> bytes:
     return digest("root", topology)
 
 
+@lru_cache(maxsize=1 << 12)
 def base_id(topology: bytes, term: str) -> bytes:
     """What the lines of one term have in common."""
     return digest("base", topology, term)
 
 
+@lru_cache(maxsize=1 << 12)
 def line_id(base: bytes, side: str) -> bytes:
     return digest("line", base, side)
 
@@ -66,6 +69,7 @@ def line_order(side: str, line: bytes) -> Order:
     return _RANKS.get(side, _AS_IS), line
 
 
+@lru_cache(maxsize=1 << 14)
 def literal_place(topology: bytes, atom: Atom) -> Place:
     term, side, key = point(atom)
     line = line_id(base_id(topology, term), side)

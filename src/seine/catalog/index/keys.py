@@ -211,9 +211,6 @@ def digest(*parts: Any) -> bytes:
     >>> digest("a", b"b") == digest("a", b"b"), digest("a", "b") == digest("ab"), len(digest())
     (True, False, 16)
     """
-    content = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        raw = part if isinstance(part, bytes) else str(part).encode()
-        content.update(len(raw).to_bytes(4, "big"))
-        content.update(raw)
-    return content.digest()
+    raw = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
+    content = b"".join([len(one).to_bytes(4, "big") + one for one in raw])
+    return hashlib.blake2b(content, digest_size=16).digest()

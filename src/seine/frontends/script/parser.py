@@ -6,6 +6,7 @@ cannot run yet is refused last, so that nothing hides what is wrong elsewhere.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from seine.algebra.plan import Query
@@ -86,20 +87,31 @@ class _Reader:
         else:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
 
+    @cached_property
+    def tables(self) -> dict[str, str]:
+        """Whether a name in lower case is one of a stream or a relation; made when first asked for."""
+        streams, relations = self.declared.streams, self.declared.relations
+        return {
+            name.lower(): kind
+            for kind, names in (("relation", relations), ("stream", streams))
+            for name in names
+        }
+
     def _new_table(self, what: str) -> Name:
         name = self.cursor.expect_name(f"the name of the {what}")
-        for kind, names in (("stream", self.declared.streams), ("relation", self.declared.relations)):
-            if name.key.lower() in {known.lower() for known in names}:
-                raise self.cursor.error(
-                    f"{kind} {name.written} exists already",
-                    "choose another name; only queries can be replaced",
-                    at=name,
-                    kind=TakenError,
-                )
+        kind = self.tables.get(name.key.lower())
+        if kind is not None:
+            raise self.cursor.error(
+                f"{kind} {name.written} exists already",
+                "choose another name; only queries can be replaced",
+                at=name,
+                kind=TakenError,
+            )
         if name.key in self.published:
             raise self.cursor.error(
                 f"a query publishes {name.written} already", "choose another name", at=name
             )
+        self.tables[name.key.lower()] = what
         return name
 
     def _create_query(self) -> None:
@@ -162,6 +174,7 @@ class _Reader:
         if any(name.key in (edge.left, edge.right) for edge in self.declared.edges):
             message = f"{name.written} is used by a join"
             raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
+        self.tables.pop(name.key.lower())
         del tables[name.key]
 
     def _drop_join(self) -> None:

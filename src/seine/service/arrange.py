@@ -1,0 +1,142 @@
+"""One order for the items of a block, however its FROM was written, so that mirrored self-joins meet.
+
+Items are ordered by name. Items of one name are told apart by what is asked of them, constants left
+out, and then by the items that they are compared with. Only where that does not decide do constants.
+
+Law: for most blocks the order is the same for every permutation of the items. Where it is not (terms that
+are no sums of columns can look different in another order), conditions that are equal may not meet;
+they never meet if they are not.
+
+Cites: ARGUS 5.1.4 (self-joins and canonical table aliases)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, walk
+from seine.algebra.linear_names import coefficients_of
+from seine.optimizer.canonical.atoms import Atom, Clause
+
+_FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+Starts = tuple[int, ...]
+_Value = tuple[int, int | Decimal, str]
+
+
+class _View(NamedTuple):
+    """A clause as an item sees it, without its constants; the others it speaks of; and its constants."""
+
+    item: int
+    text: str
+    others: tuple[int, ...]
+    constants: tuple[_Value, ...]
+
+
+def arranged(names: Sequence[str], starts: Starts, clauses: Sequence[Clause]) -> tuple[int, ...]:
+    """The items in their order. `starts` says where each one's columns begin, and where the last ends."""
+    ranks = _dense(names)
+    if len(set(ranks)) < len(names):
+        views = [view for clause in clauses for view in _views(clause, starts)]
+        seen = [[view for view in views if view.item == item] for item in range(len(names))]
+        ranks = _told_apart(_refined(ranks, seen), seen)
+    return tuple(sorted(range(len(names)), key=ranks.__getitem__))
+
+
+def _told_apart(ranks: list[int], seen: list[list[_View]]) -> list[int]:
+    """Let constants decide between items that are alike, one pair at a time."""
+    while len(set(ranks)) < len(ranks):
+        tied = min(rank for rank in ranks if ranks.count(rank) > 1)
+        alike = [item for item, rank in enumerate(ranks) if rank == tied]
+        first = min(alike, key=lambda item: sorted((view.text, view.constants) for view in seen[item]))
+        ranks = _refined(_dense([(rank, item != first) for item, rank in enumerate(ranks)]), seen)
+    return ranks
+
+
+def _refined(ranks: list[int], seen: list[list[_View]]) -> list[int]:
+    """Ranks by what is asked of an item and of those that it is compared with, as far as that goes."""
+    while True:
+        finer = _dense(
+            [
+                (rank, sorted((view.text, [ranks[other] for other in view.others]) for view in views))
+                for rank, views in zip(ranks, seen, strict=True)
+            ]
+        )
+        if len(set(finer)) == len(set(ranks)):
+            return finer
+        ranks = finer
+
+
+def _dense(keys: Sequence[Any]) -> list[int]:
+    """The place of each key among the different keys.
+
+    >>> _dense(["b", "a", "b"])
+    [1, 0, 1]
+    """
+    different: list[Any] = []
+    for key in sorted(keys):
+        if not different or different[-1] != key:
+            different.append(key)
+    return [different.index(key) for key in keys]
+
+
+@lru_cache(maxsize=1 << 14)
+def _views(clause: Clause, starts: Starts) -> tuple[_View, ...]:
+    """The views of all items that a clause speaks of."""
+
+    def item_of(column: int) -> int:
+        return bisect_right(starts, column) - 1
+
+    items = sorted({item_of(column) for atom in clause for column in columns_of(atom.term)})
+    found = []
+    for item in items:
+        seen = sorted((_seen(atom, item, item_of, starts) for atom in clause), key=str)
+        others = dict.fromkeys(other for one in seen for other in one.others)
+        constants = tuple(value for one in seen for value in one.constants)
+        found.append(_View(item, str([one.text for one in seen]), tuple(others), constants))
+    return tuple(found)
+
+
+def _seen(atom: Atom, item: int, item_of: Callable[[int], int], starts: Starts) -> _View:
+    """An atom from one item's side: what is its own there is positive."""
+    op, sign, signed = atom.op, 1, _signed(atom.term)
+    name = "" if signed is not None or isinstance(atom.term, Column) else _name(atom.term)
+    if signed is None:
+        columns = [part.index for part in walk(atom.term) if isinstance(part, Column)]
+        signed = [(1, column) for column in columns]
+        if name in _FLIPPED and len(columns) == 2 and item_of(columns[0]) != item:
+            name = _FLIPPED[name]
+    own = sorted((column - starts[item], weight) for weight, column in signed if item_of(column) == item)
+    if own and own[0][1] < 0:
+        op, sign = _FLIPPED.get(op, op), -1
+    there = [(item_of(column), column, weight) for weight, column in signed if item_of(column) != item]
+    rest = sorted((column - starts[other], weight * sign, other) for other, column, weight in there)
+    text = (name, op, [(c, w * sign) for c, w in own], [(c, w) for c, w, _ in rest])
+    others = tuple(other for _, _, other in rest)
+    return _View(item, str(text), others, (_value(atom.constant, sign),))
+
+
+def _value(constant: Literal | None, sign: int) -> _Value:
+    """Something to compare constants by."""
+    value = constant.value if constant is not None else None
+    if isinstance(value, int | Decimal):
+        return 0, value * sign, ""
+    return 1, sign, str(value)
+
+
+def _signed(term: Expression) -> list[tuple[int, int]] | None:
+    """The columns of a sum with their signs; None if it is no sum of columns."""
+    if not isinstance(term, Call) or not all(isinstance(arg, Column) for arg in term.args):
+        return None
+    weights = coefficients_of(term.name)
+    if weights is None:
+        return None
+    columns = [arg.index for arg in term.args if isinstance(arg, Column)]
+    return [(1 if weight > 0 else -1, column) for weight, column in zip(weights, columns, strict=True)]
+
+
+def _name(term: Expression) -> str:
+    return term.name if isinstance(term, Call) else ""

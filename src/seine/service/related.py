@@ -1,0 +1,90 @@
+"""What a query has in common with the others: searched in the computation index, told in a few words.
+
+Cites: ARGUS 5.1.3 (equivalence and subsumption)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seine.catalog import Snapshot
+from seine.catalog.index import Match, Placement
+
+MOST_QUERIES = 20  # of a script, that are searched for
+_MOST_PARTS = 8  # of a query
+_MOST_NAMES = 5
+
+# What is equal, less and more of a kind; others are conditions.
+_CONDITIONS = ("equal to", "covered by", "covers")
+_WORDS = {
+    "group": ("the groups of", "finer than", "coarser than"),
+    "union": ("the union of", "more inputs than", "fewer inputs than"),
+    "union_all": ("the union of", "more inputs than", "fewer inputs than"),
+    "except": ("the difference of", "takes away more than", "takes away less than"),
+}
+
+
+@dataclass(frozen=True)
+class Related:
+    """Names of queries of which a part equals a part of this one, asks for less, or asks for more.
+
+    To ask for less is to have weaker conditions, fewer keys of groups, fewer inputs. The
+    nearest come first, and not all are named if they are many.
+    """
+
+    kind: str
+    over: tuple[str, ...]
+    equal: tuple[str, ...]
+    weaker: tuple[str, ...]
+    stronger: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "over": list(self.over),
+            "equal": list(self.equal),
+            "weaker": list(self.weaker),
+            "stronger": list(self.stronger),
+            "text": str(self),
+        }
+
+    def __str__(self) -> str:
+        """
+        >>> str(Related("select", ("s",), ("q7",), ("q3", "q12"), ()))
+        's: equal to q7; covered by q3, q12'
+        """
+        lists = (self.equal, self.weaker, self.stronger)
+        words = zip(_WORDS.get(self.kind, _CONDITIONS), lists, strict=True)
+        told = "; ".join(f"{word} {', '.join(names)}" for word, names in words if names)
+        return f"{', '.join(self.over)}: {told}" if self.over else told
+
+
+def related(catalog: Snapshot, placements: Sequence[Placement]) -> list[Related]:
+    """Of each part of a query that has something in common with others, with whom, and how."""
+    found = [_search(catalog, placement) for placement in placements[-_MOST_PARTS:]]
+    return [one for one in found if one.equal or one.weaker or one.stronger]
+
+
+def _search(catalog: Snapshot, placement: Placement) -> Related:
+    own, topology, predicates = placement.query, placement.topology, placement.predicates
+    equal = catalog.index.equivalent(topology, predicates)
+    over = () if topology.kind in _WORDS else tuple(map(_shown, topology.inputs))
+    return Related(
+        topology.kind,
+        over,
+        _names([equal] if equal else [], own),
+        _names(catalog.index.weaker(topology, predicates, _MOST_NAMES).matches, own),
+        _names(catalog.index.stronger(topology, predicates, _MOST_NAMES).matches, own),
+    )
+
+
+def _shown(name: str) -> str:
+    """A table, or what a query computes, which has no name that says something."""
+    return f"its {name[1:].split()[0]}" if name.startswith("(") else name
+
+
+def _names(matches: Iterable[Match], own: str) -> tuple[str, ...]:
+    names = dict.fromkeys(name for match in matches for name in match.queries if name != own)
+    return tuple(names)[:_MOST_NAMES]
