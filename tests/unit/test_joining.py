@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Expression
@@ -12,6 +13,7 @@ from seine.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project, Qu
 from seine.algebra.types import BIGINT
 from seine.network.network import Network
 from seine.network.nodes import JoinNode
+from seine.optimizer.estimates import Estimates, Sample
 from seine.sharing.strategy import CONFIGURATIONS
 from tests.unit.plan_interpreter import SOURCES, both, col, holds, lit
 
@@ -161,3 +163,17 @@ def test_a_block_of_many_items_is_built() -> None:
     network.add(Query("q", block(items, links)))
     assert len(joins(network)) == 8 and network.depth == 8
     assert network.add(Query("again", block(items, links))).added == ()
+
+
+def test_a_standing_join_of_very_many_pairs_is_not_worth_using() -> None:
+    """Sharing by itself would start from it; with estimates the selective join comes first."""
+    few = pa.record_batch({"c0": [7] * 200, "c1": list(range(200)), "c2": list(range(200))})
+    links: list[Link] = [("a", K, "b", K), ("a", X, "c", X)]
+    depths = []
+    for estimates in (None, Estimates({name: Sample(few, 200_000.0, 1e9) for name in "abc"})):
+        network = Network()
+        network.add(Query("standing", block({"a": a, "b": b}, links[:1])))
+        network.estimates = estimates
+        added = network.add(Query("q", block({"a": a, "b": b, "c": c}, links)))
+        depths.append(len([i for i in added.added if isinstance(network.nodes[i], JoinNode)]))
+    assert depths == [1, 2]

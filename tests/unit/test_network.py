@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Call, Expression, Literal, Parameter, rewrite
@@ -42,7 +43,8 @@ from seine.network.nodes import (
     SourceNode,
 )
 from seine.network.tables import ParameterTable
-from seine.sharing.strategy import CONFIGURATIONS
+from seine.optimizer.estimates import Estimates, Sample
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 from tests.unit.plan_interpreter import (
     SOURCES,
     Data,
@@ -174,12 +176,23 @@ def pairs(network: Network, node: FilteringNode, left, right, left_key, right_ke
 
 @pytest.mark.parametrize("strategy", CONFIGURATIONS)
 def test_the_network_answers_as_the_plans_do(strategy: str) -> None:
+    assert check_answers(CONFIGURATIONS[strategy]) > 100
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
+def test_what_is_known_of_the_data_changes_no_answer(threshold: float) -> None:
+    assert check_answers(Strategy(materialise=threshold), sampled=True) > 100
+
+
+def check_answers(strategy: Strategy, *, sampled: bool = False) -> int:
+    """Compare random networks with their plans; how many nodes were shared."""
     answered = shared = 0
     for seed in range(25):
         rng = RandomPlans(seed)
         plans = [plan for plan in (rng.plan() for _ in range(6)) if not has_lone_relation(plan)]
         queries = [Query(f"q{i}", plan) for i, plan in enumerate(plans)]
-        network = Network(CONFIGURATIONS[strategy])
+        network = Network(strategy)
+        network.estimates = sample(rng.data()) if sampled else None
         for query in queries:
             shared += len(network.add(query).shared)
         data = rng.data()
@@ -188,7 +201,30 @@ def test_the_network_answers_as_the_plans_do(strategy: str) -> None:
             expected = sorted(answer(query.plan, data).elements(), key=repr)
             assert sorted(results[query.name], key=repr) == expected
             answered += bool(expected)
-    assert answered > 40 and shared > 100
+    assert answered > 40
+    return shared
+
+
+def sample(data: Data) -> Estimates:
+    """Estimates as if these rows were what has been seen."""
+    types = {plan.stream.name: plan.stream.types for plan in SOURCES if isinstance(plan, Scan)}
+    samples = {}
+    for name, own in types.items():
+        columns = list(zip(*data[name], strict=True)) or [()] * len(own)
+        arrays = [pa.array(column, type_.arrow()) for column, type_ in zip(columns, own, strict=True)]
+        rows = pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(own))])
+        samples[name] = Sample(rows, float(rows.num_rows), 1.0)
+    return Estimates(samples)
+
+
+def test_a_weak_condition_is_not_asked_before_a_join() -> None:
+    rows = pa.record_batch({f"c{i}": list(range(100)) for i in range(3)})
+    network = Network(Strategy(materialise=0.9))
+    network.estimates = Estimates({"a": Sample(rows, 100.0, 1.0), "b": Sample(rows, 100.0, 1.0)})
+    join = Join(Select(a, gt(1, 2)), Select(b, gt(1, 90)), holds("eq", col(0), col(3)))
+    network.add(Query("q", join))
+    gates = [node for node in network if isinstance(node, GateNode)]
+    assert [[str(f.shape) for f in gate.filters] for gate in gates] == [["None"], ["ge(#1, ?0)"]]
 
 
 def test_facts_of_nodes_follow_from_their_inputs() -> None:

@@ -37,6 +37,8 @@ from seine.network.nodes import (
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.site import Claim, Site
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.join_block import JoinBlock
+from seine.optimizer.join_orders import JoinCosts
 from seine.sharing.consing import deliver_signature, join_signature, lookup_signature, signature
 from seine.sharing.strategy import Strategy
 
@@ -118,7 +120,7 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        order = joining.by_sharing() if self._strategy.search else joining.by_plan()
+        order = self._order(block, joining)
         offsets = joining.offsets(order.items)
         words = [joining.moved(condition, offsets) for condition in block.conditions]
         outputs = tuple(joining.moved(output, offsets) for output in block.outputs)
@@ -128,6 +130,15 @@ class Builder:
         node, decided = self._join_all(block, bases, order, conditions, outputs)
         exact, checks = conditions.exact(decided)
         return Rows(node, tuple(exact), tuple(checks), outputs)
+
+    def _order(self, block: Block, joining: Joining) -> Order:
+        """The order of a block's joins: that of the plan, or one that uses what stands."""
+        if not self._strategy.search or len(block.items) == 1:
+            return joining.by_plan()
+        if self._estimates is None:
+            return joining.by_sharing()
+        joins = JoinBlock(block.items, block.conditions, block.outputs)
+        return joining.by_cost(JoinCosts(joins, self._estimates))
 
     def _item(self, plan: Plan, alone: bool) -> tuple[Base, Fenced | None]:
         """Where an item's rows are."""

@@ -1,7 +1,8 @@
 """The joins of a block: in which order, and which of them the network has already.
 
 Matching the plan takes the order that is best for the query alone and looks what of it stands.
-Selecting by sharing looks for the order of which most stands already.
+Selecting by sharing looks for the order of which most stands already; with estimates of the data
+the one of these two is taken that adds less work.
 
 Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
 """
@@ -17,6 +18,7 @@ from seine.network.blocks import Block
 from seine.network.nodes import JoinNode
 from seine.network.site import Site
 from seine.optimizer.equalities import is_equality, one_type
+from seine.optimizer.join_orders import JoinCosts
 from seine.sharing.consing import lookup_signature
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
@@ -114,6 +116,19 @@ class Joining:
                 return self._extended(second, (behind,), rest[1:])
             return self._extended(first, (ahead,), rest[1:])
         return self._extended(first, (), rest)
+
+    def by_cost(self, costs: JoinCosts) -> Order:
+        """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
+        return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))
+
+    def _added(self, order: Order, costs: JoinCosts) -> float:
+        """What an order adds: new joins hold rows; all have to look at the pairs of this query."""
+        joined, total = frozenset((order.first,)), 0.0
+        for step in order.steps:
+            cost = costs.step if step.existing is None else costs.pairs
+            total += cost(joined, step.item)
+            joined |= {step.item}
+        return total
 
     def by_sharing(self) -> Order:
         """The order of which most stands; of these the oldest: a query finds what an equal one used."""

@@ -60,11 +60,15 @@ class JoinCosts:
         return sum(self.step(frozenset(sequence[:count]), sequence[count]) for count in counts)
 
     def step(self, joined: Items, number: int) -> float:
-        """What it costs to join one more item."""
-        left, right = self.rows(joined), self._rows[number]
+        """What it costs to join one more item: pairs that meet, and rows that are held for it."""
+        held = self.rows(joined) + self._rows[number] if self.streams[number] else 0.0
+        return self.pairs(joined, number) + held
+
+    def pairs(self, joined: Items, number: int) -> float:
+        """The pairs that meet when one more item is joined."""
         equal = self._share(joined | {number}, all_conditions=False)
-        pairs = left * right * equal / self._share(joined, all_conditions=False)
-        return pairs + (left + right if self.streams[number] else 0.0)
+        meeting = self.rows(joined) * self._rows[number] * equal
+        return meeting / self._share(joined, all_conditions=False)
 
     def rows(self, items: Items) -> float:
         """How many combinations of some items satisfy all conditions on them."""
