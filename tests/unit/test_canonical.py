@@ -223,7 +223,11 @@ def test_long_lists_take_no_longer_than_they_are() -> None:
         for count in (1000, 2000)
     )
     assert implies(small.clauses, large.clauses) and not implies(large.clauses, small.clauses)
-    assert time.process_time() - start < 2
+    none = canonicalise(
+        resolve_call("not", [resolve_call("in", [a, *(literal(7 * i) for i in range(2000))])])
+    )
+    assert len(none.clauses) == 2000
+    assert time.process_time() - start < 5
 
 
 def test_what_never_computes_is_never_true() -> None:

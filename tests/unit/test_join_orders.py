@@ -93,6 +93,15 @@ def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert near >= 15
 
 
+def test_the_orders_of_a_very_large_block_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, estimates = random_block(7, count=5)
+    many = JoinBlock(small.items, small.conditions * 60, small.outputs)
+    large, estimates_of_large = random_block(7, count=26)
+    monkeypatch.setattr(join_orders, "JoinCosts", None)
+    assert order(many, estimates) == choose_order(many)
+    assert order(large, estimates_of_large) == choose_order(large)
+
+
 def test_a_selective_stream_comes_early_and_a_relation_never_first() -> None:
     few = Select(Scan(stream("b"), "b"), holds("eq", col(1), lit(3)))
     items = (Lookup(R, "r"), Scan(stream("a"), "a"), Scan(stream("c"), "c"), few)

@@ -151,6 +151,24 @@ def test_what_is_refused_leaves_no_trace(rig: Rig, script: str) -> None:
     rig.register("CREATE QUERY p AS SELECT a FROM s;")
 
 
+def test_a_query_that_is_refused_by_itself_costs_no_reading(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    before, network = trace(rig), rig.service.present.network
+    bad = "CREATE QUERY p WITH (limit = 2) AS SELECT a FROM s;"
+
+    def refuse(*_: object) -> None:
+        raise SeineError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.network.network.optimise", lambda *_, **__: refuse())
+        with pytest.raises(SeineError, match="no"):
+            rig.register(bad)
+    assert trace(rig) == before and rig.service.present.network is network
+    rig.register(bad)
+
+
 def test_a_refusal_by_the_catalog_leaves_no_trace(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     before = trace(rig)

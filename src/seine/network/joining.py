@@ -79,14 +79,18 @@ class Joining:
         return [(item, column) for item, base in enumerate(self._bases) for column in base.columns]
 
     @cached_property
-    def _equalities(self) -> list[tuple[int, tuple[Expression, ...], list[set[int]]]]:
-        """Conjuncts that equate two expressions: number, sides, and the items that each side reads."""
-        found = []
+    def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
+        """For each item the conjuncts that equate an expression over it alone with another: number, the
+        other side, its own side, and the items that the other side reads."""
+        found: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
         for number, part in enumerate(self._block.conditions):
             if is_equality(part):
                 reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
-                if all(reads):
-                    found.append((number, part.args, reads))
+                for here, there in ((0, 1), (1, 0)):
+                    if reads[here] and len(reads[there]) == 1:
+                        (item,) = reads[there]
+                        sides = (part.args[here], part.args[there])
+                        found.setdefault(item, []).append((number, *sides, reads[here]))
         return found
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
@@ -215,11 +219,10 @@ class Joining:
     def _keys(self, items: tuple[int, ...], item: int) -> Keys:
         offsets = self.offsets(items)
         found: dict[tuple[Expression, Expression], int] = {}
-        for number, sides, reads in self._equalities:
-            for here, there in ((0, 1), (1, 0)):
-                if reads[here] <= offsets.keys() and reads[there] == {item}:
-                    pair = one_type(self.moved(sides[here], offsets), self.moved(sides[there], {item: 0}))
-                    found.setdefault(pair, number)
+        for number, theirs, own, reads in self._equalities.get(item, ()):
+            if reads <= offsets.keys():
+                pair = one_type(self.moved(theirs, offsets), self.moved(own, {item: 0}))
+                found.setdefault(pair, number)
         pairs = sorted(found, key=lambda pair: (str(pair[0]), str(pair[1])))
         return Keys(
             tuple(left for left, _ in pairs),

@@ -21,6 +21,7 @@ from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.rules.order_joins import choose_order
 
 EXACT = 8  # up to so many items every order is considered
+MOST_ITEMS, MOST_CONDITIONS = 24, 256  # of a block whose orders are compared
 _RAREST = 1e-12  # nothing is impossible
 
 Items = frozenset[int]
@@ -29,9 +30,11 @@ Items = frozenset[int]
 def order(block: JoinBlock, estimates: Estimates | None) -> list[int]:
     """The numbers of a block's items in the order in which to join them.
 
-    A stream begins, if there is one. Of orders that cost the same the first by number is chosen.
+    A stream begins, if there is one. Of orders that cost the same the first by number is chosen. To
+    compare the orders of a very large block would take too long.
     """
-    if estimates is None or len(block.items) < 2:
+    large = len(block.items) > MOST_ITEMS or len(block.conditions) > MOST_CONDITIONS
+    if estimates is None or len(block.items) < 2 or large:
         return choose_order(block)
     costs = JoinCosts(block, estimates)
     first = [number for number, stream in enumerate(costs.streams) if stream] or list(range(len(block.items)))

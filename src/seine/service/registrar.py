@@ -185,6 +185,10 @@ class Registrar:
         return feeds
 
     def _restore_network(self) -> None:
+        """The network as it was, from its files; a query that was refused by itself has not changed it."""
+        standing = self.present.network
+        if standing.version == self.present.version and not standing.changed:
+            return
         network = self._deployment.versions.network(self.present.version, self.present.network.strategy)
         self.present = replace(self.present, network=network)
 

@@ -34,6 +34,7 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
+_MOST_COMPARED = 200  # clauses are compared with one another; of more than that none is left out
 _WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
 
 
@@ -65,7 +66,8 @@ def canonicalise(conjunct: Expression) -> Canonical:
     if clauses == ((NEVER,),):
         return Canonical(clauses, True)
     guards = _conjunction([clause for clause, is_guard in parts if is_guard])
-    guards = tuple(g for g in guards if not any(clause_implies(clause, g) for clause in clauses))
+    if len(clauses) <= _MOST_COMPARED:
+        guards = tuple(g for g in guards if not any(clause_implies(clause, g) for clause in clauses))
     return Canonical(clauses, not guards, guards)
 
 
@@ -126,6 +128,8 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
 
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
     """Without the clauses that another one implies."""
+    if len(clauses) > _MOST_COMPARED:
+        return list(dict.fromkeys(clauses))
     kept: list[tuple[Clause, set[int]]] = []
     for clause in sorted(clauses, key=len):
         columns = {column for atom in clause for column in columns_of(atom.term)}

@@ -48,8 +48,10 @@ def _select(plan: Plan, parts: list[Expression]) -> Plan:
 
 
 def _push_through_project(plan: Project, parts: list[Expression]) -> Plan:
-    sinking = [part for part in parts if stays_small([part], plan.expressions)]
-    staying = [part for part in parts if part not in sinking]
+    sinking: list[Expression] = []
+    staying: list[Expression] = []
+    for part in parts:
+        (sinking if stays_small([part], plan.expressions) else staying).append(part)
     below = _push(plan.input, [substitute(part, plan.expressions) for part in sinking])
     return _select(Project(below, plan.expressions, plan.names), staying)
 
