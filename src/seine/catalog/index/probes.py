@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, Integer, LargeBinary, bindparam, literal_column, select, union_all
@@ -82,7 +81,7 @@ def read(
             if kind.owner is not None:
                 values[f"owner{number}"] = owner
         seen = [0] * size
-        for number, *found in connection.execute(_statement(kind, size), values).all():
+        for number, *found in _execute(connection, kind, size, values):
             rows.append(Row(start + number, seen[number], tuple(found)))
             seen[number] += 1
     counter.steps += len(probes) + len(rows)
@@ -90,18 +89,32 @@ def read(
 
 
 def rounded(count: int) -> int:
-    """The number of ranges in a statement that serves so many: one, or a multiple of four.
+    """The number of ranges in a statement that serves so many: a few sizes, since each is compiled once.
 
-    >>> [rounded(count) for count in (1, 2, 4, 5, 32)]
-    [1, 4, 4, 8, 32]
+    >>> [rounded(count) for count in (1, 2, 4, 5, 20, 32)]
+    [1, 4, 4, 8, 32, 32]
     """
-    return count if count == 1 else -(-count // 4) * 4
+    return next(size for size in _SIZES if size >= count)
 
 
+def _execute(connection: Connection, kind: Kind, size: int, values: dict[str, Any]) -> Sequence[Any]:
+    # Compiled once and then given to the driver as it is: a search asks dozens of these.
+    dialect = connection.dialect
+    key = (kind, size, dialect.name, dialect.driver)
+    if key not in _COMPILED:
+        made = _statement(kind, size).compile(dialect=dialect)
+        _COMPILED[key] = (made.string, made.positiontup if made.positional else None, made.params)
+    text, places, given = _COMPILED[key]
+    asked: Any = {**given, **values}
+    return connection.exec_driver_sql(text, asked if places is None else tuple(map(asked.get, places))).all()
+
+
+# Text, the names of its parameters in their order if it has none in itself, and those that it brings.
+_COMPILED: dict[tuple[Kind, int, str, str], tuple[str, list[str] | None, dict[str, Any]]] = {}
+_SIZES = (1, 4, 8, 16, LONGEST)
 _NOTHING = Span((0, b""), b"\1", b"\0")
 
 
-@lru_cache(maxsize=256)
 def _statement(kind: Kind, size: int) -> Any:
     """Ranges number 0 to size - 1, each by itself in order."""
     order = kind.key.desc() if kind.descending else kind.key
