@@ -235,9 +235,7 @@ class _TooDeep(Exception):
 def planned_depth(deployment: Deployment) -> int:
     """The stages that the pipeline has, or will have when it gets to the last entry."""
     waiting = [entry.handover for entry in deployment.journal.entries()]
-    depth: int = deployment.settings[
-        "depth"
-    ]  # read last: an entry that is gone by now has left its mark here
+    depth: int = deployment.settings["depth"]  # read last: entries that are gone left their mark here
     return max([depth, *waiting])
 
 
