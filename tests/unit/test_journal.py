@@ -14,7 +14,7 @@ import pytest
 
 from seine.errors import RunError
 from seine.intake import journal as journal_module
-from seine.intake.journal import Draft, Journal
+from seine.intake.journal import Draft, Entry, Journal
 from seine.operators.clock import Clock
 
 NAME = "../a b/ü"
@@ -129,3 +129,24 @@ def test_discarding_while_another_thread_appends(tmp_path: Path) -> None:
     writer.join()
     last = journal.last()
     assert last is not None and last.number == 19 and journal.run("a").num_rows == 1
+
+
+def test_nothing_is_discarded_while_all_entries_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(str(tmp_path))
+    for value in range(3):
+        journal.append(draft(value))
+    discarding = threading.Thread(target=journal.discard_before, args=(2,))
+    load = journal.load
+
+    def slowly(number: int) -> Entry:
+        if discarding.ident is None:
+            discarding.start()
+            discarding.join(0.2)
+        return load(number)
+
+    monkeypatch.setattr(journal, "load", slowly)
+    assert [entry.number for entry in journal.entries()] == [0, 1, 2]
+    discarding.join()
+    assert journal.numbers() == [2]

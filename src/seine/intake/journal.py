@@ -131,6 +131,11 @@ class Journal:
             form["handover"],
         )
 
+    def entries(self) -> list[Entry]:
+        """All there are; while they are read the writer discards none of them."""
+        with self._turn:
+            return [self.load(number) for number in self.numbers()]
+
     def append(self, draft: Draft) -> Entry:
         """Make a draft the next entry; when this returns it is durable."""
         with self._turn:

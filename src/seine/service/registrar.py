@@ -289,9 +289,9 @@ class _TooDeep(Exception):
 
 def planned_depth(deployment: Deployment) -> int:
     """The stages that the pipeline has, or will have when it gets to the last entry."""
-    depth: int = deployment.settings["depth"]
-    journal = deployment.journal
-    return max([depth, *[journal.load(number).handover for number in journal.numbers()]])
+    waiting = [entry.handover for entry in deployment.journal.entries()]
+    depth: int = deployment.settings["depth"]  # read last: entries that are gone left their mark here
+    return max([depth, *waiting])
 
 
 def _refuse_deep(network: Network, queries: Iterable[Query]) -> None:

@@ -27,16 +27,17 @@ class Clerk:
         self._others = others
         self._interval = interval
         self._standing: deque[str] = deque()
+        self._turn = 0
 
     def work(self, until: int) -> None:
         """Register until so many micro-batches are delivered."""
-        due, number = time.monotonic(), 0
+        due = time.monotonic()
         while not self._recorder.wait(until, max(due - time.monotonic(), 0.0)):
-            if number % 2:
+            if self._turn % 2:
                 self._let_one_in()
             else:
                 self._register_sure()
-            number += 1
+            self._turn += 1
             due = max(due + self._interval, time.monotonic())
 
     def _register_sure(self) -> None:

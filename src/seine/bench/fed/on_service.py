@@ -119,11 +119,13 @@ def on_spark(service: Service, log: str) -> None:
 
 def _stretch(recorder: Recorder, clerk: Clerk, busy: bool, batches: int) -> Stretch:
     begin = recorder.batches + _SETTLING
-    before = len(clerk.taken)
-    if busy:
-        clerk.work(until=begin + batches)
-    recorder.wait(begin + batches)
-    return between(recorder.marks, begin, begin + batches, busy, len(clerk.taken) - before)
+    changes = []
+    for batch in (begin, begin + batches):
+        if busy:
+            clerk.work(until=batch)
+        recorder.wait(batch)
+        changes.append(len(clerk.taken))
+    return between(recorder.marks, begin, begin + batches, busy, changes[1] - changes[0])
 
 
 def between(marks: Sequence[Mark], begin: int, end: int, busy: bool, changes: int) -> Stretch:

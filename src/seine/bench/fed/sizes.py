@@ -68,8 +68,8 @@ QUICK: Parameters = {
     "live": {
         "standing": 100,
         "batch_rows": 10_000,
-        "warm": 4,
-        "batches": 5,
+        "warm": 3,
+        "batches": 4,
         "interval": 0.5,
         "side": live_together,
     },
