@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from seine.cli.main import main
 from seine.errors import RunError, SeineError
 from seine.runtime.host import LocalHost
 from seine.service.client import Client, read_token
@@ -88,6 +89,21 @@ def test_a_name_of_any_kind_can_be_asked_for(rig: Rig) -> None:
     rig.feed(1)
     assert len(_tail(rig, "a/b ?é%")) == 1
     assert rig.client.drop("a/b ?é%")["dropped"] == ["a/b ?é%"]
+
+
+def test_what_queries_have_in_common_is_told(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE a > 1;")
+    (one,) = rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 2;")["related"]["p"]
+    assert set(one) == set(SCHEMAS["Relation"]["properties"]) and one["text"] == "s: covered by q"
+    found = rig.client.related("Q")
+    assert found["query"] == "q" and [each["stronger"] for each in found["related"]] == [["p"]]
+    assert set(found) == set(SCHEMAS["Related"]["properties"])
+    body = json.dumps({"script": "CREATE QUERY r AS SELECT a FROM s;", "related": False})
+    answer = rig.ask("POST", "/v1/scripts", body, Content_Type="application/json")[1]
+    assert answer["related"] is None and answer["registered"] == ["r"]
+    assert main(["list", "--related", "p", "--service", rig.server.url]) == 0
+    assert capsys.readouterr().out == "p: s: covered by q, r\n"
+    assert rig.ask("GET", "/v1/queries/none/related")[0] == 404
 
 
 def test_answers_are_as_described(rig: Rig) -> None:

@@ -33,7 +33,8 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 def told(rig: Rig, name: str, select_: str) -> list[str]:
     """What is said of a query when it is registered."""
-    outcome = rig.register(f"CREATE QUERY {name} AS {select_};")
+    outcome = rig.service.registrar.relate(rig.register(f"CREATE QUERY {name} AS {select_};"))
+    assert outcome.related is not None
     return [str(one) for one in outcome.related[name]]
 
 
@@ -74,13 +75,15 @@ def test_queries_of_one_script_know_one_another(rig: Rig) -> None:
     outcome = rig.register(
         "CREATE QUERY p AS SELECT a FROM s WHERE a > 1; CREATE QUERY q AS SELECT a FROM s WHERE a > 2;"
     )
+    assert outcome.related is None
+    outcome = rig.service.registrar.relate(outcome)
     assert [str(one) for one in outcome.related["p"]] == ["s: covers q"]
     assert [str(one) for one in outcome.related["q"]] == ["s: covered by p"]
 
 
 def test_of_many_queries_nothing_is_said_at_once(rig: Rig) -> None:
     script = "".join(f"CREATE QUERY q{i} AS SELECT a FROM s WHERE a > {i};" for i in range(21))
-    outcome = rig.register(script)
+    outcome = rig.service.registrar.relate(rig.register(script))
     assert outcome.related is None and outcome.to_json()["related"] is None
     assert later(rig, "q20") == ["s: covered by q19, q18, q17, q16, q15"]
 
@@ -141,7 +144,7 @@ def test_what_does_not_run_is_not_found(rig: Rig) -> None:
     assert later(rig, "p") == [] and later(rig, "r") == ["s: equal to p"]
     rig.crash()
     assert later(rig, "p") == []
-    assert [str(one) for one in rig.service.registrar.resume("r").related["r"]] == ["s: equal to p"]
+    rig.service.registrar.resume("r")
     assert later(rig, "p") == ["s: equal to r"]
     rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 4;", replace=True)
     assert later(rig, "r") == ["s: covered by p"]
@@ -211,8 +214,8 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         names = draw.choice(list(permutations(aliases)))
         renamed = dict(zip(aliases, names, strict=True))
         said = ["".join(renamed.get(letter, letter) for letter in term) for term in terms]
-        again = rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
-        (found,) = again.related[f"q{number}"]
+        rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
+        (found,) = rig.service.registrar.related(f"q{number}")
         assert f"p{number}" in found.equal, (terms, said)
 
 

@@ -112,6 +112,11 @@ class Snapshot:
         """The computation index: whose conditions equal, imply or follow from given ones."""
         return Search(self._connection)
 
+    @property
+    def users_index(self) -> Search:
+        """The same, for who asks by whom and not what: matches come without their predicates."""
+        return Search(self._connection, told=False)
+
     def setting(self, name: str, default: Any = None) -> Any:
         text = self._connection.execute(select(t.setting.c.value).where(t.setting.c.name == name)).scalar()
         return default if text is None else json.loads(text)

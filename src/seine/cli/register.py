@@ -33,8 +33,7 @@ def command(arguments: argparse.Namespace) -> int:
         done += f", dropped {count(dropped)}"
     say_outcome(outcome, done)
     if outcome["related"] is None:
-        print("what they have in common with others: skipped, they are many")
-    else:
-        for line in related_lines(outcome["related"]):
-            print(line)
+        print("related queries: skipped, for these are many (seine list --related QUERY)")
+    for line in related_lines(outcome["related"] or {}):
+        print(line)
     return 0

@@ -75,6 +75,8 @@ def _register(service: Service, request: Request) -> Form:
         folder=os.path.join(service.folder.path, body.get("folder", "")),
         replace=body.get("replace", False),
     )
+    if body.get("related", True):
+        outcome = service.registrar.relate(outcome)
     return outcome.to_json()
 
 
@@ -136,6 +138,7 @@ _SCRIPT: Form = {
         "file": {"type": "string", "description": "what to call it when something in it is refused"},
         "folder": {"type": "string", "description": "what relative paths in FROM are relative to"},
         "replace": {"type": "boolean", "description": "let queries take the place of those of their name"},
+        "related": {"type": "boolean", "description": "say what they have in common with others (yes)"},
     },
 }
 _WORDS: dict[str, Form] = {

@@ -78,7 +78,7 @@ SCHEMAS: dict[str, Form] = {
         related={
             "type": ["object", "null"],
             "description": "of each query that was registered, a few that have something in common with it; "
-            f"null if they are more than {MOST_QUERIES}: nobody has looked then",
+            f"null if nobody has looked: they are more than {MOST_QUERIES}, or it was not asked for",
             "additionalProperties": _RELATIONS,
         },
     ),

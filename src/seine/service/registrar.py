@@ -57,7 +57,7 @@ class Outcome:
     """What a change did: from `entry` on, `version` of the network runs.
 
     `computes` is what the queries that begin compute; `related`, what they have in common with others,
-    None if they are so many that nobody has looked.
+    None if nobody has looked.
     """
 
     version: int
@@ -65,7 +65,7 @@ class Outcome:
     registered: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     computes: Computed = field(default_factory=dict)
-    related: Mapping[str, list[Related]] | None = field(default_factory=dict)
+    related: Mapping[str, list[Related]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -108,8 +108,7 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
         with self._one_at_a_time:
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
-            outcome = self._carry_out(edit_of_script(script))
-        return self._relate(outcome)
+            return self._carry_out(edit_of_script(script))
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
@@ -124,8 +123,7 @@ class Registrar:
     def resume(self, name: str) -> Outcome:
         """Let a paused query run again; it counts from now on, like a new one."""
         with self._one_at_a_time:
-            outcome = self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
-        return self._relate(outcome)
+            return self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
 
     def related(self, name: str) -> list[Related]:
         """What a query has in common with the others, at this moment."""
@@ -135,11 +133,14 @@ class Registrar:
         with self._catalog.read() as snapshot:
             return related(snapshot, placements(one.query.name, plan, Blocks()))
 
-    def _relate(self, outcome: Outcome) -> Outcome:
-        """Say of queries that begin what they have in common with others; changes need not wait for it."""
+    def relate(self, outcome: Outcome) -> Outcome:
+        """Say of queries that begin what they have in common with others, if they are not too many.
+
+        The change is true already, and the next one need not wait for this.
+        """
         computes = outcome.computes
         if len(computes) > MOST_QUERIES:
-            return replace(outcome, related=None)
+            return outcome
         with self._catalog.read() as snapshot:
             return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
 

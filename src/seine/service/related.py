@@ -69,14 +69,15 @@ def related(catalog: Snapshot, placements: Sequence[Placement]) -> list[Related]
 
 def _search(catalog: Snapshot, placement: Placement) -> Related:
     own, topology, predicates = placement.query, placement.topology, placement.predicates
-    equal = catalog.index.equivalent(topology, predicates)
+    index = catalog.users_index
+    equal = index.equivalent(topology, predicates)
     over = () if topology.kind in _WORDS else tuple(map(_shown, topology.inputs))
     return Related(
         topology.kind,
         over,
         _names([equal] if equal else [], own),
-        _names(catalog.index.weaker(topology, predicates, _MOST_NAMES).matches, own),
-        _names(catalog.index.stronger(topology, predicates, _MOST_NAMES).matches, own),
+        _names(index.weaker(topology, predicates, _MOST_NAMES).matches, own),
+        _names(index.stronger(topology, predicates, _MOST_NAMES).matches, own),
     )
 
 

@@ -6,6 +6,7 @@ Cites: ARGUS 5.1.5 (relational model for indexing)
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Insert, Table
@@ -54,11 +55,12 @@ def enter(connection: Connection, placements: Sequence[Placement]) -> None:
     for table in _PARENTS_FIRST:
         new = list(rows.of[table.name].values())
         if new:
-            connection.execute(_insert_new(connection, table), new)
+            connection.execute(_insert_new(connection.dialect.name, table), new)
 
 
-def _insert_new(connection: Connection, table: Table) -> Insert:
-    if connection.dialect.name == "sqlite":
+@lru_cache(maxsize=32)
+def _insert_new(dialect: str, table: Table) -> Insert:
+    if dialect == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return postgresql.insert(table).on_conflict_do_nothing()
 

@@ -31,10 +31,11 @@ USERS = 5  # so many queries of a match are named
 
 
 class Search:
-    """Searches within one transaction."""
+    """Searches within one transaction. If not `told`, matches name their queries alone."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, told: bool = True) -> None:
         self._connection = connection
+        self._told = told
 
     def equivalent(self, topology: Topology, predicates: PredicateSet) -> Match | None:
         """The entered predicate set that has the same clauses."""
@@ -68,8 +69,9 @@ class Search:
 
     def _matches(self, sets: list[bytes]) -> list[Match]:
         users = self._users(sets)
-        predicates = self._predicates([one for one in sets if one in users])
-        return [Match(predicates[one], tuple(users[one])) for one in sets if one in users]
+        found = [one for one in sets if one in users]
+        predicates = self._predicates(found) if self._told else {}
+        return [Match(predicates.get(one, ()), tuple(users[one])) for one in found]
 
     def _users(self, sets: list[bytes]) -> dict[bytes, dict[str, None]]:
         """Of each entered set the first queries, each once: it may have the set on several layers."""
