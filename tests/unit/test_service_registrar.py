@@ -128,6 +128,7 @@ def test_of_two_who_drop_or_register_one_wins(rig: Rig) -> None:
         "CREATE QUERY p AS SELECT a FROM s; CREATE QUERY q AS SELECT a FROM s;",
         "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'no/where.jsonl';",
         "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'state/results.jsonl';",
+        "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM '/dev/zero';",
         "CREATE RELATION f (a BIGINT) FROM 'f'; CREATE QUERY p AS SELECT s.a FROM s, f WHERE s.a = f.a;",
         "CREATE RELATION f (a BIGINT) FROM 'no/where.jsonl';",
         "DROP QUERY q; DROP STREAM s; CREATE QUERY p AS SELECT a FROM s;",
