@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import socket
@@ -131,6 +132,51 @@ def test_collisions_are_told_apart(rig: Rig) -> None:
     assert _post(rig, {"script": "DROP STREAM s;"})[0] == 409
     assert rig.ask("DELETE", "/v1/queries/none")[0] == 404
     assert rig.ask("POST", "/v1/queries/q/resume")[0] == 409
+
+
+def test_a_full_disk_is_told_and_leaves_no_trace(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.register(STREAM + QUERY)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.runtime.versions.write_whole", full)
+        with pytest.raises(SeineError, match="No space left on device"):
+            rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    assert [query["query"] for query in rig.client.queries()] == ["q"]
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    rig.feed(1, 2)
+    assert len(_tail(rig, "q")) == 2 and len(_tail(rig, "p")) == 1
+
+
+def test_bulk_registrations_and_drops_take_turns(rig: Rig) -> None:
+    """Clients that register, replace and drop at once: each change is whole, and the files agree with it."""
+    rig.register(STREAM)
+    bulk = "".join(f"CREATE QUERY b{{0}}_{i} AS SELECT a FROM s WHERE a > {i};" for i in range(120))
+    failed: list[BaseException] = []
+
+    def client(number: int) -> None:
+        try:
+            rig.service.registrar.register(bulk.format(number), file="x", folder=str(rig.folder))
+            for i in range(0, 120, 2):
+                rig.service.registrar.drop(f"b{number}_{i}")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        rig.feed(500)
+    assert not failed
+    names = {query["query"] for query in rig.client.queries()}
+    assert names == {f"b{number}_{i}" for number in range(3) for i in range(1, 120, 2)}
+    present, versions = rig.service.present, rig.service.deployment.versions
+    assert versions.network(present.version, present.network.strategy).to_json() == present.network.to_json()
+    rig.feed(1000)
+    tails = [json.loads(_tail(rig, name)[-1])["row"] for name in sorted(names)]
+    assert tails == [{"a": 1000}] * 180
 
 
 def test_of_many_clients_one_wins(rig: Rig) -> None:

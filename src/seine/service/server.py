@@ -216,7 +216,10 @@ class _Handler(BaseHTTPRequestHandler):
                 raise SeineError(f"unknown parameter '{word}'", hint=_possible(route.words))
         request = Request(names, words, self._body(route))
         self.server.arriving.pop(self.connection, None)
-        answer = route.answer(self.server.service, request)
+        try:
+            answer = route.answer(self.server.service, request)
+        except OSError as error:  # of a disk, say; what happens to a connection is no answer's business
+            raise RunError(f"the service failed: {error.strerror or error}") from error
         if isinstance(answer, Records):
             self._send(HTTPStatus.OK, answer.lines, "application/x-ndjson", {"Seine-Next": str(answer.next)})
         else:
