@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import socket
@@ -149,6 +150,51 @@ def test_collisions_are_told_apart(rig: Rig) -> None:
     assert rig.ask("POST", "/v1/queries/q/resume")[0] == 409
 
 
+def test_a_full_disk_is_told_and_leaves_no_trace(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.register(STREAM + QUERY)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.runtime.versions.write_whole", full)
+        with pytest.raises(SeineError, match="No space left on device"):
+            rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    assert [query["query"] for query in rig.client.queries()] == ["q"]
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    rig.feed(1, 2)
+    assert len(_tail(rig, "q")) == 2 and len(_tail(rig, "p")) == 1
+
+
+def test_bulk_registrations_and_drops_take_turns(rig: Rig) -> None:
+    """Clients that register, replace and drop at once: each change is whole, and the files agree with it."""
+    rig.register(STREAM)
+    bulk = "".join(f"CREATE QUERY b{{0}}_{i} AS SELECT a FROM s WHERE a > {i};" for i in range(120))
+    failed: list[BaseException] = []
+
+    def client(number: int) -> None:
+        try:
+            rig.service.registrar.register(bulk.format(number), file="x", folder=str(rig.folder))
+            for i in range(0, 120, 2):
+                rig.service.registrar.drop(f"b{number}_{i}")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        rig.feed(500)
+    assert not failed
+    names = {query["query"] for query in rig.client.queries()}
+    assert names == {f"b{number}_{i}" for number in range(3) for i in range(1, 120, 2)}
+    present, versions = rig.service.present, rig.service.deployment.versions
+    assert versions.network(present.version, present.network.strategy).to_json() == present.network.to_json()
+    rig.feed(1000)
+    tails = [json.loads(_tail(rig, name)[-1])["row"] for name in sorted(names)]
+    assert tails == [{"a": 1000}] * 180
+
+
 def test_of_many_clients_one_wins(rig: Rig) -> None:
     rig.register(STREAM)
     seen: list[int] = []
@@ -185,6 +231,15 @@ def test_of_many_clients_one_wins(rig: Rig) -> None:
         ("GET", "/v1/queries/q/results?from=99999", None, {}, 400),
         ("GET", "/v1/queries/q/results?wait=1e9", None, {}, 400),
         ("GET", "/v1/status", None, {"Host": "evil.example"}, 403),
+        ("GET", "/v1/status", None, {"Host": "[::1"}, 403),
+        ("POST", "/v1/scripts", '{"script": "\\u0000"}', {"Content_Type": "application/json"}, 400),
+        (
+            "POST",
+            "/v1/scripts",
+            '{"script": "", "file": "\\ud800"}',
+            {"Content_Type": "application/json"},
+            400,
+        ),
         ("GET", "/v1/status", None, {"Origin": "http://evil.example"}, 403),
         ("GET", "/v1/status", None, {"X": "y" * 70_000}, 431),
         ("GET", "/" + "x" * 70_000, None, {}, 414),
@@ -206,6 +261,7 @@ def test_what_is_wrong_is_refused_as_json(
         b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n",
         b"Content-Type: application/json\r\nContent-Length: -1\r\n",
         b"Content-Type: application/json\r\nContent-Length: 1e3\r\n",
+        b"Content-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n",
     ],
 )
 def test_a_body_needs_a_length(rig: Rig, head: bytes) -> None:
@@ -224,6 +280,46 @@ def test_a_huge_body_is_refused_before_it_is_read(rig: Rig) -> None:
             b"Content-Length: 99999999999\r\n\r\n"
         )
         assert connection.makefile("rb").read().split()[1] == b"413"
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n", b"403"),
+        (b"GET http://[::1/v1/status HTTP/1.1\r\nHost: localhost\r\n", b"400"),
+    ],
+)
+def test_a_request_has_one_host_and_an_address(rig: Rig, head: bytes, status: bytes) -> None:
+    with _connected(rig) as connection:
+        connection.sendall(head + b"\r\n")
+        assert connection.makefile("rb").read().split()[1] == status
+
+
+def test_who_comes_when_all_are_served_is_sent_away(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, most_connections=3)
+    try:
+        held = [_connected(rig) for _ in range(3)]
+        with _connected(rig) as late:
+            assert late.makefile("rb").read() == b""
+        for connection in held:
+            connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert connection.makefile("rb").read().split()[1] == b"200"
+            connection.close()
+        for _ in range(20):  # as many times as there are places, and more
+            assert _one_that_is_served(rig)["version"] == 0
+    finally:
+        rig.close()
+
+
+def test_a_request_that_trickles_in_is_cut_off(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, longest_request=0.3)
+    try:
+        with _connected(rig) as connection:
+            connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: local")
+            assert connection.makefile("rb").read() == b""
+        assert rig.client.status()["version"] == 0
+    finally:
+        rig.close()
 
 
 def test_a_token_lets_in(tmp_path: Path) -> None:
@@ -263,6 +359,20 @@ def test_a_service_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         Client(str(tmp_path / "state"))
     with pytest.raises(SeineError, match="no address of a service"):
         Client("ftp://localhost")
+
+
+def _connected(rig: Rig) -> socket.socket:
+    host, port = rig.server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), 10)
+
+
+def _one_that_is_served(rig: Rig) -> Any:
+    """The status; a place is free a moment after its client has heard everything."""
+    while True:
+        try:
+            return rig.client.status()
+        except RunError:
+            continue
 
 
 def _tail(rig: Rig, name: str) -> list[bytes]:

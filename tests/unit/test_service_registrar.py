@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seine.errors import ScriptError, SeineError, TakenError
+from seine.errors import RunError, ScriptError, SeineError, TakenError
 from seine.runtime.host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.present import MissingError
@@ -128,6 +128,7 @@ def test_of_two_who_drop_or_register_one_wins(rig: Rig) -> None:
         "CREATE QUERY p AS SELECT a FROM s; CREATE QUERY q AS SELECT a FROM s;",
         "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'no/where.jsonl';",
         "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'state/results.jsonl';",
+        "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM '/dev/zero';",
         "CREATE RELATION f (a BIGINT) FROM 'f'; CREATE QUERY p AS SELECT s.a FROM s, f WHERE s.a = f.a;",
         "CREATE RELATION f (a BIGINT) FROM 'no/where.jsonl';",
         "DROP QUERY q; DROP STREAM s; CREATE QUERY p AS SELECT a FROM s;",
@@ -371,6 +372,33 @@ def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: P
         with pytest.raises(SeineError, match="cannot read"):
             rig.open()
     (tmp_path / "gone").mkdir()
+    rig.open()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b'{"change": {}'])
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_damaged_version_is_told(rig: Rig, version: int, content: bytes | None) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    path = Path(rig.service.deployment.versions._path(version)) / "network.json"
+    whole = path.read_bytes()
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(SeineError, match="the checkpoint is damaged"):
+        rig.crash()
+    path.write_bytes(whole)
+    rig.open()
+
+
+def test_a_catalog_that_is_gone_is_told(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.feed(1)
+    rig.run()
+    rig.service.close()
+    catalog = Path(rig.service.folder.catalog)
+    catalog.rename(catalog.with_suffix(".kept"))
+    with pytest.raises(RunError, match="the catalog is older than the pipeline"):
+        rig.open()
+    catalog.with_suffix(".kept").replace(catalog)
     rig.open()
 
 

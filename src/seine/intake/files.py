@@ -46,4 +46,6 @@ class Files:
                 raise SeineError(f"cannot read '{path}' of {what}: permission denied")
 
     def _may_appear(self) -> bool:
-        return self.is_glob or os.path.isdir(self.path) or os.path.isdir(os.path.dirname(self.path) or ".")
+        if self.is_glob or os.path.isdir(self.path):
+            return True
+        return not os.path.exists(self.path) and os.path.isdir(os.path.dirname(self.path) or ".")

@@ -27,6 +27,8 @@ def refuse_overwriting(outputs: Iterable[str | None], inputs: Iterable[str]) -> 
 
 
 def _reads(path: str, output: str) -> bool:
+    if "\0" in path:
+        return False  # no file has such a name
     written, source = os.path.realpath(output), os.path.realpath(path)
     if os.path.isdir(source):
         return os.path.dirname(written) == source and not os.path.basename(written).startswith((".", "_"))

@@ -27,6 +27,7 @@ from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.runtime.durable import write_whole
 from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.settings import damaged, read_object
 from seine.sharing.strategy import Strategy
 
 SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
@@ -173,9 +174,11 @@ class Versions:
         return len(content)
 
     def _read(self, number: int) -> dict[str, Any]:
-        with open(os.path.join(self._path(number), "network.json"), encoding="utf-8") as file:
-            form: dict[str, Any] = json.load(file)
-        return form
+        path = os.path.join(self._path(number), "network.json")
+        try:
+            return read_object(path)
+        except FileNotFoundError as error:
+            raise damaged(path) from error
 
     def _path(self, number: int) -> str:
         return os.path.join(self._folder, f"{number:012d}")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from seine.algebra.plan import Query
 from seine.algebra.serialise import plan_from_json
 from seine.catalog import Snapshot, StoredQuery
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Declarations, tables_of
 from seine.network.network import Network
 from seine.runtime.deployment import Deployment
@@ -69,7 +69,13 @@ def restore(catalog: Snapshot, deployment: Deployment) -> Present:
     standing = {query.name.lower(): _standing(query) for query in catalog.queries()}
     queries = {key: one.query for key, one in standing.items()}
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges(), queries)
-    version = catalog.version()
+    version, last = catalog.version(), deployment.journal.last()
+    if last is not None and last.network > version:
+        raise RunError(
+            f"the catalog is older than the pipeline: it knows version {version} of the network, "
+            f"entry {last.number} was cut for version {last.network}",
+            hint="put the catalog back that belongs to this folder",
+        )
     network = deployment.versions.network(version, CONFIGURATIONS["all"])
     return Present(
         declared,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import json
+import re
 import socket
 import sys
 import threading
+import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +28,8 @@ from seine.service.tail import Records
 MOST_BODY = 64 << 20
 _DESCRIPTION = "/v1/openapi.json"
 _SECONDS = 30.0  # a client that says nothing for so long is let go
+_LONGEST_REQUEST = 300.0  # so long a request may take to arrive, however it trickles in
+_MOST_CONNECTIONS = 512  # at a time: each has a thread
 _LEAST_TOKEN = 16
 
 
@@ -36,6 +41,8 @@ class Listening:
     port: int = 0
     token: str | None = None
     most_body: int = MOST_BODY
+    most_connections: int = _MOST_CONNECTIONS
+    longest_request: float = _LONGEST_REQUEST
 
 
 class Refusal(Exception):
@@ -105,12 +112,37 @@ def is_loopback(host: str) -> bool:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, service: Service, listening: Listening) -> None:
         self.service = service
         self.listening = listening
         self.address_family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+        self.arriving: dict[socket.socket, float] = {}  # since when a request is expected or arrives
+        self._free = threading.BoundedSemaphore(listening.most_connections)
         super().__init__((listening.host, listening.port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Whoever comes when all threads are taken is sent away at once."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.arriving.pop(request, None)
+            self._free.release()
+
+    def service_actions(self) -> None:
+        """Hang up on clients whose requests do not get done."""
+        late = time.monotonic() - self.listening.longest_request
+        for connection, since in list(self.arriving.items()):
+            if since < late:
+                with suppress(OSError):  # it has gone by itself
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no news; anything else is ours."""
@@ -124,6 +156,10 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "Seine"
     sys_version = ""
     timeout = _SECONDS
+
+    def handle_one_request(self) -> None:
+        self.server.arriving[self.connection] = time.monotonic()
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         self._serve()
@@ -159,14 +195,17 @@ class _Handler(BaseHTTPRequestHandler):
             if not hmac.compare_digest(given, f"Bearer {listening.token}".encode()):
                 error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
                 raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})
-        elif not is_loopback(urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""):
+        elif not is_loopback(_hostname(self.headers.get_all("Host", []))):
             raise Refusal(HTTPStatus.FORBIDDEN, SeineError("this service answers to localhost only"))
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers.get('Host')}":
             raise Refusal(HTTPStatus.FORBIDDEN, SeineError("requests from other sites are refused"))
 
     def _answer(self) -> None:
-        target = urlsplit(self.path)
+        try:
+            target = urlsplit(self.path)
+        except ValueError:
+            raise SeineError("this is no address") from None
         if target.path == _DESCRIPTION and self.command == "GET":
             self._send_json(HTTPStatus.OK, description())
             return
@@ -175,7 +214,12 @@ class _Handler(BaseHTTPRequestHandler):
         for word in words:
             if word not in route.words:
                 raise SeineError(f"unknown parameter '{word}'", hint=_possible(route.words))
-        answer = route.answer(self.server.service, Request(names, words, self._body(route)))
+        request = Request(names, words, self._body(route))
+        self.server.arriving.pop(self.connection, None)
+        try:
+            answer = route.answer(self.server.service, request)
+        except OSError as error:  # of a disk, say; what happens to a connection is no answer's business
+            raise RunError(f"the service failed: {error.strerror or error}") from error
         if isinstance(answer, Records):
             self._send(HTTPStatus.OK, answer.lines, "application/x-ndjson", {"Seine-Next": str(answer.next)})
         else:
@@ -216,10 +260,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _size(self) -> int | None:
         if "Transfer-Encoding" in self.headers:
             raise Refusal(HTTPStatus.LENGTH_REQUIRED, SeineError("a body needs a Content-Length"))
-        text = self.headers.get("Content-Length")
-        if text is None:
+        lengths = self.headers.get_all("Content-Length", [])
+        if not lengths:
             return None
-        if not text.isascii() or not text.isdigit() or len(text) > 18:
+        text = lengths[0]
+        if len(lengths) > 1 or not text.isascii() or not text.isdigit() or len(text) > 18:
             raise Refusal(HTTPStatus.BAD_REQUEST, SeineError("Content-Length is no number"))
         return int(text)
 
@@ -265,10 +310,20 @@ def _checked(content: bytes, schema: dict[str, Any]) -> dict[str, Any]:
             raise SeineError(f"unknown property '{name}'", hint=_possible(properties))
         if not isinstance(value, {"string": str, "boolean": bool}[properties[name]["type"]]):
             raise SeineError(f"'{name}' must be a {properties[name]['type']}")
+        if isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):
+            raise SeineError(f"'{name}' has a character that is none", hint="leave out U+0000 and surrogates")
     for name in schema["required"]:
         if name not in form:
             raise SeineError(f"'{name}' is missing")
     return form
+
+
+def _hostname(hosts: list[str]) -> str:
+    """The name in the one Host header that a request must have."""
+    try:
+        return urlsplit(f"//{hosts[0]}").hostname or "" if len(hosts) == 1 else ""
+    except ValueError:
+        return ""
 
 
 def _possible(names: Any) -> str:

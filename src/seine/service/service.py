@@ -7,6 +7,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import Condition, RLock
 from typing import Any
@@ -42,14 +43,14 @@ class Service:
     def __init__(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self.folder = folder
         self._lock = folder.lock()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._lock.release)
+            self._catalog = Catalog(f"sqlite:///{folder.catalog}")
+            undo.callback(self._catalog.close)
             self._open(folder, options)
-        except BaseException:
-            self._lock.release()
-            raise
+            undo.pop_all()
 
     def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
-        self._catalog = Catalog(f"sqlite:///{folder.catalog}")
         self.deployment = Deployment(folder.pipeline)
         self._prepare(options)
         with self._catalog.read() as snapshot:

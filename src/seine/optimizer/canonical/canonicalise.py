@@ -34,7 +34,7 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
-_MOST_COMPARED = 200  # clauses are compared with one another; of more than that none is left out
+_MOST_COMPARED = 200  # clauses or atoms with one another; of more than that none is left out
 _WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
 
 
@@ -105,6 +105,8 @@ def _disjunction(clause: Clause) -> Clause | None:
             return None
         found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
     wide = [atom for atom in found if atom.op in _WIDE or isinstance(atom.term, Call)]
+    if len(wide) > _MOST_COMPARED:
+        wide = []
     kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
     return tuple(sorted(kept or found, key=atom_key))
 
