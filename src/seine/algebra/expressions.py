@@ -147,16 +147,25 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
 
 def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expression:
     """Renumber the columns of an expression."""
-
-    def change(e: Expression) -> Expression:
-        return Column(mapping(e.index), e.type) if isinstance(e, Column) else e
-
-    return rewrite(expression, change)
+    if all(mapping(index) == index for index in expression.columns):
+        return expression
+    return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
 
 
 def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:
     """Replace each column by the expression at its position."""
-    return rewrite(expression, lambda e: by[e.index] if isinstance(e, Column) else e)
+    return _with_columns(expression, lambda column: by[column.index])
+
+
+def _with_columns(expression: Expression, change: Callable[[Column], Expression]) -> Expression:
+    """Rebuild with other columns; what has none stays."""
+    if not expression.columns:
+        return expression
+    if isinstance(expression, Column):
+        return change(expression)
+    assert isinstance(expression, Call)
+    args = tuple([_with_columns(arg, change) for arg in expression.args])
+    return Call(expression.name, args, expression.type)
 
 
 def split_shape(expression: Expression) -> tuple[Expression, tuple[Literal, ...]]:

@@ -17,7 +17,6 @@ from seine.algebra.expressions import (
     Expression,
     Literal,
     Parameter,
-    columns_of,
     conjunction,
     rewrite,
     shift_columns,
@@ -65,8 +64,8 @@ class Conditions:
     def enough(self, reads: Callable[[int], bool], without: Sequence[int] = ()) -> list[Expression]:
         """What a row must satisfy that has the columns of `reads`; some conjuncts are known to hold."""
         own = [e for i, es in enumerate(self._canonical) if i not in without for e in es]
-        candidates = dict.fromkeys([*own, *self.inferred])
-        return [e for e in candidates if (columns := columns_of(e)) and all(map(reads, columns))]
+        fitting = [e for e in (*own, *self.inferred) if e.columns and all(map(reads, e.columns))]
+        return list(dict.fromkeys(fitting))
 
     def exact(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
         """What decides about a whole row: conditions, and checks for where these only come close."""

@@ -12,9 +12,10 @@ the catalog and is written over by the next change.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
@@ -46,10 +47,24 @@ from seine.service.present import Present, Standing, relations_of
 from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
+_LONG = 1 << 20  # characters; a longer script makes so many objects that looking for garbage is in vain
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
 
 
 Computed = Mapping[str, list[Placement]]  # by query
+
+
+@contextmanager
+def collection_paused(wanted: bool) -> Iterator[None]:
+    """Let nobody look for garbage among objects that all stay."""
+    if not wanted or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,7 @@ class Registrar:
 
     def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
-        with self._one_at_a_time:
+        with self._one_at_a_time, collection_paused(len(text) > _LONG):
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
             return self._carry_out(edit_of_script(script))
 
