@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 2  # of the deployment folder
+_FORMAT = 3  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,10 @@ class Run:
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
-        users = _users(self.network)
+        self._joins = _joins_of(self.network)
+        sets = frozenset(self._joins.values())
         self.driver = Driver(
-            self.deployment, open_intake, options.follow, self.sink, lambda _: users, options.progress
+            self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
@@ -165,8 +166,8 @@ class Run:
                     "outputs": totals.outputs.get(query, 0),
                     "importance": None,
                     "shed": 0,
-                    "state_rows_peak": totals.query_peak.get(query, 0),
-                    "state_rows_final": totals.query_state.get(query, 0),
+                    "state_rows_peak": totals.join_peak.get(self._joins.get(query, ""), 0),
+                    "state_rows_final": totals.join_state.get(self._joins.get(query, ""), 0),
                 }
                 for query in self.network.queries
             },
@@ -231,7 +232,11 @@ def fingerprint(declarations: Declarations, sharing: Strategy = CONFIGURATIONS["
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 
 
-def _users(network: Network) -> Mapping[str, list[str]]:
-    return {
-        str(node.id): sorted(network.users(node.id)) for node in network.nodes.values() if node.kind == "join"
-    }
+def _joins_of(network: Network) -> dict[str, str]:
+    """The joins of each query that has some: their ids, parted by commas."""
+    joins: dict[str, list[int]] = {}
+    for node in network:
+        if node.kind == "join":
+            for query in network.users(node.id):
+                joins.setdefault(query, []).append(node.id)
+    return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

@@ -61,7 +61,7 @@ def test_reports_are_appended_in_order_and_counted(tmp_path: Path) -> None:
         report(made, entry, {"q": [1, 2], "p": [3]}),
         report(made, entry, {}, stage=1, bucket=0, state_rows={"7": 3, "8": 1}),
     ]
-    assert sink.commit(entry, reports, {"7": ["q", "p"], "8": ["p"]})
+    assert sink.commit(entry, reports, ["7", "7,8"])
     sink.close()
     assert [record["row"]["v"] for record in records(out)] == [1, 2, 3, 5]
     assert records(dead) == [LETTER, {"reason": "slow"}]
@@ -69,7 +69,7 @@ def test_reports_are_appended_in_order_and_counted(tmp_path: Path) -> None:
     assert (totals.entry, totals.batches, totals.input_rows, totals.dead_letters) == (0, 1, 3, 1)
     assert totals.output_rows == 4 and totals.outputs == {"q": 3, "p": 1}
     assert totals.state_rows == {"7": 5, "8": 1} and totals.state_peak == 6
-    assert totals.query_state == {"q": 5, "p": 6} == totals.query_peak
+    assert totals.join_state == {"7": 5, "7,8": 6} == totals.join_peak
     assert not os.path.exists(made.results(0))
 
 
@@ -78,9 +78,9 @@ def test_peaks_remain_when_state_shrinks(tmp_path: Path) -> None:
     sink = Sink(made, str(tmp_path / "out"), None, {})
     for held in (3, 9, 2):
         entry = entry_of(made)
-        sink.commit(entry, [report(made, entry, {}, state_rows={"7": held})], {"7": ["q"]})
-    assert sink.totals.state_peak == 9 and sink.totals.query_peak == {"q": 9}
-    assert sink.totals.query_state == {"q": 2} and sink.totals.state_rows == {"7": 2}
+        sink.commit(entry, [report(made, entry, {}, state_rows={"7": held})], ["7"])
+    assert sink.totals.state_peak == 9 and sink.totals.join_peak == {"7": 9}
+    assert sink.totals.join_state == {"7": 2} and sink.totals.state_rows == {"7": 2}
 
 
 def test_dead_letters_of_relations_come_with_the_first_entry_only(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ entry overlaps with working on this one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from seine.intake.intake import Intake
@@ -18,7 +18,7 @@ from seine.runtime.sink import Sink
 _AHEAD = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05
 
-Users = Callable[[int], Mapping[str, list[str]]]
+Joins = Callable[[int], Collection[str]]  # the sets of joins that queries have, in a network version
 Progress = Callable[[Sink], None]
 
 
@@ -31,7 +31,7 @@ class Driver:
         open_intake: Callable[[bool], Intake],
         follow: bool,
         sink: Sink,
-        users: Users,
+        joins: Joins,
         progress: Progress,
     ) -> None:
         self._deployment = deployment
@@ -42,7 +42,7 @@ class Driver:
         self._stopped = False
         self._handed_over = False
         self._sink = sink
-        self._users = users
+        self._joins = joins
         self._progress = progress
         self._moved = threading.Condition()
         if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
@@ -62,7 +62,7 @@ class Driver:
     def commit(self, reports: list[dict[str, Any]]) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
         entry = self._deployment.journal.load(reports[0]["entry"])
-        self._sink.commit(entry, reports, self._users(entry.network))
+        self._sink.commit(entry, reports, self._joins(entry.network))
         self._deployment.journal.discard_before(entry.number)
         self._hand_over(entry)
         if 0 <= self._deployment.settings["start"] == entry.number - 2:  # its first batch is Spark's for good

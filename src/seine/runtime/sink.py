@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,7 @@ from seine.runtime.durable import write_whole
 from seine.runtime.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.roster import Roster
 from seine.runtime.settings import damaged, read_object
+from seine.runtime.tally import Place, Tally
 
 
 @dataclass
@@ -41,8 +42,9 @@ class Totals:
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
     state_peak: int = 0
-    query_state: dict[str, int] = field(default_factory=dict)
-    query_peak: dict[str, int] = field(default_factory=dict)
+    # By the joins of a query, which few queries have to themselves: their ids, parted by commas.
+    join_state: dict[str, int] = field(default_factory=dict)
+    join_peak: dict[str, int] = field(default_factory=dict)
 
 
 class Sink:
@@ -57,20 +59,22 @@ class Sink:
     ) -> None:
         self._deployment = deployment
         self.roster = Roster(limits)
-        self.totals = _read_totals(deployment.output)
+        self.totals, place = _read_totals(deployment.output)
+        self._tally = Tally(deployment.folder, place)
+        self.totals.outputs = self._tally.counts
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
         self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
 
-    def commit(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> bool:
-        """Append a micro-batch; False if it was there already. `users` are the queries of each node."""
+    def commit(self, entry: Entry, reports: list[dict[str, Any]], joins: Collection[str]) -> bool:
+        """Append a micro-batch; False if it was there already. `joins` are the sets of joins of queries."""
         if entry.number <= self.totals.entry:
             self._remove_results(entry)
             return False
         try:
-            self._append(entry, reports, users)
+            self._append(entry, reports, joins)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -79,7 +83,7 @@ class Sink:
         self._remove_results(entry)
         return True
 
-    def _append(self, entry: Entry, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
+    def _append(self, entry: Entry, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
         totals = self.totals
         self._forget(self.roster.advance(entry.number))
         totals.batches += 1
@@ -89,17 +93,16 @@ class Sink:
             self._take_results(report.get("results"))
             for notice in report.get("notices", ()):
                 self._letter({"reason": notice})
-        self._count_state(reports, users)
+        self._count_state(reports, joins)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
-        durable = {**vars(totals), "entry": entry.number}
+        durable = {**vars(totals), "entry": entry.number, "outputs": self._tally.settle(entry.number)}
         write_whole(self._deployment.output, json.dumps(durable).encode())
+        self._tally.tidy()
         self.settled = totals.out_bytes
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
 
     def _forget(self, queries: set[str]) -> None:
-        for name in queries:
-            self.totals.outputs.pop(name, None)
-            self.totals.query_peak.pop(name, None)
+        self._tally.forget(queries)
         self.totals.cut = [name for name in self.totals.cut if name not in queries]
 
     def close(self) -> None:
@@ -162,25 +165,20 @@ class Sink:
             self._letter({"query": query, "reason": reason})
 
     def _count(self, counts: dict[str, int]) -> None:
-        for query, count in counts.items():
-            self.totals.outputs[query] = self.totals.outputs.get(query, 0) + count
-            self.totals.output_rows += count
+        self._tally.add(counts)
+        self.totals.output_rows += sum(counts.values())
 
-    def _count_state(self, reports: list[dict[str, Any]], users: Mapping[str, list[str]]) -> None:
+    def _count_state(self, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
         held: dict[str, int] = {}
         for report in reports:
             for node, rows in report.get("state_rows", {}).items():
                 held[node] = held.get(node, 0) + rows
-        by_query: dict[str, int] = {}
-        for node, rows in held.items():
-            for query in users.get(node, ()):
-                by_query[query] = by_query.get(query, 0) + rows
         totals = self.totals
         totals.state_rows = {node: rows for node, rows in held.items() if rows}
         totals.state_peak = max(totals.state_peak, sum(held.values()))
-        totals.query_state = by_query
-        for query, rows in by_query.items():
-            totals.query_peak[query] = max(totals.query_peak.get(query, 0), rows)
+        totals.join_state = {some: sum(held.get(node, 0) for node in some.split(",")) for some in joins}
+        for some, rows in totals.join_state.items():
+            totals.join_peak[some] = max(totals.join_peak.get(some, 0), rows)
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:
@@ -200,10 +198,13 @@ def _refuse_lost_progress(deployment: Deployment, totals: Totals) -> None:
         raise damaged(deployment.output)
 
 
-def _read_totals(path: str) -> Totals:
+def _read_totals(path: str) -> tuple[Totals, Place | None]:
+    """The totals but for the outputs of queries, and where these are."""
     if not os.path.exists(path):
-        return Totals()
+        return Totals(), None
+    form = read_object(path)
     try:
-        return Totals(**read_object(path))
-    except TypeError:
+        place = form.pop("outputs")
+        return Totals(**form), None if place is None else {"name": place["name"], "bytes": place["bytes"]}
+    except (TypeError, KeyError):
         raise damaged(path) from None

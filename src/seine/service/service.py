@@ -68,7 +68,7 @@ class Service:
         if options.depth > planned_depth(self.deployment):
             self._intake.hand_over(options.depth)
         self.driver = Driver(
-            self.deployment, lambda follow: self._intake, True, self.sink, lambda version: {}, self._committed
+            self.deployment, lambda follow: self._intake, True, self.sink, lambda version: (), self._committed
         )
 
     def _prepare(self, options: ServiceOptions) -> None:

@@ -1,0 +1,103 @@
+"""How many records each query has delivered, durable at a price that grows with what is delivered.
+
+A log of additions, one line a micro-batch, beside the file that says how long it is. When it has grown
+far beyond what there is to say it is begun anew, under another name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from seine.runtime.durable import write_whole
+from seine.runtime.settings import damaged
+
+_SMALL = 1 << 16  # bytes; a shorter log is never begun anew
+_GROWN = 8  # times longer than a log of the sums alone
+
+Place = dict[str, Any]  # the name of the log and how much of it counts
+
+
+class Tally:
+    """The counts of queries by name. `settle` makes them durable; what it returns finds them again."""
+
+    def __init__(self, folder: str, place: Place | None) -> None:
+        self.counts: dict[str, int] = {}
+        self._folder = folder
+        self._name = place["name"] if place else None
+        self._bytes = place["bytes"] if place else 0
+        self._whole = 0  # bytes of the line that the log began with
+        self._added: dict[str, int] = {}
+        self._gone: dict[str, None] = {}
+        if place:
+            self._read()
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        for query, count in counts.items():
+            self.counts[query] = self.counts.get(query, 0) + count
+            self._added[query] = self._added.get(query, 0) + count
+
+    def forget(self, queries: Iterable[str]) -> None:
+        """The counts of these end; a query of the same name is another one."""
+        for query in queries:
+            if self.counts.pop(query, None) is not None:
+                self._added.pop(query, None)
+                self._gone[query] = None
+
+    def settle(self, entry: int) -> Place | None:
+        """Make what was added durable; None as long as there is nothing to count."""
+        if self._added or self._gone:
+            if self._name is None or self._bytes > max(_SMALL, _GROWN * self._whole):
+                self._begin(entry)
+            else:
+                self._append({"gone": list(self._gone), "added": self._added})
+            self._added, self._gone = {}, {}
+        return None if self._name is None else {"name": self._name, "bytes": self._bytes}
+
+    def tidy(self) -> None:
+        """Remove logs that are no longer needed; their successor is."""
+        for name in os.listdir(self._folder):
+            if name.startswith("tally-") and name != self._name:
+                os.unlink(os.path.join(self._folder, name))
+
+    def _begin(self, entry: int) -> None:
+        self._name = f"tally-{entry:012d}.jsonl"
+        content = _line({"gone": [], "added": self.counts})
+        write_whole(self._path, content)
+        self._bytes = self._whole = len(content)
+
+    def _append(self, change: dict[str, Any]) -> None:
+        content = _line(change)
+        with open(self._path, "r+b") as file:
+            file.truncate(self._bytes)  # what a crash left behind the end
+            file.seek(self._bytes)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        self._bytes += len(content)
+
+    def _read(self) -> None:
+        try:
+            with open(self._path, "rb") as file:
+                content = file.read(self._bytes)
+            for line in content.splitlines():
+                change = json.loads(line)
+                self._whole = self._whole or len(line)
+                for query in change["gone"]:
+                    self.counts.pop(query, None)
+                for query, count in change["added"].items():
+                    self.counts[query] = self.counts.get(query, 0) + count
+        except (OSError, ValueError, KeyError, TypeError):
+            raise damaged(self._path) from None
+        if len(content) < self._bytes:
+            raise damaged(self._path)
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._folder, str(self._name))
+
+
+def _line(change: dict[str, Any]) -> bytes:
+    return json.dumps(change, separators=(",", ":")).encode() + b"\n"
