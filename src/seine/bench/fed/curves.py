@@ -48,15 +48,16 @@ def measure(
 ) -> Found:
     """Every configuration at every number of queries.
 
-    What is unshared gets recent history only, `recent` batches, and `sample` of those that follow. The
-    recent history is longer than the window, so that its state is the same.
+    What is unshared, or takes conditions as they are written, is slow: it gets recent history only,
+    `recent` batches, and `sample` of those that follow. The recent history is longer than the window,
+    so that its state is the same.
     """
     found: Found = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
         for count in counts:
             for name, strategy in CONFIGURATIONS.items():
-                before = recent if not strategy.share else None
+                before = None if strategy.share and strategy.canonical else recent
                 key = f"curves {transfers} {history} {batches} {before} {sample} {count} {name}"
                 run = partial(_run, workload, side, count, name, before, sample)
                 found[count, name] = Measured(**figures.take(key, run))

@@ -18,7 +18,7 @@ FULL: Parameters = {
         "transfers": TRANSFERS,
         "history": HISTORY,
         "batches": 4,
-        "recent": 5,
+        "recent": 2,
         "sample": 2,
     },
     "scale": {
