@@ -31,6 +31,7 @@ from seine.runtime.settings import damaged, read_object
 from seine.sharing.strategy import Strategy
 
 SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
+_ROW_BYTES = 100  # about what a row of a table takes
 
 Letters = list[dict[str, Any]]
 
@@ -78,8 +79,12 @@ class Versions:
         relations: Mapping[str, pa.RecordBatch],
         dead: Iterable[dict[str, Any]] = (),
     ) -> None:
-        """Write the next version, given what it changes."""
-        if self._pending is None or self._pending > max(SMALLEST, self._whole):
+        """Write the next version, given what it changes; whole if changes outgrow the last whole one.
+
+        So whoever brings very much pays for it, not the one who comes next.
+        """
+        large = len(change.rows) * _ROW_BYTES
+        if self._pending is None or self._pending + large > max(SMALLEST, self._whole):
             self.save(network, streams, relations, dead)
             return
         self._wholes = self._wholes_before(network.version)

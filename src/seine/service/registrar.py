@@ -47,7 +47,8 @@ from seine.service.present import Present, Standing, relations_of
 from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
-_LONG = 1 << 20  # characters; a longer script makes so many objects that looking for garbage is in vain
+_LONG = 1 << 20  # characters; a longer script makes so many objects that looking at all of them is in vain
+_RARE = (50_000, 20, 1_000)
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
 
 
@@ -55,16 +56,15 @@ Computed = Mapping[str, list[Placement]]  # by query
 
 
 @contextmanager
-def collection_paused(wanted: bool) -> Iterator[None]:
-    """Let nobody look for garbage among objects that all stay."""
-    if not wanted or not gc.isenabled():
-        yield
-        return
-    gc.disable()
+def rare_collections(wanted: bool) -> Iterator[None]:
+    """Let garbage be looked for among the young, and hardly ever among objects that all stay."""
+    usual = gc.get_threshold()
+    if wanted:
+        gc.set_threshold(*_RARE)
     try:
         yield
     finally:
-        gc.enable()
+        gc.set_threshold(*usual)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Registrar:
 
     def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
-        with self._one_at_a_time, collection_paused(len(text) > _LONG):
+        with self._one_at_a_time, rare_collections(len(text) > _LONG):
             script = read_statements(text, file, folder, self.present.declared, replace=replace)
             return self._carry_out(edit_of_script(script))
 
