@@ -95,7 +95,7 @@ def broken_checkpoint(folder: Path) -> tuple[Path, Options]:
 def test_what_fails_in_a_worker_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
     script, options = broken_checkpoint(tmp_path)
     run = Run(read_script(str(script)), options)
-    with pytest.raises(RunError, match=r"the pipeline stopped: FileNotFoundError: .*network.json") as caught:
+    with pytest.raises(RunError, match=r"the pipeline stopped: .*the checkpoint is damaged: .*network.json") as caught:
         run_on_spark(spark, run)
     run.close()
     assert "\n" not in caught.value.message
@@ -109,7 +109,7 @@ def test_the_command_tells_a_failure_without_a_stack_trace(tmp_path: Path) -> No
     process = start(*words, log=log)
     assert process.wait(240) == 3
     told = log.read_text()
-    assert "FileNotFoundError" in told and "Traceback" not in told
+    assert "the checkpoint is damaged" in told and "Traceback" not in told
     assert told.splitlines()[1:] == [f"  hint: Spark's log is {tmp_path / 'spark.log'}"], told
 
 
