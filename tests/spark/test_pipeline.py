@@ -95,7 +95,7 @@ def broken_checkpoint(folder: Path) -> tuple[Path, Options]:
 def test_what_fails_in_a_worker_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
     script, options = broken_checkpoint(tmp_path)
     run = Run(read_script(str(script)), options)
-    with pytest.raises(RunError, match=r"the pipeline stopped: .*the checkpoint is damaged: .*network.json") as caught:
+    with pytest.raises(RunError, match=r"the pipeline stopped: .* is damaged: .*network.json") as caught:
         run_on_spark(spark, run)
     run.close()
     assert "\n" not in caught.value.message
