@@ -30,6 +30,7 @@ from seine.optimizer.rules.order_joins import order_joins
 from seine.optimizer.rules.prune_columns import prune_columns
 from seine.optimizer.rules.push_selections import push_selections
 from seine.optimizer.rules.simplify_unions import simplify_unions
+from seine.optimizer.rules.state_equalities import state_equalities
 from tests.unit.plan_interpreter import SOURCES, A, RandomPlans, answer, both, col, holds, lit, stream
 
 a, b, c, r = SOURCES
@@ -55,7 +56,7 @@ def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
             expected = answer(plan, data)
             assert answer(better, data) == expected, f"{print_plan(plan)}\n--\n{print_plan(better)}"
             answered += bool(expected)
-    assert changed > 2 and answered > 150
+    assert changed > (2 if rule is state_equalities else 5) and answered > 150
 
 
 def test_optimising_twice_changes_nothing_more() -> None:

@@ -53,3 +53,12 @@ def test_a_log_that_is_too_short_is_refused(tmp_path: Path) -> None:
     assert place is not None
     with pytest.raises(SeineError, match="damaged"):
         Tally(str(tmp_path), {**place, "bytes": place["bytes"] + 1})
+
+
+@pytest.mark.parametrize(("name", "length"), [("../x.jsonl", 0), ("tally-0.jsonl", -1)])
+def test_a_place_that_is_none_is_refused(tmp_path: Path, name: str, length: int) -> None:
+    victim = tmp_path.parent / "x.jsonl"
+    victim.write_text("precious")
+    with pytest.raises(SeineError, match="damaged"):
+        Tally(str(tmp_path), {"name": name, "bytes": length})
+    assert victim.read_text() == "precious"

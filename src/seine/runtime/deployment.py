@@ -5,6 +5,7 @@
     networks/<version>/    a network version, whole or as a change; see runtime.versions
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
+    tally-<entry>.jsonl    how many records each query has delivered
     spark/                 Spark's own checkpoint
     handover/<entry>/      state on its way from a pipeline to one with more stages
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from seine.runtime.durable import write_whole
 from seine.runtime.settings import damaged
 
+_NAME = r"tally-\d+\.jsonl"
 _SMALL = 1 << 16  # bytes; a shorter log is never begun anew
 _GROWN = 8  # times longer than a log of the sums alone
 
@@ -26,6 +28,8 @@ class Tally:
     def __init__(self, folder: str, place: Place | None) -> None:
         self.counts: dict[str, int] = {}
         self._folder = folder
+        if place and not (re.fullmatch(_NAME, str(place["name"])) and _is_length(place["bytes"])):
+            raise damaged(folder)
         self._name = place["name"] if place else None
         self._bytes = place["bytes"] if place else 0
         self._whole = 0  # bytes of the line that the log began with
@@ -97,6 +101,10 @@ class Tally:
     @property
     def _path(self) -> str:
         return os.path.join(self._folder, str(self._name))
+
+
+def _is_length(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def _line(change: dict[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from seine.runtime.settings import damaged, read_object
 from seine.sharing.strategy import Strategy
 
 SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
+_RELATION = r"\d+/relation-\d+\.arrow"
 _ROW_BYTES = 100  # about what a row of a table takes
 
 Letters = list[dict[str, Any]]
@@ -110,7 +112,7 @@ class Versions:
             snapshot, more = snapshot.applied(change)
             changed |= more
         streams = {s.name: s for s in map(stream_from_json, newest["streams"])}
-        version = Version(number + len(changes), snapshot, streams, newest["relations"])
+        version = Version(number + len(changes), snapshot, streams, self._relation_paths(newest))
         return version, changed if known else None
 
     def network(self, number: int, strategy: Strategy) -> Network:
@@ -125,9 +127,16 @@ class Versions:
 
     def relations(self, number: int) -> dict[str, pa.RecordBatch]:
         """The relations of a version, mapped."""
-        paths = self._read(number)["relations"]
+        paths = self._relation_paths(self._read(number))
         self._written = {name: (mapped(path), path) for name, path in paths.items()}
         return {name: batch for name, (batch, _) in self._written.items()}
+
+    def _relation_paths(self, form: Mapping[str, Any]) -> dict[str, str]:
+        """Where relations are: a version names them below this folder, which may have been moved."""
+        for place in form["relations"].values():
+            if not re.fullmatch(_RELATION, place):
+                raise damaged(self._folder)
+        return {name: os.path.join(self._folder, place) for name, place in form["relations"].items()}
 
     def discard_before(self, number: int) -> None:
         """Forget what no version from this one on is made of."""
@@ -157,7 +166,7 @@ class Versions:
             known = self._written.get(name)
             if known is None or known[0] is not batch:
                 self._written[name] = (batch, self._put(number, place, batch))
-        paths = {name: self._written[name][1] for name in relations}
+        paths = {name: os.path.relpath(self._written[name][1], self._folder) for name in relations}
         return {"streams": [stream_to_json(stream) for stream in streams], "relations": paths}
 
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
