@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import accumulate
-
-from seine.algebra.expressions import Expression, conjuncts, shift_columns, substitute
+from seine.algebra.expressions import conjuncts, substitute
 from seine.algebra.plan import Join, Plan, Project, Select
+from seine.optimizer.join_block import JoinBlock, concatenate
 from seine.optimizer.traverse import identity, stays_small
 
+Block = JoinBlock  # here the items are what rows really come from, nothing in between
 
-@dataclass(frozen=True)
-class Block:
-    """Expressions address the concatenation of the items' rows, in this order."""
 
-    items: tuple[Plan, ...]
-    conditions: tuple[Expression, ...]
-    outputs: tuple[Expression, ...]
-
-    @property
-    def starts(self) -> list[int]:
-        """The position of each item's first column, and the width of all at the end."""
-        return list(accumulate((len(item.schema) for item in self.items), initial=0))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it gives the rows of its one item as they are."""
-        return len(self.items) == 1 and not self.conditions and [*self.outputs] == identity(self.items[0])
+def is_plain(block: Block) -> bool:
+    """Whether a block gives the rows of its one item as they are."""
+    return len(block.items) == 1 and not block.conditions and [*block.outputs] == identity(block.items[0])
 
 
 class Blocks:
@@ -64,17 +50,5 @@ def block_of(plan: Plan) -> Block:
                 )
             return Block((input,), (), expressions)
         case Join(left, right, predicate):
-            return _joined(block_of(left), block_of(right), conjuncts(predicate))
+            return concatenate(block_of(left), block_of(right), conjuncts(predicate))
     return Block((plan,), (), tuple(identity(plan)))
-
-
-def _joined(left: Block, right: Block, conditions: list[Expression]) -> Block:
-    width = left.starts[-1]
-
-    def move(expression: Expression) -> Expression:
-        return shift_columns(expression, lambda index: index + width)
-
-    outputs = left.outputs + tuple(map(move, right.outputs))
-    both = left.conditions + tuple(map(move, right.conditions))
-    own = tuple(substitute(condition, outputs) for condition in conditions)
-    return Block(left.items + right.items, both + own, outputs)

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Column, Expression, Literal, columns_of, c
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
-from seine.network.blocks import Block, Blocks
+from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
@@ -37,7 +37,6 @@ from seine.network.nodes import (
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.site import Claim, Site
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import JoinCosts
 from seine.sharing.consing import deliver_signature, join_signature, lookup_signature, signature
 from seine.sharing.strategy import Strategy
@@ -93,7 +92,7 @@ class Builder:
 
     def _tell_ends(self, block: Block) -> Fenced:
         """The rows of a block with every end told."""
-        if block.is_plain and isinstance(block.items[0], UnionAll):
+        if is_plain(block) and isinstance(block.items[0], UnionAll):
             return self._fences.changelog_of(self._fence(block.items[0]))
         return self._fences.set_operator(ChangelogNode, [self._block(block)])
 
@@ -137,8 +136,7 @@ class Builder:
             return joining.by_plan()
         if self._estimates is None:
             return joining.by_sharing()
-        joins = JoinBlock(block.items, block.conditions, block.outputs)
-        return joining.by_cost(JoinCosts(joins, self._estimates))
+        return joining.by_cost(JoinCosts(block, self._estimates))
 
     def _item(self, plan: Plan, alone: bool) -> tuple[Base, Fenced | None]:
         """Where an item's rows are."""

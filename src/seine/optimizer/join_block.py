@@ -41,7 +41,7 @@ def flatten(plan: Plan) -> JoinBlock:
     """Take apart the joins at the top of a plan, with the selections and projections between them."""
     match plan:
         case Join(left, right, predicate):
-            return _concatenate(flatten(left), flatten(right), conjuncts(predicate))
+            return concatenate(flatten(left), flatten(right), conjuncts(predicate))
         case Select(input, predicate) if _is_join(input):
             block = flatten(input)
             conditions = [substitute(part, block.outputs) for part in conjuncts(predicate)]
@@ -61,7 +61,8 @@ def _is_join(plan: Plan) -> bool:
     return isinstance(plan, Join | Lookup)
 
 
-def _concatenate(left: JoinBlock, right: JoinBlock, conditions: list[Expression]) -> JoinBlock:
+def concatenate(left: JoinBlock, right: JoinBlock, conditions: list[Expression]) -> JoinBlock:
+    """The items of both, with conditions over what they give."""
     width = left.offsets[-1]
 
     def move(expression: Expression) -> Expression:

@@ -117,7 +117,7 @@ def _called(kind: str, *parts: str | bytes) -> str:
 
 
 def _rows(block: Block, names: Sequence[str]) -> _Rows:
-    starts = tuple(block.starts)
+    starts = tuple(block.offsets)
     arrivals = {
         start + item.stream.arrival
         for start, item in zip(starts, block.items, strict=False)
