@@ -36,6 +36,7 @@ from seine.network.nodes import (
     LookupNode,
     MergeNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -47,6 +48,7 @@ MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
     "source": "same stream",
+    "promises": "same promises",
     "resolve": "same deletions",
     "gate": "same input of the same join",
     "lookup": "same lookup",
@@ -120,6 +122,8 @@ class Labels:
             case SourceNode() | ResolveNode():
                 names = _declared(self.streams.get(node.stream), len(node.types))
                 return (Item(column_name(node.stream), names, dated=self.network.live),)
+            case PromiseNode():
+                return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case LookupNode():
@@ -135,6 +139,11 @@ class Labels:
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
         return (Item(f"rows #{node.id}", below.names, below.tagged),)
+
+    def _promised(self, node: PromiseNode) -> tuple[str, ...]:
+        stream = self.streams.get(node.stream)
+        names = _declared(stream, len(node.types))
+        return tuple(names[i] for i in stream.schemes[node.scheme].columns) if stream else names
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
@@ -161,6 +170,8 @@ class Labels:
         match node:
             case SourceNode(stream=stream):
                 return f"stream {column_name(stream)}"
+            case PromiseNode(stream=stream):
+                return f"promises of {column_name(stream)} on ({', '.join(self._promised(node))})"
             case ResolveNode(stream=stream):
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():

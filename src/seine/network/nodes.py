@@ -29,7 +29,7 @@ class Port:
 
     `streams` are the streams beneath; `identities` counts the identity columns, zero
     meaning that rows of this input never end early; an empty `key` puts all rows in the
-    one bucket of the node.
+    one bucket of the node. `broadcast` sends them to all of the node's buckets instead.
     """
 
     node: int
@@ -37,6 +37,7 @@ class Port:
     streams: tuple[str, ...]
     identities: int = 0
     key: tuple[Expression, ...] = ()
+    broadcast: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,20 @@ class SourceNode(Node):
 
     kind = "source"
     stream: str
+
+
+@dataclass(frozen=True)
+class PromiseNode(Node):
+    """The promises of one punctuation scheme of a stream: a row for each accepted punctuation.
+
+    Its columns are the scheme's, and it lives from the punctuation's time to its limit, FOREVER if it never
+    lapses: no tuple that arrives after it and starts before the limit has these values. Tuples that
+    arrived before it have come to every port when it does: in its entry or in an earlier one.
+    """
+
+    kind = "promises"
+    stream: str
+    scheme: int
 
 
 @dataclass(frozen=True)
@@ -264,6 +279,7 @@ KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (
         SourceNode,
+        PromiseNode,
         ResolveNode,
         GateNode,
         LookupNode,

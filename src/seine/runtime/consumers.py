@@ -265,10 +265,10 @@ class Send:
     """Sends rows to a stateful node, by stage and bucket."""
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
-        key = node.ports[port].key
+        target = node.ports[port]
         is_join = isinstance(node, JoinNode)
-        home = None if key else flow.home(node)
-        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port))
+        home = None if node.ports[0].key else flow.home(node)
+        self._route = Route(node.stage, home, target.key, is_join, flow.needed(node, port), target.broadcast)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 
