@@ -176,6 +176,51 @@ class JoinNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class Member:
+    """What the rows of a port have in one group of equal values."""
+
+    port: int
+    group: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a port of promises tells of: the rows of a port, by the groups that its columns belong to."""
+
+    port: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Rows of a port start at most `span` later than those of another that they are combined with."""
+
+    port: int
+    other: int
+    span: int
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins three inputs or more at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
+    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
+    the first ports side by side. No row can end early.
+
+    Cites: SAFETY 3.2 (MJoin)
+    """
+
+    kind = "multijoin"
+    stateful = True
+    width: int
+    members: tuple[Member, ...]
+    promised: tuple[Promised, ...]
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True)
 class FanNode(Node):
     """Rows for a fence: what satisfies a row of the table goes on, computed, with that row's tag in front.
 
@@ -284,6 +329,7 @@ KINDS: dict[str, type[Node]] = {
         GateNode,
         LookupNode,
         JoinNode,
+        MultiJoinNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -311,7 +357,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form():
+        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Bound():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case tuple():
             return [_plain(item) for item in value]
@@ -320,7 +366,15 @@ def _plain(value: Any) -> Any:
 
 _TYPES = {"types", "relation_types"}
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter, "forms": Form}
+_PARTS: dict[str, Any] = {
+    "ports": Port,
+    "calls": AggregateCall,
+    "filters": Filter,
+    "forms": Form,
+    "members": Member,
+    "promised": Promised,
+    "bounds": Bound,
+}
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -332,7 +386,7 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name == "shape":
+    if name in ("shape", "expression"):
         return from_json(value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
