@@ -5,6 +5,7 @@ A row of a join is as many rows side by side as it joins; these are r1, r2 and s
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ from seine.network.nodes import (
     JoinNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
     PromiseNode,
     ResolveNode,
@@ -53,6 +55,7 @@ REASONS = {
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
+    "multijoin": "same join",
     "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
@@ -126,6 +129,8 @@ class Labels:
                 return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
+            case MultiJoinNode():
+                return tuple(item for i in node.inputs[: node.width] for item in self.items(i))
             case LookupNode():
                 names = _declared(self.relations.get(node.relation), len(node.relation_types))
                 return (*self.items(node.inputs[0]), Item(column_name(node.relation), names))
@@ -176,6 +181,8 @@ class Labels:
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
+            case MultiJoinNode():
+                return self._describe_multi_join(node)
             case GateNode():
                 return self._legend(node.id)
             case AggregateNode():
@@ -210,7 +217,7 @@ class Labels:
         return _limited(told, "records of {} more forms")
 
     def _passing(self, node: FilteringNode) -> list[str]:
-        what = "rows" if isinstance(node, GateNode) else "pairs"
+        what = passing(node)
         if any(filter_.shape is None for filter_ in node.filters):
             return [f"all {what}"]
         by_text: dict[str, list[Filter]] = {}
@@ -232,6 +239,8 @@ class Labels:
             width = left_width(node)
             least = 1 if isinstance(node, LookupNode) else 2
             parts = [part for part in parts if _sides_of(part, width) >= least] or parts
+        if not whole and isinstance(node, MultiJoinNode):
+            parts = [part for part in parts if _ports_of(part, node) > 1] or parts
         return words.condition(conjunction(parts), self.names(row), self.hidden(row))
 
     def _for_whom(self, filters: Sequence[Filter]) -> str:
@@ -259,6 +268,15 @@ class Labels:
             for one, other in zip(left, right, strict=True)
         ]
         return f"{self._legend(node.id)} on {' AND '.join(parts) or 'every pair'}"
+
+    def _describe_multi_join(self, node: MultiJoinNode) -> str:
+        names = self.names(node.id)
+        groups: dict[int, list[str]] = {}
+        for member in node.members:
+            moved_ = _moved(member.expression, first_column(node, member.port))
+            groups.setdefault(member.group, []).append(plain_words(moved_, names))
+        equal = " AND ".join(" = ".join(members) for members in groups.values())
+        return f"{self._legend(node.id)} on {equal}"
 
     def _describe_aggregate(self, node: AggregateNode) -> str:
         item = self.items(node.id)[0]
@@ -321,6 +339,22 @@ def left_width(node: JoinNode | LookupNode) -> int:
     """Where the right row begins."""
     right = node.relation_types if isinstance(node, LookupNode) else node.ports[1].types
     return len(node.types) - len(right)
+
+
+def first_column(node: MultiJoinNode, port: int) -> int:
+    """Where the row of a port begins."""
+    return sum(len(before.types) for before in node.ports[:port])
+
+
+def _ports_of(part: Expression, node: MultiJoinNode) -> int:
+    """How many of the rows side by side it reads."""
+    firsts = [first_column(node, port) for port in range(node.width)]
+    return len({bisect_right(firsts, index) for index in columns_of(part)})
+
+
+def passing(node: Node) -> str:
+    """What a node lets pass, in a word."""
+    return {"join": "pairs", "lookup": "pairs", "multijoin": "combinations"}.get(node.kind, "rows")
 
 
 def _sides_of(part: Expression, width: int) -> int:

@@ -17,6 +17,7 @@ from seine.network.nodes import (
     JoinNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
 )
 from seine.network.tables import ParameterTable
@@ -266,7 +267,7 @@ class Send:
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
         target = node.ports[port]
-        is_join = isinstance(node, JoinNode)
+        is_join = isinstance(node, JoinNode | MultiJoinNode)
         home = None if node.ports[0].key else flow.home(node)
         self._route = Route(node.stage, home, target.key, is_join, flow.needed(node, port), target.broadcast)
         self._address = ((node.id, port),)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 
-from seine.network.nodes import JoinNode, LookupNode, Node, PromiseNode, SourceNode
+from seine.network.nodes import JoinNode, LookupNode, MultiJoinNode, Node, PromiseNode, SourceNode
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
+from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
 from seine.runtime.consumers import Arrived, Consumer, consumer
@@ -67,22 +68,28 @@ class Dataflow:
 
     def operator(self, node: Node) -> Operator:
         if node.id not in self._operators:
-            self._operators[node.id] = (
-                JoinOperator(node, any_of(node.filters, self.tables))
-                if isinstance(node, JoinNode)
-                else make_operator(node)
-            )
+            self._operators[node.id] = self._made(node)
         return self._operators[node.id]
+
+    def _made(self, node: Node) -> Operator:
+        match node:
+            case JoinNode():
+                return JoinOperator(node, any_of(node.filters, self.tables))
+            case MultiJoinNode():
+                return MultiJoinOperator(node, any_of(node.filters, self.tables))
+        return make_operator(node)
 
     def lookup(self, node: LookupNode) -> LookupOperator:
         return self.lookups(node, any_of(node.filters, self.tables))
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
-        if not isinstance(node, JoinNode):  # others may need what only their stage has, users' aggregates
+        if not isinstance(
+            node, JoinNode | MultiJoinNode
+        ):  # others may need what only their stage has, users' aggregates
             return None
         operator = self.operator(node)
-        assert isinstance(operator, JoinOperator)
+        assert isinstance(operator, JoinOperator | MultiJoinOperator)
         return operator.needed(port)
 
     def push(self, node_id: int, delta: Delta, emission: Emission) -> None:
