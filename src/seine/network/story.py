@@ -224,7 +224,7 @@ class Story:
         if not isinstance(node, FilteringNode):
             return
         join = self._join_of(node)
-        moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
+        moved = left_width(join) if node.id != join.id and node.id == join.inputs[:2][-1] else 0
         moved = moved if isinstance(join, JoinNode) else 0
         stated = self._stated(join)
         names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}
