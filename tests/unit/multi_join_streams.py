@@ -333,6 +333,10 @@ class Drive:
             self._step(fresh)
             yield
 
+    def idle(self) -> None:
+        """A step in which nothing comes."""
+        self._step([[] for _ in range(self.setting.width)])
+
     def _low(self, port: int, at: int) -> int:
         later = [one.start for one in self.events[port][at:] if isinstance(one, Tuple)]
         before = [one.start for one in self.events[port][:at] if isinstance(one, Tuple)]

@@ -50,7 +50,7 @@ def test_it_is_a_nested_loop_and_holds_exactly_what_can_still_join(kind: str) ->
 def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pace, total = multi_join.EAGER, 0
     if how == "lazy":
-        pace = Pace(share=0.5, each=2, small=5)
+        pace = Pace(promise=2, row=1, small=5)
     elif how == "few chains at once":
         monkeypatch.setattr(chained_purge, "MOST", 2)
         monkeypatch.setattr(pairs.ranges, "__defaults__", (3,))
@@ -81,6 +81,7 @@ def test_when_all_is_promised_no_tuple_of_a_safe_port_is_left(pace: Pace) -> Non
         drive = Drive(setting, events, rng, rng.randint(1, 6), pace)
         for _ in drive:
             pass
+        drive.idle()
         left = {one.port for one in drive.held()}
         could = {one.port for one in lasting(setting, drive.came, drive.promises, drive.lows, [0, 1])}
         assert left == could, seed

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from seine.algebra.expressions import Call, Column, Expression, shift_columns
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
-from seine.algebra.types import Kind
 from seine.network.blocks import Block
 from seine.network.joining import Base
 from seine.network.nodes import Bound, Member
+from seine.network.promising import promised_column
 from seine.optimizer.equalities import is_equality, one_type
 
 FEWEST = 3  # streams; two are a join of two
@@ -30,18 +31,25 @@ class SchemeUse:
     """A scheme of a port's stream whose columns all belong to groups."""
 
     port: int
+    stream: StreamDef
     scheme: int
     groups: tuple[int, ...]
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its promises hold for ever."""
+        return self.stream.schemes[self.scheme].lifespan is None
 
 
 @dataclass(frozen=True)
 class MultiPlan:
-    """A join of many inputs as it will be: the items of its ports, and what a node needs to know.
+    """A join of many inputs as it will be: the items of its ports, where their rows are, what joins them.
 
     `decided` are the conditions of the block that its groups decide.
     """
 
     items: tuple[int, ...]
+    nodes: tuple[int, ...]
     members: tuple[Member, ...]
     decided: tuple[int, ...]
     schemes: tuple[SchemeUse, ...]
@@ -62,7 +70,7 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
     if len(streams) < FEWEST:
         return None
-    found = _Planning(block, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
+    found = _Planning(block, bases, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
     if any(scan.stream.retractable for scan in found.scans) or not found.is_connected:
         return None
     return found.plan if found.promises_free_rows else None
@@ -71,8 +79,9 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
 class _Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
-    def __init__(self, block: Block, items: list[int]) -> None:
+    def __init__(self, block: Block, bases: Sequence[Base], items: list[int]) -> None:
         self._block = block
+        self._nodes = tuple(bases[item].node or 0 for item in items)
         self._items = items
         self._ports = {item: port for port, item in enumerate(items)}
         self.scans = [item for item in (block.items[i] for i in items) if isinstance(item, Scan)]
@@ -127,13 +136,13 @@ class _Planning:
                 groups = [self._group_of_column(port, column) for column in scheme.columns]
                 known = tuple(group for group in groups if group is not None)
                 if len(known) == len(groups):
-                    found.append(SchemeUse(port, number, known))
+                    found.append(SchemeUse(port, scan.stream, number, known))
         return found
 
     def _group_of_column(self, port: int, column: int) -> int | None:
         """The group that has the very values of a column."""
         for (own, expression), group in self._group_of.items():
-            if own == port and _column_itself(expression) == column:
+            if own == port and promised_column(expression) == column:
                 return group
         return None
 
@@ -141,7 +150,7 @@ class _Planning:
     def plan(self) -> MultiPlan:
         decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
         members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
-        return MultiPlan(tuple(self._items), tuple(members), tuple(decided), tuple(self.schemes))
+        return MultiPlan(tuple(self._items), self._nodes, tuple(members), tuple(decided), tuple(self.schemes))
 
     @property
     def is_connected(self) -> bool:
@@ -169,25 +178,11 @@ class _Planning:
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
-            found = {
-                use.port for use in self.schemes if {*use.groups} <= known and self._lasts(use)
-            } - reached
+            found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts} - reached
             yield from found
             reached |= found
             waiting = bool(found)
 
-    def _lasts(self, use: SchemeUse) -> bool:
-        return self.scans[use.port].stream.schemes[use.scheme].lifespan is None
-
 
 def _text(side: Side) -> tuple[int, str]:
     return side[0], str(side[1])
-
-
-def _column_itself(expression: Expression) -> int | None:
-    """The column whose values an expression has, each by one name."""
-    if isinstance(expression, Call) and expression.name == "cast":
-        inner = expression.args[0]
-        same = (inner.type.kind, expression.type.kind) == (Kind.INT, Kind.BIGINT)
-        return _column_itself(inner) if same else None
-    return expression.index if isinstance(expression, Column) else None
