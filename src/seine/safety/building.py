@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
-from seine.safety.graph import CLOCK, PROMISE, Closer, Graph, Item, Rule
+from seine.safety.graph import CLOCK, PROMISE, Closer, Fact, Graph, Item, Rule
 from seine.safety.linear import Bound, bounds, equal_columns
 
 
@@ -33,7 +33,7 @@ class Source:
     """An item of a block as the check sees it; `finite`: a relation, or as few rows as one."""
 
     name: str
-    width: int
+    columns: tuple[str, ...]
     offers: tuple[Offer, ...] = ()
     expires: bool = False
     deletable: bool = False
@@ -67,7 +67,7 @@ class _Building:
         self.classes = Classes(pair for c in block.conditions if (pair := equal_columns(c)) is not None)
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
-        self.names: list[str] = []
+        self.facts: list[tuple[int, bool]] = []  # a class, and whether it is bounded
         self.rules: list[Rule] = []
 
     def built(self) -> BlockGraph:
@@ -85,13 +85,12 @@ class _Building:
             for column in self._columns(number)
             if column in known
         )
-        rules = tuple(dict.fromkeys(self.rules))
-        graph = Graph(tuple(items), rules, given, tuple(self.names))
+        graph = Graph(tuple(items), self._facts(), tuple(dict.fromkeys(self.rules)), given)
         return BlockGraph(graph, tuple(streams), known, bounded)
 
     def _columns(self, number: int) -> range:
         start = self.block.starts[number]
-        return range(start, start + self.sources[number].width)
+        return range(start, start + len(self.sources[number].columns))
 
     def _closers(self, number: int) -> tuple[Closer, ...]:
         start = self.block.starts[number]
@@ -114,21 +113,31 @@ class _Building:
         self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
 
     def _known(self, column: int) -> int:
-        return self._fact(self.known, self.classes.of(column), "")
+        return self._fact(self.known, self.classes.of(column), False)
 
     def _bounded(self, column: int) -> int:
         class_ = self.classes.of(column)
         if class_ not in self.bounded:
             known = self._known(class_)
-            fact = self._fact(self.bounded, class_, "up to ")
+            fact = self._fact(self.bounded, class_, True)
             self.rules.append(Rule(frozenset([known]), fact))
         return self.bounded[class_]
 
-    def _fact(self, facts: dict[int, int], class_: int, prefix: str) -> int:
+    def _fact(self, facts: dict[int, int], class_: int, is_bound: bool) -> int:
         if class_ not in facts:
-            facts[class_] = len(self.names)
-            self.names.append(f"{prefix}{class_}")
+            facts[class_] = len(self.facts)
+            self.facts.append((class_, is_bound))
         return facts[class_]
+
+    def _facts(self) -> tuple[Fact, ...]:
+        """The facts, with the names of the columns that each speaks of."""
+        names: dict[int, list[str]] = {class_: [] for class_ in self.known}
+        for number, source in enumerate(self.sources):
+            for column, name in zip(self._columns(number), source.columns, strict=True):
+                class_ = self.classes.of(column)
+                if class_ in names:
+                    names[class_].append(f"{source.name}.{name}")
+        return tuple(Fact(tuple(names[class_]), is_bound) for class_, is_bound in self.facts)
 
     def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:
         """The facts of the columns whose classes have one."""

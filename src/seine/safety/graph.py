@@ -25,6 +25,14 @@ PROMISE, CLOCK = "promise", "clock"
 
 
 @dataclass(frozen=True)
+class Fact:
+    """That the values of equal columns are known, or with `is_bound` that they are bounded above."""
+
+    names: tuple[str, ...]
+    is_bound: bool = False
+
+
+@dataclass(frozen=True)
 class Closer:
     """A way to close an item: all facts of `needs` must be there.
 
@@ -64,6 +72,6 @@ class Graph:
     """Items, rules between facts, and the facts that hold whatever row is looked at (of relations)."""
 
     items: tuple[Item, ...]
+    facts: tuple[Fact, ...]
     rules: tuple[Rule, ...] = ()
     given: frozenset[int] = frozenset()
-    facts: tuple[str, ...] = ()  # a name for each fact

@@ -77,7 +77,7 @@ def within(graph: Graph, items: Items) -> Graph:
         for number, item in enumerate(graph.items)
     ]
     rules = tuple(rule for rule in graph.rules if rule.needs <= facts and rule.gives in facts)
-    return Graph(tuple(kept), rules, graph.given, graph.facts)
+    return replace(graph, items=tuple(kept), rules=rules)
 
 
 class Safety:
@@ -125,13 +125,14 @@ def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPU
     intermediate results; THROUGHPUT looks at combinations first. Of plans that cost the same the one with
     fewer inputs at its operators is chosen: what joins two by two can be shared.
 
-    >>> from seine.safety.graph import PROMISE, Closer, Item
+    >>> from seine.safety.graph import PROMISE, Closer, Fact, Item
     >>> def stream(name, gives, *schemes):
     ...     return Item(name, frozenset(gives), tuple(Closer(frozenset([f]), PROMISE, (f,)) for f in schemes))
-    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)))
+    >>> facts = (Fact(("a",)), Fact(("b",)), Fact(("c",)))
+    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)), facts)
     >>> safe_plan(chain).tree
     JoinOf(inputs=(JoinOf(inputs=(0, 1)), 2))
-    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)))
+    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)), facts)
     >>> safe_plan(ring).tree
     JoinOf(inputs=(0, 1, 2))
     """
