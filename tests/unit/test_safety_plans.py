@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seine.safety.graph import PROMISE, Closer, Fact, Graph, Item
+from seine.safety.graph import PROMISE, Closer, Graph, Item
 from seine.safety.plans import (
     MEMORY,
     THROUGHPUT,
@@ -37,7 +37,7 @@ def random_graph(rng: random.Random, items: int, schemes: int = 2) -> Graph:
         some = [rng.sample(sorted(known), min(len(known), rng.choice([1, 1, 2]))) for _ in range(schemes)]
         closers = tuple(Closer(frozenset(s), PROMISE, tuple(s)) for s in some)
         found.append(Item(f"s{number}", frozenset(known), closers, rng.random() < 0.1, rng.random() < 0.05))
-    return Graph(tuple(found), tuple(Fact((str(fact),)) for fact in range(len(edges))))
+    return Graph(tuple(found), len(edges))
 
 
 def all_trees(items: list[int]) -> Iterator[Tree]:

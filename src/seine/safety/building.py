@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Column
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
-from seine.safety.graph import CLOCK, PROMISE, Closer, Fact, Graph, Item, Rule
+from seine.safety.graph import CLOCK, PROMISE, Closer, Graph, Item, Rule
 from seine.safety.linear import Bound, bounds, equal_columns
 
 
@@ -64,18 +65,20 @@ def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
 class _Building:
     def __init__(self, block: Block, sources: Sequence[Source]) -> None:
         self.block, self.sources = block, sources
-        self.classes = Classes(pair for c in block.conditions if (pair := equal_columns(c)) is not None)
+        told = [(condition, equal_columns(condition)) for condition in block.conditions]
+        self.classes = Classes(pair for _, pair in told if pair is not None)
+        self.limits = [bound for condition, pair in told if pair is None for bound in bounds(condition)]
+        self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
-        self.facts: list[tuple[int, bool]] = []  # a class, and whether it is bounded
+        self.count = 0  # of facts
         self.rules: list[Rule] = []
 
     def built(self) -> BlockGraph:
         streams = [number for number, source in enumerate(self.sources) if not source.finite]
         closers = [self._closers(number) for number in streams]
-        for condition in self.block.conditions:
-            for bound in bounds(condition):
-                self._limit(bound)
+        for bound in self.limits:
+            self._limit(bound)
         known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
         items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
         given = frozenset(
@@ -85,8 +88,14 @@ class _Building:
             for column in self._columns(number)
             if column in known
         )
-        graph = Graph(tuple(items), self._facts(), tuple(dict.fromkeys(self.rules)), given)
+        graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
         return BlockGraph(graph, tuple(streams), known, bounded)
+
+    def _clocked(self) -> frozenset[int]:
+        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        columns = [bound.column for bound in self.limits]
+        columns += [output.index for output in self.block.outputs if isinstance(output, Column)]
+        return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
 
     def _columns(self, number: int) -> range:
         start = self.block.starts[number]
@@ -96,6 +105,8 @@ class _Building:
         start = self.block.starts[number]
         closers = []
         for offer in self.sources[number].offers:
+            if any(self.classes.of(start + column) not in self.clocked for column in offer.bounded):
+                continue
             needs = [self._known(start + column) for column in offer.known]
             needs += [self._bounded(start + column) for column in offer.bounded]
             kind = CLOCK if offer.bounded else PROMISE
@@ -113,31 +124,20 @@ class _Building:
         self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
 
     def _known(self, column: int) -> int:
-        return self._fact(self.known, self.classes.of(column), False)
+        return self._fact(self.known, self.classes.of(column))
 
     def _bounded(self, column: int) -> int:
         class_ = self.classes.of(column)
         if class_ not in self.bounded:
             known = self._known(class_)
-            fact = self._fact(self.bounded, class_, True)
-            self.rules.append(Rule(frozenset([known]), fact))
+            self.rules.append(Rule(frozenset([known]), self._fact(self.bounded, class_)))
         return self.bounded[class_]
 
-    def _fact(self, facts: dict[int, int], class_: int, is_bound: bool) -> int:
+    def _fact(self, facts: dict[int, int], class_: int) -> int:
         if class_ not in facts:
-            facts[class_] = len(self.facts)
-            self.facts.append((class_, is_bound))
+            facts[class_] = self.count
+            self.count += 1
         return facts[class_]
-
-    def _facts(self) -> tuple[Fact, ...]:
-        """The facts, with the names of the columns that each speaks of."""
-        names: dict[int, list[str]] = {class_: [] for class_ in self.known}
-        for number, source in enumerate(self.sources):
-            for column, name in zip(self._columns(number), source.columns, strict=True):
-                class_ = self.classes.of(column)
-                if class_ in names:
-                    names[class_].append(f"{source.name}.{name}")
-        return tuple(Fact(tuple(names[class_]), is_bound) for class_, is_bound in self.facts)
 
     def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:
         """The facts of the columns whose classes have one."""

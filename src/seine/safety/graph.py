@@ -25,14 +25,6 @@ PROMISE, CLOCK = "promise", "clock"
 
 
 @dataclass(frozen=True)
-class Fact:
-    """That the values of equal columns are known, or with `is_bound` that they are bounded above."""
-
-    names: tuple[str, ...]
-    is_bound: bool = False
-
-
-@dataclass(frozen=True)
 class Closer:
     """A way to close an item: all facts of `needs` must be there.
 
@@ -69,9 +61,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Graph:
-    """Items, rules between facts, and the facts that hold whatever row is looked at (of relations)."""
+    """Items, how many facts there are, rules between them, and what is given: facts about relations."""
 
     items: tuple[Item, ...]
-    facts: tuple[Fact, ...]
+    facts: int
     rules: tuple[Rule, ...] = ()
     given: frozenset[int] = frozenset()

@@ -125,14 +125,13 @@ def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPU
     intermediate results; THROUGHPUT looks at combinations first. Of plans that cost the same the one with
     fewer inputs at its operators is chosen: what joins two by two can be shared.
 
-    >>> from seine.safety.graph import PROMISE, Closer, Fact, Item
+    >>> from seine.safety.graph import PROMISE, Closer, Item
     >>> def stream(name, gives, *schemes):
     ...     return Item(name, frozenset(gives), tuple(Closer(frozenset([f]), PROMISE, (f,)) for f in schemes))
-    >>> facts = (Fact(("a",)), Fact(("b",)), Fact(("c",)))
-    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)), facts)
+    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)), 2)
     >>> safe_plan(chain).tree
     JoinOf(inputs=(JoinOf(inputs=(0, 1)), 2))
-    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)), facts)
+    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)), 3)
     >>> safe_plan(ring).tree
     JoinOf(inputs=(0, 1, 2))
     """

@@ -37,7 +37,7 @@ class _Reach:
         self.items = len(graph.items)
         base = closure(graph)
         self.graph, self.base = graph, base
-        self.edges: list[list[int]] = [[] for _ in range(self.items + len(graph.facts))]
+        self.edges: list[list[int]] = [[] for _ in range(self.items + graph.facts)]
         self.joint: list[tuple[list[int], int]] = []  # generalised edges
         for number, item in enumerate(graph.items):
             if number not in base.items:

@@ -22,11 +22,11 @@ Used = tuple[int, Closer]  # a scheme of an item
 def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
     """The schemes that a safe plan listens to.
 
-    >>> from seine.safety.graph import Fact, Item
+    >>> from seine.safety.graph import Item
     >>> from seine.safety.plans import JoinOf, THROUGHPUT
     >>> schemes = [Closer(frozenset([0]), PROMISE, (0,)), Closer(frozenset([1]), PROMISE, (1,))]
     >>> streams = [Item(name, frozenset([0, 1]), tuple(schemes)) for name in "xy"]
-    >>> both = Graph(tuple(streams), (Fact(("a",)), Fact(("b",))))
+    >>> both = Graph(tuple(streams), 2)
     >>> [len(schemes_used(both, JoinOf((0, 1)), wish)) for wish in (MEMORY, THROUGHPUT)]
     [4, 2]
     """
