@@ -209,10 +209,11 @@ class Promised:
 
 @dataclass(frozen=True)
 class Bound:
-    """Rows of a port start at most `span` later than those of another that they are combined with."""
+    """A row of a port starts at most `span` after what the row of another has in a column of times."""
 
     port: int
     other: int
+    column: int
     span: int
 
 

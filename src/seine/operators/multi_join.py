@@ -126,10 +126,17 @@ class Step:
         return due
 
     def _may_help(self) -> bool:
-        """Nothing is closed without a promise or a row that ends before some low."""
+        """Nothing is closed without a promise, or a row that ends, or whose partners begin, before a low."""
         if any(extent.rows for extent in self._promises):
             return True
-        return max(self._lows) >= min(int(e.numbers(END).min()) for e in self._extents if e.rows)
+        filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
+        if any(int(extent.numbers(END).min()) <= max(self._lows) for _, extent in filled):
+            return True
+        return any(
+            int(extent.numbers(name).min()) < self._lows[bound.port]
+            for port, extent in filled
+            for name, bound in self._shape.bounds[port]
+        )
 
     def _end(self, port: int) -> int:
         """Rows of a port that end by then can meet no later row of any other."""
