@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Plan, Query
+from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
@@ -23,6 +23,7 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
+MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
 
@@ -91,6 +92,9 @@ class Network:
 
     def plan_of(self, query: Query, born: int = 0) -> Plan:
         """The plan as which a query would run."""
+        if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
+            message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
+            raise SeineError(message, hint="it can be checked, but not run: split it")
         plan = counted_from(query.plan, born) if self.live else query.plan
         return optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
 
