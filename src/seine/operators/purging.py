@@ -9,7 +9,7 @@ longer. For of a row, every partner has come and met it; and a promise closes on
 side that will not come. So where both sides have promised the same, neither promise is kept.
 
 Each thing is compared with the promises of the other side once, when the later of the two arrives. A lazy
-join lets promises gather first, until there is one for every eight rows held or a step brings none. Answers
+join lets promises gather first, until there is one for every 64 rows held or a step brings none. Answers
 are the same: nothing that comes can match what is over.
 
 Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
@@ -36,7 +36,7 @@ from seine.operators.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.store import Store
 
 ROW_NAMES = ("left", "right")
-LAZY_SHARE = 8  # promises gather until there is one for so many rows held
+LAZY_SHARE = 64  # promises gather until there is one for so many rows held
 
 
 class Held:
