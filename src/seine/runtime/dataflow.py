@@ -16,6 +16,7 @@ from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.reach import reaches
 from seine.runtime.consumers import Arrived, Consumer, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
@@ -68,7 +69,7 @@ class Dataflow:
     def operator(self, node: Node) -> Operator:
         if node.id not in self._operators:
             self._operators[node.id] = (
-                JoinOperator(node, any_of(node.filters, self.tables))
+                JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
                 if isinstance(node, JoinNode)
                 else make_operator(node)
             )
