@@ -181,13 +181,15 @@ class JoinNode(FilteringNode):
     Filters and `out` address the left row followed by the right. A row of the output
     lives where both live; its identity is the left's followed by the right's. Its first two ports are its
     inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
-    lets promises gather before it frees what they finish.
+    lets promises gather before it frees what they finish. `times` are the places of the columns in which a
+    side's rows have their start, None where they have more than one tuple of a stream.
     """
 
     kind = "join"
     stateful = True
     purges: tuple[Purge, ...] = ()
     lazy: bool = False
+    times: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -208,22 +210,13 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A row of a port starts at most `span` after what the row of another has in a column of times."""
-
-    port: int
-    other: int
-    column: int
-    span: int
-
-
-@dataclass(frozen=True)
 class MultiJoinNode(FilteringNode):
     """Joins three inputs or more at once: what is purged depends on all of them together.
 
     The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
     combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
-    the first ports side by side. No row can end early.
+    the first ports side by side. No row can end early. `times` are the columns in which rows of each port
+    have their start.
 
     Cites: SAFETY 3.2 (MJoin)
     """
@@ -233,7 +226,7 @@ class MultiJoinNode(FilteringNode):
     width: int
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
-    bounds: tuple[Bound, ...] = ()
+    times: tuple[int, ...]
     lazy: bool = False
 
 
@@ -376,7 +369,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Bound() | Purge():
+        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Purge():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case tuple():
             return [_plain(item) for item in value]
@@ -392,7 +385,6 @@ _PARTS: dict[str, Any] = {
     "forms": Form,
     "members": Member,
     "promised": Promised,
-    "bounds": Bound,
     "purges": Purge,
 }
 

@@ -34,7 +34,7 @@ import numpy as np
 from seine.operators.delta import FOREVER
 from seine.operators.equal_codes import CodeIndex, distinct
 from seine.operators.extent import Extent
-from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape
+from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape, horizon_name
 from seine.operators.sorted_run import END, START
 
 MOST = 1 << 21  # chains at once; beyond this the rows are taken in parts
@@ -42,14 +42,14 @@ MOST = 1 << 21  # chains at once; beyond this the rows are taken in parts
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains over the same ports: each with its root, values by group, life, and latest starts by port."""
+    """Chains over the same ports: each with its root, values by group, life, and horizons by port."""
 
     ports: frozenset[int]
     root: np.ndarray
     codes: dict[int, np.ndarray]
     start: np.ndarray
     end: np.ndarray
-    latest: dict[int, np.ndarray]
+    horizons: dict[int, np.ndarray]
 
     @property
     def size(self) -> int:
@@ -62,21 +62,18 @@ class Chains:
             {group: codes[places] for group, codes in self.codes.items()},
             self.start[places],
             self.end[places],
-            {port: latest[places] for port, latest in self.latest.items()},
+            {port: horizons[places] for port, horizons in self.horizons.items()},
         )
 
     def horizon(self, port: int) -> np.ndarray:
         """Rows of a port that begin here or later cannot join."""
-        if port not in self.latest:
-            return self.end
-        latest = self.latest[port]
-        return np.minimum(self.end, np.where(latest < FOREVER, latest + 1, FOREVER))
+        return np.minimum(self.end, self.horizons[port]) if port in self.horizons else self.end
 
     def merged(self, timed: bool) -> Chains:
         """The same with one of each kind."""
         columns = [self.root, *self.codes.values()]
         if timed:
-            columns += [self.start, self.end, *self.latest.values()]
+            columns += [self.start, self.end, *self.horizons.values()]
         firsts, _ = distinct(columns, self.size)
         return self if len(firsts) == self.size else self.take(firsts)
 
@@ -95,7 +92,7 @@ class ChainedPurge:
         self._shape, self._lows = shape, lows
         self._promises = promises
         self._codes = codes
-        bounded = bool(shape.node.bounds)
+        bounded = any(shape.bounds)
         self._timed = bounded or any(
             extent.rows and int(extent.numbers(END).min()) < FOREVER for extent in extents
         )
@@ -116,13 +113,11 @@ class ChainedPurge:
         """The rows of a port, of those alike for this purpose one; and the kind of each row."""
         start, end = extent.numbers(START), extent.numbers(END)
         codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
-        latest: dict[int, np.ndarray] = {}
-        for name, bound in self._shape.bounds[port]:
-            limit = extent.numbers(name)
-            latest[bound.port] = np.minimum(latest.get(bound.port, limit), limit)
-        columns = [*codes.values(), *((start, end) if self._timed else ()), *latest.values()]
+        reached = {bound.port for bound in self._shape.bounds[port]}
+        horizons = {other: extent.numbers(horizon_name(other)) for other in sorted(reached)}
+        columns = [*codes.values(), *((start, end) if self._timed else ()), *horizons.values()]
         firsts, kinds = distinct(columns, extent.rows)
-        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, latest)
+        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, horizons)
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
 
     def _search(self, roots: Chains, blocked: np.ndarray) -> None:
@@ -195,8 +190,8 @@ class ChainedPurge:
             good = np.maximum(chains.start[places], rows.start[met]) < np.minimum(
                 chains.end[places], rows.end[met]
             )
-            if port in chains.latest:
-                good &= rows.start[met] <= chains.latest[port][places]
+            if port in chains.horizons:
+                good &= rows.start[met] < chains.horizons[port][places]
             places, met = places[good], met[good]
         return self._joined(chains.take(places), rows.take(met), port).merged(self._timed)
 
@@ -209,16 +204,16 @@ class ChainedPurge:
             if other not in ports
             for group in self._shape.groups[other]
         }
-        latest = dict(chains.latest)
-        for other, limit in rows.latest.items():
-            latest[other] = np.minimum(latest[other], limit) if other in latest else limit
+        horizons = dict(chains.horizons)
+        for other, limit in rows.horizons.items():
+            horizons[other] = np.minimum(horizons[other], limit) if other in horizons else limit
         return Chains(
             ports,
             chains.root,
             {group: code for group, code in codes.items() if group in asked},
             np.maximum(chains.start, rows.start),
             np.minimum(chains.end, rows.end),
-            {other: limit for other, limit in latest.items() if other not in ports},
+            {other: limit for other, limit in horizons.items() if other not in ports},
         )
 
     def _shared(self, chains: Chains, port: int) -> tuple[int, ...]:

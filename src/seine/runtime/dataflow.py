@@ -15,8 +15,10 @@ from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.multi_join import MultiJoinOperator
+from seine.operators.multi_reach import bounds_of
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.reach import reaches
 from seine.runtime.consumers import Arrived, Consumer, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
@@ -74,9 +76,11 @@ class Dataflow:
     def _made(self, node: Node) -> Operator:
         match node:
             case JoinNode():
-                return JoinOperator(node, any_of(node.filters, self.tables))
+                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
             case MultiJoinNode():
-                return MultiJoinOperator(node, any_of(node.filters, self.tables))
+                return MultiJoinOperator(
+                    node, any_of(node.filters, self.tables), bounds_of(node, self.tables)
+                )
         return make_operator(node)
 
     def lookup(self, node: LookupNode) -> LookupOperator:
