@@ -37,7 +37,7 @@ from seine.operators.extent import Extent
 from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape, horizon_name
 from seine.operators.sorted_run import END, START
 
-MOST = 1 << 21  # chains at once; beyond this the rows are taken in parts
+MOST = 1 << 17  # chains that grow at once
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class ChainedPurge:
         for port in self._preferred(chains, others):
             mine = left & closed[port]
             left &= ~mine
-            for part in self._parts(chains.take(np.flatnonzero(mine)), port):
-                yield self._longer(part, port)
+            for places in _in_parts(np.flatnonzero(mine)):
+                yield from self._longer(chains.take(places), port)
         blocked[chains.root[left]] = True
 
     def _preferred(self, chains: Chains, others: list[int]) -> list[int]:
@@ -152,17 +152,6 @@ class ChainedPurge:
                 self._rows[port].size,
             ),
         )
-
-    def _parts(self, chains: Chains, port: int) -> Iterator[Chains]:
-        """Chains in parts that do not grow into too many at once."""
-        if not chains.size:
-            return
-        groups = self._shared(chains, port)
-        asked = [chains.codes[group] for group in groups]
-        count = self._index(port, groups).candidates(asked, chains.size)
-        pieces = min(chains.size, count // MOST + 1)
-        for places in np.array_split(np.arange(chains.size), pieces):
-            yield chains.take(places)
 
     def _closed(self, chains: Chains, port: int) -> np.ndarray:
         """For which chains no later row of a port can join."""
@@ -178,36 +167,35 @@ class ChainedPurge:
                     closed[places[limits[rows] >= horizon[places]]] = True
         return closed
 
-    def _longer(self, chains: Chains, port: int) -> Chains:
-        """The chains with each held row of a port that joins."""
-        rows = self._rows[port]
+    def _longer(self, chains: Chains, port: int) -> Iterator[Chains]:
+        """The chains with each held row of a port that joins, in parts."""
         groups = self._shared(chains, port)
         asked = [chains.codes[group] for group in groups]
-        found = list(self._index(port, groups).matches(asked, chains.size))
-        places = np.concatenate([f[0] for f in found]) if found else np.zeros(0, np.int64)
-        met = np.concatenate([f[1] for f in found]) if found else np.zeros(0, np.int64)
+        for places, met in self._index(port, groups).matches(asked, chains.size):
+            yield self._joined(*self._together(chains, places, port, met), port)
+
+    def _together(
+        self, chains: Chains, places: np.ndarray, port: int, met: np.ndarray
+    ) -> tuple[Chains, Chains]:
+        """Chains and the rows of a port that they meet, those apart that never live at one time."""
+        rows = self._rows[port]
         if self._timed:
-            good = np.maximum(chains.start[places], rows.start[met]) < np.minimum(
-                chains.end[places], rows.end[met]
-            )
+            start = np.maximum(chains.start[places], rows.start[met])
+            good = start < np.minimum(chains.end[places], rows.end[met])
             if port in chains.horizons:
                 good &= rows.start[met] < chains.horizons[port][places]
             places, met = places[good], met[good]
-        return self._joined(chains.take(places), rows.take(met), port).merged(self._timed)
+        return chains.take(places), rows.take(met)
 
     def _joined(self, chains: Chains, rows: Chains, port: int) -> Chains:
         ports = chains.ports | {port}
+        missing = [other for other in range(self._shape.width) if other not in ports]
+        asked = {group for other in missing for group in self._shape.groups[other]}
         codes = {**rows.codes, **chains.codes}
-        asked = {
-            group
-            for other in range(self._shape.width)
-            if other not in ports
-            for group in self._shape.groups[other]
-        }
         horizons = dict(chains.horizons)
         for other, limit in rows.horizons.items():
             horizons[other] = np.minimum(horizons[other], limit) if other in horizons else limit
-        return Chains(
+        longer = Chains(
             ports,
             chains.root,
             {group: code for group, code in codes.items() if group in asked},
@@ -215,6 +203,8 @@ class ChainedPurge:
             np.minimum(chains.end, rows.end),
             {other: limit for other, limit in horizons.items() if other not in ports},
         )
+        told_apart = rows.codes.keys() - chains.codes.keys() <= asked
+        return longer if told_apart else longer.merged(self._timed)
 
     def _shared(self, chains: Chains, port: int) -> tuple[int, ...]:
         return tuple(group for group in self._shape.groups[port] if group in chains.codes)
@@ -230,3 +220,7 @@ class ChainedPurge:
             columns = [self._codes.of_promises(scheme.number, group) for group in scheme.groups]
             self._promise_indexes[scheme.number] = CodeIndex(columns, self._promises[scheme.number].rows)
         return self._promise_indexes[scheme.number]
+
+
+def _in_parts(places: np.ndarray) -> list[np.ndarray]:
+    return [places[first : first + MOST] for first in range(0, len(places), MOST)]
