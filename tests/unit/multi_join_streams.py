@@ -7,7 +7,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, Type
-from seine.network.nodes import Member, MultiJoinNode, Port, Promised
+from seine.network.nodes import Member, MultiJoinNode, Port, Promised, Static
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, data_names
 from seine.operators.multi_join import EAGER, MultiJoinOperator, Pace
@@ -48,7 +48,7 @@ class Promise:
 class Setting:
     """A join: for each port the groups of its columns (None: in no group), its window and its schemes.
 
-    A scheme is columns and a lifespan.
+    A scheme is columns and a lifespan. The last `relations` ports are relations, with these tuples.
     """
 
     columns: tuple[tuple[int | None, ...], ...]
@@ -58,10 +58,19 @@ class Setting:
     type: Type = BIGINT
     condition: Expression | None = None
     lateness: int = 4
+    relations: tuple[tuple[tuple[Any, ...], ...], ...] = ()
 
     @property
     def width(self) -> int:
         return len(self.columns)
+
+    @property
+    def streams(self) -> int:
+        return self.width - len(self.relations)
+
+    def tuples(self, port: int) -> list[Tuple]:
+        """The tuples of a relation."""
+        return [Tuple(port, NEVER, FOREVER, values) for values in self.relations[port - self.streams]]
 
     def promised(self) -> list[tuple[int, int]]:
         """The schemes that a join is told of, all of whose columns are in groups: port and number."""
@@ -75,7 +84,7 @@ class Setting:
     def operator(self, pace: Pace = EAGER) -> MultiJoinOperator:
         filters, tables = condition_filters([self.condition])
         types = [(self.type,) * len(columns) for columns in self.columns]
-        ports = [Port(i, types[i], (stream(i),)) for i in range(self.width)]
+        ports = [Port(i, types[i], (stream(i),)) for i in range(self.streams)]
         promised = []
         for port, number in self.promised():
             columns, _ = self.schemes[port][number]
@@ -88,13 +97,14 @@ class Setting:
             ports=tuple(ports),
             types=whole,
             out=tuple(range(len(whole))),
-            streams=tuple(stream(i) for i in range(self.width)),
+            streams=tuple(stream(i) for i in range(self.streams)),
             hold=(),
             identities=0,
             stage=1,
             owner="",
             filters=filters,
-            width=self.width,
+            width=self.streams,
+            statics=tuple(Static(f"r{i}", types[i]) for i in range(self.streams, self.width)),
             members=tuple(
                 Member(port, group, Column(c, self.type))
                 for port, groups in enumerate(self.columns)
@@ -102,14 +112,17 @@ class Setting:
                 if group is not None
             ),
             promised=tuple(promised),
-            times=(0,) * self.width,
+            times=(0,) * self.streams,
         )
-        return MultiJoinOperator(node, any_of(filters, tables), self.bounds, pace)
+        relations = [_batch(self, self.tuples(port), port) for port in range(self.streams, self.width)]
+        return MultiJoinOperator(node, any_of(filters, tables), self.bounds, relations, pace)
 
 
-def random_setting(rng: random.Random, timed: bool = False, type_: Type = BIGINT) -> Setting:
-    """Three or four ports joined in some way, with some schemes."""
-    width = rng.choice([3, 3, 3, 4])
+def random_setting(
+    rng: random.Random, timed: bool = False, type_: Type = BIGINT, width: int | None = None
+) -> Setting:
+    """Some ports, three or four unless told, joined in some way, with some schemes."""
+    width = width or rng.choice([3, 3, 3, 4])
     groups = rng.randint(1, width)
     columns = []
     for _ in range(width):
@@ -139,7 +152,7 @@ def random_events(
 ) -> list[list[Tuple | Promise]]:
     """What each port sends: tuples, none of which breaks a promise made before it, and promises."""
     found: list[list[Tuple | Promise]] = []
-    for port, columns in enumerate(setting.columns):
+    for port, columns in enumerate(setting.columns[: setting.streams]):
         events: list[Tuple | Promise] = []
         time = 0
         for _ in range(count):
@@ -251,10 +264,13 @@ def lasting(
     """The tuples that came and can be part of a later combination: there is a legal one."""
     times = [*lows, *(p.limit for p in promises), *(one.start for ones in came for one in ones), -1000]
     instants = {time for time in times if NEVER < time < FOREVER}
-    future = [possible(setting, port, promises, lows, instants, domain) for port in range(setting.width)]
+    ports = range(setting.streams)
+    future = [possible(setting, port, promises, lows, instants, domain) for port in ports]
+    future += [[] for _ in setting.relations]
+    came = [*came, *(setting.tuples(port) for port in range(setting.streams, setting.width))]
     new = {one for ones in future for one in ones}
     found: Counter = Counter()
-    for port, ones in enumerate(came):
+    for port, ones in enumerate(came[: setting.streams]):
         others = [[*future[i], *dict.fromkeys(came[i])] for i in range(setting.width)]
         for one in {*ones}:
             others[port] = [one]
@@ -293,6 +309,7 @@ def all_promises(setting: Setting, domain: Sequence[Any], time: int) -> list[lis
 
 def results(setting: Setting, came: Sequence[Sequence[Tuple]]) -> Counter:
     """The join of all that came, as rows."""
+    came = [*came, *(setting.tuples(port) for port in range(setting.streams, setting.width))]
     return Counter(
         (
             max(one.start for one in parts),
@@ -320,7 +337,7 @@ class Drive:
     sizes: list[int] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[None]:
-        width = self.setting.width
+        width = self.setting.streams
         self.operator = self.setting.operator(self.pace)
         self.came: list[list[Tuple]] = [[] for _ in range(width)]
         self.promises: list[Promise] = []
@@ -340,7 +357,7 @@ class Drive:
 
     def idle(self) -> None:
         """A step in which nothing comes."""
-        self._step([[] for _ in range(self.setting.width)])
+        self._step([[] for _ in range(self.setting.streams)])
 
     def _low(self, port: int, at: int) -> int:
         later = [one.start for one in self.events[port][at:] if isinstance(one, Tuple)]
@@ -370,7 +387,7 @@ class Drive:
     def held(self) -> Counter:
         """The tuples in the state."""
         found: Counter = Counter()
-        for port, columns in enumerate(self.setting.columns):
+        for port, columns in enumerate(self.setting.columns[: self.setting.streams]):
             for entry in self.store.head[f"rows{port}"]:
                 for row in self.store.get(entry["run"]).to_pylist():
                     found[
@@ -387,19 +404,44 @@ class Drive:
 
 
 def _rows(setting: Setting, rows: Sequence[Tuple], port: int) -> Delta:
-    columns = [
-        pa.array([one.values[i] for one in rows], setting.type.arrow())
-        for i in range(len(setting.columns[port]))
-    ]
-    return Delta(_batch([one.start for one in rows], [one.end for one in rows], columns))
+    return Delta(_lives(_batch(setting, rows, port), [(one.start, one.end) for one in rows]))
 
 
 def _promises(setting: Setting, promises: Sequence[Promise], port: int, number: int) -> Delta:
     width = len(setting.schemes[port][number][0])
     columns = [pa.array([p.values[i] for p in promises], setting.type.arrow()) for i in range(width)]
-    return Delta(_batch([p.time for p in promises], [p.limit for p in promises], columns))
+    batch = pa.RecordBatch.from_arrays(columns, data_names(width))
+    return Delta(_lives(batch, [(p.time, p.limit) for p in promises]))
 
 
-def _batch(starts: list[int], ends: list[int], columns: list[pa.Array]) -> pa.RecordBatch:
-    times = [pa.array(np.array(values, np.int64)) for values in ([0] * len(starts), starts, ends)]
-    return pa.RecordBatch.from_arrays([*times, *columns], ["_k", "_s", "_e", *data_names(len(columns))])
+def _batch(setting: Setting, rows: Sequence[Tuple], port: int) -> pa.RecordBatch:
+    width = len(setting.columns[port])
+    columns = [pa.array([one.values[i] for one in rows], setting.type.arrow()) for i in range(width)]
+    return pa.RecordBatch.from_arrays(columns, data_names(width))
+
+
+def _lives(batch: pa.RecordBatch, lives: Sequence[tuple[int, int]]) -> pa.RecordBatch:
+    start, end = np.array(lives, np.int64).reshape(-1, 2).T.copy()
+    times = [pa.array(np.zeros(len(lives), np.int64)), pa.array(start), pa.array(end)]
+    return pa.RecordBatch.from_arrays([*times, *batch.columns], ["_k", "_s", "_e", *batch.schema.names])
+
+
+def with_relation(rng: random.Random, setting: Setting, domain: Sequence[Any]) -> Setting:
+    """The same with a port more that is a relation, joined by some of the groups and by one of its own."""
+    groups = sorted({group for own in setting.columns for group in own if group is not None})
+    fresh = len(groups) + 10
+    own = (rng.choice(groups), fresh, None) if groups else (fresh, fresh, None)
+    port = rng.randrange(setting.width)
+    columns = [(*c, fresh) if i == port else c for i, c in enumerate(setting.columns)]
+    values = [*domain] * 8 + [None]
+    rows = tuple(tuple(rng.choice(values) for _ in own) for _ in range(rng.randint(3, 7)))
+    schemes = list(setting.schemes)
+    if rng.random() < 0.6:
+        schemes[port] = (*schemes[port], ((len(columns[port]) - 1,), None))
+    return replace(
+        setting,
+        columns=(*columns, own),
+        windows=(*setting.windows, None),
+        schemes=(*schemes, ()),
+        relations=(rows,),
+    )

@@ -41,6 +41,7 @@ from seine.network.nodes import (
     PromiseNode,
     ResolveNode,
     SourceNode,
+    Static,
 )
 from seine.network.tables import ParameterTable
 from seine.network.wording import Wording, Words, enumerate_names, plain_words
@@ -130,10 +131,11 @@ class Labels:
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case MultiJoinNode():
-                return tuple(item for i in node.inputs[: node.width] for item in self.items(i))
+                rows = [item for i in node.inputs[: node.width] for item in self.items(i)]
+                return (*rows, *map(self._relation, node.statics))
             case LookupNode():
-                names = _declared(self.relations.get(node.relation), len(node.relation_types))
-                return (*self.items(node.inputs[0]), Item(column_name(node.relation), names))
+                static = Static(node.relation, node.relation_types)
+                return (*self.items(node.inputs[0]), self._relation(static))
             case FanNode() | DeliverNode():
                 names = self._computed(node)
                 tagged = isinstance(node, FanNode) and node.tagged
@@ -144,6 +146,10 @@ class Labels:
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
         return (Item(f"rows #{node.id}", below.names, below.tagged),)
+
+    def _relation(self, static: Static) -> Item:
+        names = _declared(self.relations.get(static.relation), len(static.types))
+        return Item(column_name(static.relation), names)
 
     def _promised(self, node: PromiseNode) -> tuple[str, ...]:
         stream = self.streams.get(node.stream)
@@ -343,12 +349,12 @@ def left_width(node: JoinNode | LookupNode) -> int:
 
 def first_column(node: MultiJoinNode, port: int) -> int:
     """Where the row of a port begins."""
-    return sum(len(before.types) for before in node.ports[:port])
+    return sum(map(len, node.row_types[:port]))
 
 
 def _ports_of(part: Expression, node: MultiJoinNode) -> int:
     """How many of the rows side by side it reads."""
-    firsts = [first_column(node, port) for port in range(node.width)]
+    firsts = [first_column(node, port) for port in range(len(node.row_types))]
     return len({bisect_right(firsts, index) for index in columns_of(part)})
 
 

@@ -2,7 +2,8 @@
 
 A row of a stream without a window may leave when promises have closed the other streams for it, one after
 the other; a join of two sees one of them. So a block of three streams or more becomes one node if promises
-are what frees some of its rows, or bounds on times such as `b.ts <= a.ts + 20`.
+are what frees some of its rows, or bounds on times such as `b.ts <= a.ts + 20`. Relations are part of it
+if it takes their tuples to know what has to be promised.
 
 Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
 """
@@ -19,7 +20,7 @@ from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
 from seine.network.blocks import Block
 from seine.network.joining import Base
-from seine.network.nodes import Member
+from seine.network.nodes import Member, Static
 from seine.network.promising import promised_column
 from seine.network.time_bounds import bounded_by
 from seine.optimizer.equalities import is_equality, one_type
@@ -56,13 +57,14 @@ class MultiPlan:
     decided: tuple[int, ...]
     schemes: tuple[SchemeUse, ...]
     times: tuple[int, ...]
+    statics: tuple[Static, ...] = ()
 
     @property
     def key(self) -> tuple[Expression, ...]:
         """What routes the rows of each port, if one group has a member of every port; else nothing."""
         ports = {member.port: member.expression for member in reversed(self.members)}
         single = len({member.group for member in self.members}) == 1 and len(ports) == len(self.items)
-        return tuple(ports[port] for port in range(len(self.items))) if single else ()
+        return tuple(ports[port] for port in range(len(self.nodes))) if single else ()
 
 
 def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
@@ -70,23 +72,27 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     if not all(isinstance(item, Scan | Lookup) for item in block.items):
         return None
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
-    if len(streams) < FEWEST:
+    if len(streams) < 2 or any(scan.stream.retractable for scan in _scans(block, streams)):
         return None
-    found = _Planning(block, bases, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
-    if any(scan.stream.retractable for scan in found.scans) or not found.is_connected:
-        return None
-    return found.plan if found.is_worth_it else None
+    streams.sort(key=lambda i: (bases[i].node or 0, i))
+    relations = [i for i in range(len(block.items)) if i not in streams]
+    relations.sort(key=lambda i: (bases[i].relation or "", i))
+    alone, whole = _Planning(block, bases, streams, []), _Planning(block, bases, streams, relations)
+    if whole.is_connected and len(whole.finished) > len(alone.finished):
+        return whole.plan
+    return alone.plan if alone.is_connected and alone.finished and len(streams) >= FEWEST else None
 
 
 class _Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
-    def __init__(self, block: Block, bases: Sequence[Base], items: list[int]) -> None:
+    def __init__(self, block: Block, bases: Sequence[Base], streams: list[int], relations: list[int]) -> None:
         self._block = block
-        self._nodes = tuple(bases[item].node or 0 for item in items)
-        self._items = items
-        self._ports = {item: port for port, item in enumerate(items)}
-        self.scans = [item for item in (block.items[i] for i in items) if isinstance(item, Scan)]
+        self._nodes = tuple(bases[item].node or 0 for item in streams)
+        self._items = (*streams, *relations)
+        self._relations = [item for i in relations if isinstance(item := block.items[i], Lookup)]
+        self._ports = {item: port for port, item in enumerate(self._items)}
+        self.scans = _scans(block, streams)
 
     @cached_property
     def _equalities(self) -> list[tuple[int, Side, Side]]:
@@ -153,12 +159,13 @@ class _Planning:
         decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
         members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
         return MultiPlan(
-            tuple(self._items),
+            self._items,
             self._nodes,
             tuple(members),
             tuple(decided),
             tuple(self.schemes),
             tuple(scan.stream.time for scan in self.scans),
+            tuple(Static(item.relation.name, item.relation.types) for item in self._relations),
         )
 
     @cached_property
@@ -169,7 +176,7 @@ class _Planning:
             for later, earlier in bounded_by(condition):
                 port, column = self._place(later)
                 other, _ = self._place(earlier)
-                if port is None or other is None or port == other:
+                if port is None or other is None or port == other or port >= len(self.scans):
                     continue
                 if column == self.scans[port].stream.time:
                     found.add((port, other))
@@ -189,13 +196,13 @@ class _Planning:
             more = {port for edge in edges if edge & reached for port in edge}
             grown = not more <= reached
             reached |= more
-        return len(reached) == len(self.scans)
+        return len(reached) == len(self._items)
 
-    @property
-    def is_worth_it(self) -> bool:
-        """Whether there is a stream without a window whose rows are finished some day."""
+    @cached_property
+    def finished(self) -> list[int]:
+        """The ports of streams without a window whose rows are finished some day."""
         lasting = [port for port, scan in enumerate(self.scans) if scan.stream.window is None]
-        return any(map(self._is_finished, lasting))
+        return [port for port in lasting if self._is_finished(port)]
 
     def _is_finished(self, port: int) -> bool:
         closed = {*self._closed(port)}
@@ -204,7 +211,7 @@ class _Planning:
 
     def _closed(self, port: int) -> Iterator[int]:
         """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
-        reached = {port}
+        reached = {port, *range(len(self.scans), len(self._items))}
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
@@ -214,6 +221,10 @@ class _Planning:
             yield from found
             reached |= found
             waiting = bool(found)
+
+
+def _scans(block: Block, items: Sequence[int]) -> list[Scan]:
+    return [item for i in items if isinstance(item := block.items[i], Scan)]
 
 
 def _text(side: Side) -> tuple[int, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Column, Expression
+from seine.algebra.types import Type
 from seine.network.conditions import Conditions, moved
 from seine.network.gates import Gates
 from seine.network.multi_joins import MultiPlan
-from seine.network.nodes import MultiJoinNode, Node, Port, Promised
+from seine.network.nodes import MultiJoinNode, Node, Port, Promised, Static
 from seine.network.placing import Placer, port_of
 from seine.network.promising import place_promises
 from seine.sharing.consing import multi_join_signature
@@ -22,7 +23,7 @@ def place_multi_join(
     promises = [place_promises(placer, use.stream, use.scheme) for use in plan.schemes]
     told = tuple(Promised(use.port, use.groups) for use in plan.schemes)
     inputs = [node.id for node in (*rows, *promises)]
-    identity = multi_join_signature(inputs, plan.members, told, placer.join_owner)
+    identity = multi_join_signature(inputs, plan.members, told, plan.statics, placer.join_owner)
     join = placer.site.find(identity)
     if join is None:
         ports = _ports(plan, [*map(gates.new, rows)], promises)
@@ -33,7 +34,7 @@ def place_multi_join(
         gates.claim(join, port, moved(own, first))
         first += len(node.types)
     placer.claim_node(join.id)
-    placer.claim_filter(join.id, conditions.enough(range(first).__contains__, plan.decided))
+    placer.claim_filter(join.id, conditions.enough(range(len(join.types)).__contains__, plan.decided))
     return join
 
 
@@ -46,7 +47,7 @@ def _candidate(
     lazy: bool,
 ) -> MultiJoinNode:
     common = placer.common(
-        [type_ for node in rows for type_ in node.types],
+        [type_ for types in (*map(_types, rows), *map(_types, plan.statics)) for type_ in types],
         [stream for node in rows for stream in node.streams],
         (),
         0,
@@ -61,9 +62,14 @@ def _candidate(
         members=plan.members,
         promised=promised,
         times=plan.times,
+        statics=plan.statics,
         lazy=lazy,
         **common,
     )
+
+
+def _types(part: Node | Static) -> tuple[Type, ...]:
+    return part.types
 
 
 def _ports(plan: MultiPlan, gates: Sequence[Node], promises: Sequence[Node]) -> tuple[Port, ...]:

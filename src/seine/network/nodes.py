@@ -210,13 +210,21 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class MultiJoinNode(FilteringNode):
-    """Joins three inputs or more at once: what is purged depends on all of them together.
+class Static:
+    """A relation that takes part in a join like an input of which everything has come."""
 
-    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
-    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
-    the first ports side by side. No row can end early. `times` are the columns in which rows of each port
-    have their start.
+    relation: str
+    types: tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins many inputs at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Relations
+    of `statics` count as ports behind the first ones. Rows are combined where members of one group are equal
+    (and not NULL). Filters and `out` address the rows of the first ports, then of relations, side by side. No
+    row can end early. `times` are the columns in which rows of the first ports have their start.
 
     Cites: SAFETY 3.2 (MJoin)
     """
@@ -227,7 +235,16 @@ class MultiJoinNode(FilteringNode):
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
     times: tuple[int, ...]
+    statics: tuple[Static, ...] = ()
     lazy: bool = False
+
+    @property
+    def row_types(self) -> tuple[tuple[Type, ...], ...]:
+        """The types of what stands side by side in a row."""
+        return (
+            *(port.types for port in self.ports[: self.width]),
+            *(static.types for static in self.statics),
+        )
 
 
 @dataclass(frozen=True)
@@ -369,7 +386,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Purge():
+        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Static() | Purge():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case tuple():
             return [_plain(item) for item in value]
@@ -385,6 +402,7 @@ _PARTS: dict[str, Any] = {
     "forms": Form,
     "members": Member,
     "promised": Promised,
+    "statics": Static,
     "purges": Purge,
 }
 

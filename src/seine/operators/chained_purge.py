@@ -16,8 +16,9 @@ each scheme has a group whose value is new, or lapses before; and they join.
 *Any closed port will do.* If a chain is finished in this sense then so is every longer one. So the search
 takes one closed port and never goes back; it ends, for chains grow.
 
-Filters are left out of it, and so is, of time bounds, what held rows say of one another: then rows
-stay that could go, never the reverse.
+Filters are left out of it, and so is, of time bounds, what held rows say of one another; a port that no
+group joins with a chain is looked at only if it has few rows. So rows stay that could go, never the reverse.
+A relation is a port that is always closed.
 
 Cites: SAFETY 3.2.1 (chained purge), 4.2 (schemes of several attributes), Def 1
 Differs: closed by windows and watermarks too; a port that is closed and has no row left finishes a chain
@@ -27,12 +28,12 @@ whatever the others may send; the search is by chains, not by ports, so groups n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from seine.operators.delta import FOREVER
-from seine.operators.equal_codes import CodeIndex, distinct
+from seine.operators.equal_codes import CodeIndex, Indexes, distinct
 from seine.operators.extent import Extent
 from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape, horizon_name
 from seine.operators.sorted_run import END, START
@@ -78,6 +79,14 @@ class Chains:
         return self if len(firsts) == self.size else self.take(firsts)
 
 
+@dataclass
+class Lasting:
+    """What is the same for every look: the rows of relations by kind, and indexes of these."""
+
+    kinds: dict[int, tuple[Chains, np.ndarray]] = field(default_factory=dict)
+    indexes: Indexes = field(default_factory=dict)
+
+
 class ChainedPurge:
     """One look at all held rows and promises; no later row of a port begins before its `lows`."""
 
@@ -88,8 +97,10 @@ class ChainedPurge:
         promises: Sequence[Extent],
         codes: GroupCodes,
         lows: Sequence[int],
+        lasting: Lasting,
     ) -> None:
         self._shape, self._lows = shape, lows
+        self._lasting = lasting
         self._promises = promises
         self._codes = codes
         bounded = any(shape.bounds)
@@ -99,7 +110,7 @@ class ChainedPurge:
         found = [self._kinds(port, extent) for port, extent in enumerate(extents)]
         self._rows = [chains for chains, _ in found]
         self._kind = [kinds for _, kinds in found]
-        self._row_indexes: dict[tuple[int, tuple[int, ...]], CodeIndex] = {}
+        self._row_indexes: Indexes = {}
         self._promise_indexes: dict[int, CodeIndex] = {}
 
     def finished(self, port: int) -> np.ndarray:
@@ -111,11 +122,19 @@ class ChainedPurge:
 
     def _kinds(self, port: int, extent: Extent) -> tuple[Chains, np.ndarray]:
         """The rows of a port, of those alike for this purpose one; and the kind of each row."""
+        if not self._shape.is_lasting(port):
+            return self._kinds_now(port, extent)
+        if port not in self._lasting.kinds:
+            self._lasting.kinds[port] = self._kinds_now(port, extent)
+        return self._lasting.kinds[port]
+
+    def _kinds_now(self, port: int, extent: Extent) -> tuple[Chains, np.ndarray]:
         start, end = extent.numbers(START), extent.numbers(END)
         codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
         reached = {bound.port for bound in self._shape.bounds[port]}
         horizons = {other: extent.numbers(horizon_name(other)) for other in sorted(reached)}
-        columns = [*codes.values(), *((start, end) if self._timed else ()), *horizons.values()]
+        timed = self._timed and port < self._shape.node.width
+        columns = [*codes.values(), *((start, end) if timed else ()), *horizons.values()]
         firsts, kinds = distinct(columns, extent.rows)
         whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, horizons)
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
@@ -135,6 +154,8 @@ class ChainedPurge:
         closed = {port: self._closed(chains, port) for port in others}
         left = ~np.logical_and.reduce(list(closed.values())) if closed else np.zeros(chains.size, bool)
         for port in self._preferred(chains, others):
+            if not self._is_near(chains, port):
+                continue
             mine = left & closed[port]
             left &= ~mine
             for places in _in_parts(np.flatnonzero(mine)):
@@ -152,6 +173,10 @@ class ChainedPurge:
                 self._rows[port].size,
             ),
         )
+
+    def _is_near(self, chains: Chains, port: int) -> bool:
+        """Whether chains may grow by a port: not if each would by every row, and that is too much."""
+        return bool(self._shared(chains, port)) or self._rows[port].size * chains.size <= MOST
 
     def _closed(self, chains: Chains, port: int) -> np.ndarray:
         """For which chains no later row of a port can join."""
@@ -210,10 +235,11 @@ class ChainedPurge:
         return tuple(group for group in self._shape.groups[port] if group in chains.codes)
 
     def _index(self, port: int, groups: tuple[int, ...]) -> CodeIndex:
-        if (port, groups) not in self._row_indexes:
+        known = self._lasting.indexes if self._shape.is_lasting(port) else self._row_indexes
+        if (port, groups) not in known:
             rows = self._rows[port]
-            self._row_indexes[port, groups] = CodeIndex([rows.codes[group] for group in groups], rows.size)
-        return self._row_indexes[port, groups]
+            known[port, groups] = CodeIndex([rows.codes[group] for group in groups], rows.size)
+        return known[port, groups]
 
     def _promised(self, scheme: SchemeOf) -> CodeIndex:
         if scheme.number not in self._promise_indexes:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from seine.operators.any_of import AnyOf
 from seine.operators.data_columns import DataColumns
-from seine.operators.equal_codes import CodeIndex
+from seine.operators.equal_codes import CodeIndex, Indexes
 from seine.operators.extent import Extent
 from seine.operators.multi_join_shape import GroupCodes, Shape
 from seine.operators.sorted_run import END, START
@@ -32,9 +32,11 @@ class Partial(NamedTuple):
 class Combining:
     """The search for combinations in one step."""
 
-    def __init__(self, shape: Shape, extents: Sequence[Extent], codes: GroupCodes) -> None:
+    def __init__(self, shape: Shape, extents: Sequence[Extent], codes: GroupCodes, lasting: Indexes) -> None:
+        """`lasting` are indexes that hold for other steps too."""
         self._shape, self._extents, self._codes = shape, extents, codes
-        self._indexes: dict[tuple[int, tuple[int, ...]], CodeIndex] = {}
+        self._lasting = lasting
+        self._indexes: Indexes = {}
 
     def fresh(self) -> Iterator[Partial]:
         """The new combinations, in chunks of bounded size."""
@@ -95,10 +97,11 @@ class Combining:
         return dict(sorted(found.items()))
 
     def _index(self, port: int, groups: tuple[int, ...]) -> CodeIndex:
-        if (port, groups) not in self._indexes:
+        known = self._lasting if self._shape.is_lasting(port) else self._indexes
+        if (port, groups) not in known:
             columns = [self._codes.of_rows(port, group) for group in groups]
-            self._indexes[port, groups] = CodeIndex(columns, self._extents[port].rows)
-        return self._indexes[port, groups]
+            known[port, groups] = CodeIndex(columns, self._extents[port].rows)
+        return known[port, groups]
 
 
 class CombinedColumns(DataColumns):

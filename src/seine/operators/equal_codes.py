@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -64,6 +65,9 @@ class CodeIndex:
     @cached_property
     def _numbers(self) -> np.ndarray:
         return self._run.batch[_ROW].to_numpy()
+
+
+Indexes: TypeAlias = dict[tuple[int, tuple[int, ...]], CodeIndex]  # by port and groups
 
 
 def _one(columns: Sequence[np.ndarray], count: int) -> np.ndarray:

@@ -7,18 +7,19 @@ max(_s) < min(_e)} over the input so far, whatever was promised and purged in be
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from seine.network.nodes import MultiJoinNode
 from seine.operators.any_of import AnyOf
-from seine.operators.chained_purge import ChainedPurge
+from seine.operators.chained_purge import ChainedPurge, Lasting
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
 from seine.operators.combining import Combining, combined
-from seine.operators.delta import Delta
+from seine.operators.delta import FOREVER, Delta
+from seine.operators.equal_codes import Indexes
 from seine.operators.extent import Extent
 from seine.operators.multi_join_shape import Arrivals, GroupCodes, Shape, horizon_name
 from seine.operators.multi_reach import Bound
@@ -59,11 +60,14 @@ class MultiJoinOperator:
         node: MultiJoinNode,
         filters: AnyOf,
         bounds: Sequence[Bound] = (),
+        relations: Sequence[pa.RecordBatch] = (),
         pace: Pace | None = None,
     ) -> None:
+        """`relations` has the tuples of each of the node's."""
         self._node, self._filters = node, filters
         self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
+        self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
@@ -76,12 +80,21 @@ class MultiJoinOperator:
         promises = [
             _sorted(self._shape.promises(number, came)) for number, came in enumerate(batches[width:])
         ]
-        step = Step(self._shape, store, rows, promises, clock)
+        step = Step(self._shape, self._relations, store, rows, promises, clock)
         yield from coalesce(step.combinations(self._filters))
         step.retain(self._pace)
 
     def state_rows(self, store: Store) -> int:
         return sum(runs.rows for runs in _all_runs(self._shape, store))
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The relations of a join, and what is made of them once for all steps."""
+
+    extents: Sequence[Extent]
+    indexes: Indexes = field(default_factory=dict)
+    lasting: Lasting = field(default_factory=Lasting)
 
 
 class Step:
@@ -90,31 +103,35 @@ class Step:
     def __init__(
         self,
         shape: Shape,
+        relations: Relations,
         store: Store,
         rows: Sequence[Arrivals],
         promises: Sequence[Arrivals],
         clock: Clock,
     ) -> None:
-        self._shape, self._head = shape, store.head
-        runs = _all_runs(shape, store)
-        self._runs, self._promise_runs = runs[: shape.width], runs[shape.width :]
+        self._shape, self._relations, self._head = shape, relations, store.head
+        runs, self._streams = _all_runs(shape, store), shape.node.width
+        self._runs, self._promise_runs = runs[: self._streams], runs[self._streams :]
         self._came, self._promises_came = rows, promises
-        self._lows = [clock.low(port.streams) for port in shape.node.ports[: shape.width]]
+        self._lows = [clock.low(port.streams) for port in shape.node.ports[: self._streams]]
         self._extents = [Extent(_held(held), came) for held, came in zip(self._runs, rows, strict=True)]
+        self._everything = [*self._extents, *relations.extents]
+        self._all_lows = [*self._lows, *[FOREVER] * len(relations.extents)]
         self._promises = [
             Extent(_held(held), came) for held, came in zip(self._promise_runs, promises, strict=True)
         ]
-        self._codes = GroupCodes(shape, self._extents, self._promises)
+        self._codes = GroupCodes(shape, self._everything, self._promises)
 
     def combinations(self, filters: AnyOf) -> Iterator[Delta]:
-        for partial in Combining(self._shape, self._extents, self._codes).fresh():
-            yield Delta(combined(self._shape, self._extents, partial, filters))
+        combining = Combining(self._shape, self._everything, self._codes, self._relations.indexes)
+        for partial in combining.fresh():
+            yield Delta(combined(self._shape, self._everything, partial, filters))
 
     def retain(self, pace: Pace) -> None:
         """Keep what came, without what nothing can join any more."""
-        keep = self._kept() if self._is_due(pace) else [None] * (self._shape.width + len(self._promises))
+        keep = self._kept() if self._is_due(pace) else [None] * (self._streams + len(self._promises))
         came = [*self._came, *self._promises_came]
-        ends = [self._end(port) for port in range(self._shape.width)]
+        ends = [self._end(port) for port in range(self._streams)]
         ends += [self._lows[promised.port] for promised in self._shape.node.promised]
         for runs, new, mask, end in zip([*self._runs, *self._promise_runs], came, keep, ends, strict=True):
             _retain(runs, new, mask, end)
@@ -133,8 +150,8 @@ class Step:
         return due
 
     def _may_help(self) -> bool:
-        """Nothing is closed without a promise, or a row that ends, or whose partners begin, before a low."""
-        if any(extent.rows for extent in self._promises):
+        """Nothing is closed without a relation, a promise, or a row whose time is over."""
+        if self._relations.extents or any(extent.rows for extent in self._promises):
             return True
         filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
         if any(int(extent.numbers(END).min()) <= max(self._lows) for _, extent in filled):
@@ -151,20 +168,22 @@ class Step:
 
     def _kept(self) -> list[np.ndarray | None]:
         """Which rows and which promises stay."""
-        purge = ChainedPurge(self._shape, self._extents, self._promises, self._codes, self._lows)
+        shape, codes, lows = self._shape, self._codes, self._all_lows
+        purge = ChainedPurge(shape, self._everything, self._promises, codes, lows, self._relations.lasting)
         staying = [_worth_writing(runs, ~purge.finished(port)) for port, runs in enumerate(self._runs)]
-        forget = PromisePurge(self._shape, self._promises, self._codes, staying, self._lows)
+        staying += [np.ones(extent.rows, bool) for extent in self._relations.extents]
+        forget = PromisePurge(shape, self._promises, codes, staying, lows)
         needed: dict[int, np.ndarray] = {
             scheme.number: forget.needed(port, scheme)
             for port, schemes in enumerate(self._shape.schemes)
             for scheme in schemes
         }
-        return [*staying, *(needed[number] for number in range(len(self._promises)))]
+        return [*staying[: self._streams], *(needed[number] for number in range(len(self._promises)))]
 
 
 def _all_runs(shape: Shape, store: Store) -> list[Runs]:
     """The rows of each port, then the promises of each port of promises."""
-    names = [f"rows{port}" for port in range(shape.width)]
+    names = [f"rows{port}" for port in range(shape.node.width)]
     names += [f"promises{number}" for number in range(len(shape.node.promised))]
     return [Runs(store, name, START) for name in names]
 

@@ -13,7 +13,7 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
 from seine.network.nodes import MultiJoinNode
 from seine.operators.combination import key_columns
-from seine.operators.delta import concat
+from seine.operators.delta import FOREVER, NEVER, concat
 from seine.operators.extent import Extent
 from seine.operators.hashing import hash_columns, is_exact, null_mask
 from seine.operators.multi_reach import Bound
@@ -32,32 +32,36 @@ class SchemeOf(NamedTuple):
 
 
 class Shape:
-    """The fixed parts of a node, as its operator needs them.
+    """The fixed parts of a node, as its operator needs them; `width` counts relations as ports too.
 
     A group of which values have exact hashes (see hashing) is known by these, any other by the values.
     """
 
     def __init__(self, node: MultiJoinNode, bounds: Sequence[Bound] = ()) -> None:
         self.node = node
-        self.width = node.width
-        self.members: list[list[tuple[int, Expression]]] = [[] for _ in range(node.width)]
+        self.width = len(node.row_types)
+        self.members: list[list[tuple[int, Expression]]] = [[] for _ in range(self.width)]
         self.types: dict[int, Type] = {}
         for member in node.members:
             self.members[member.port].append((member.group, member.expression))
             self.types[member.group] = member.expression.type
         self.groups = [tuple(sorted({group for group, _ in members})) for members in self.members]
-        self.schemes: list[list[SchemeOf]] = [[] for _ in range(node.width)]
+        self.schemes: list[list[SchemeOf]] = [[] for _ in range(self.width)]
         for number, promised in enumerate(node.promised):
             self.schemes[promised.port].append(SchemeOf(number, tuple(dict.fromkeys(promised.groups))))
-        self.bounds: list[list[Bound]] = [[] for _ in range(node.width)]
+        self.bounds: list[list[Bound]] = [[] for _ in range(self.width)]
         for bound in bounds:
             self.bounds[bound.other].append(bound)
         self.offsets = [0]
-        for port in node.ports[: node.width]:
-            self.offsets.append(self.offsets[-1] + len(port.types))
+        for types in node.row_types:
+            self.offsets.append(self.offsets[-1] + len(types))
 
     def is_exact(self, group: int) -> bool:
         return is_exact([self.types[group]])
+
+    def is_lasting(self, port: int) -> bool:
+        """Whether the rows of a port have the same codes in every step: those of most relations."""
+        return port >= self.node.width and all(map(self.is_exact, self.groups[port]))
 
     def carried(self, port: int) -> list[int]:
         """The data columns that combinations need of a port, ascending."""
@@ -67,7 +71,7 @@ class Shape:
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
-        if port >= self.width:
+        if port >= self.node.width:
             return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
         read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
         read.update(column for bound in self.bounds[port] for column, _ in bound.choices)
@@ -92,6 +96,13 @@ class Shape:
             limit: np.ndarray = np.maximum.reduce(choices)
             found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
         return found
+
+    def static(self, number: int, tuples: pa.RecordBatch) -> Extent:
+        """The tuples of a relation as rows of its port: they have always been there, and stay."""
+        lives = [pa.array(np.full(tuples.num_rows, time)) for time in (NEVER, FOREVER)]
+        whole = pa.RecordBatch.from_arrays([*lives, *tuples.columns], [START, END, *tuples.schema.names])
+        kept = self.rows(self.node.width + number, [whole])
+        return Extent([] if kept is None else [kept], None)
 
     def promises(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
         """The promises that came by the port with this number among those of promises."""

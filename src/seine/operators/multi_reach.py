@@ -6,6 +6,7 @@ A column of times in a group bounds the other members of the group for every fil
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -44,7 +45,7 @@ def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tu
                 continue
             column, sign, constant = found
             values = [0] if constant is None else [r[constant] for r in tables[filter_.table].rows.values()]
-            other = max(p for p in range(node.width) if firsts[p] <= column)
+            other = bisect_right(firsts, column) - 1
             if other != port and all(isinstance(value, int) for value in values):
                 yield (port, other), (column - firsts[other], max(sign * value for value in values))
 
@@ -52,7 +53,7 @@ def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tu
 def _by_groups(node: MultiJoinNode) -> Iterator[Bound]:
     columns = [(m.port, m.group, m.expression) for m in node.members if isinstance(m.expression, Column)]
     for port, group, time in columns:
-        if time.index == node.times[port]:
+        if port < node.width and time.index == node.times[port]:
             for other, same, column in columns:
                 if same == group and other != port and is_time(column):
                     yield Bound(port, other, ((column.index, 0),))
@@ -60,6 +61,6 @@ def _by_groups(node: MultiJoinNode) -> Iterator[Bound]:
 
 def _firsts(node: MultiJoinNode) -> list[int]:
     firsts = [0]
-    for port in node.ports[: node.width - 1]:
-        firsts.append(firsts[-1] + len(port.types))
+    for types in node.row_types[:-1]:
+        firsts.append(firsts[-1] + len(types))
     return firsts

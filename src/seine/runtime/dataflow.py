@@ -6,7 +6,10 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
+from typing import Protocol
+
+import pyarrow as pa
 
 from seine.network.nodes import JoinNode, LookupNode, MultiJoinNode, Node, PromiseNode, SourceNode
 from seine.network.snapshot import Snapshot
@@ -23,7 +26,13 @@ from seine.runtime.consumers import Arrived, Consumer, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
 
-Lookups = Callable[[LookupNode, AnyOf], LookupOperator]
+
+class Lookups(Protocol):
+    """The relations of a network version."""
+
+    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator: ...
+
+    def tuples(self, relation: str) -> pa.RecordBatch: ...
 
 
 class Dataflow:
@@ -79,7 +88,10 @@ class Dataflow:
                 return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
             case MultiJoinNode():
                 return MultiJoinOperator(
-                    node, any_of(node.filters, self.tables), bounds_of(node, self.tables)
+                    node,
+                    any_of(node.filters, self.tables),
+                    bounds_of(node, self.tables),
+                    [self.lookups.tuples(static.relation) for static in node.statics],
                 )
         return make_operator(node)
 

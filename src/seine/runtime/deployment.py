@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.network.nodes import LookupNode
@@ -134,6 +136,9 @@ class RelationFiles:
     def __init__(self, paths: Mapping[str, str]) -> None:
         self._paths = paths
         self._indexes: dict[tuple[str, object], RelationIndex] = {}
+
+    def tuples(self, relation: str) -> pa.RecordBatch:
+        return mapped(self._paths[relation])
 
     def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
         key = (node.relation, node.relation_key)

@@ -53,7 +53,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return join_signature(*inputs, left.key, right.key, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
-            return multi_join_signature(inputs_, node.members, node.promised, node.owner)
+            return multi_join_signature(inputs_, node.members, node.promised, node.statics, node.owner)
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -82,9 +82,9 @@ def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashabl
 
 
 def multi_join_signature(
-    inputs: Sequence[int], members: Hashable, promised: Hashable, owner: str
+    inputs: Sequence[int], members: Hashable, promised: Hashable, statics: Hashable, owner: str
 ) -> Signature:
-    return ("multijoin", tuple(inputs), members, promised, owner)
+    return ("multijoin", tuple(inputs), members, promised, statics, owner)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:
