@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from seine.intake.journal import Draft, Journal
 from seine.intake.relations import load_relation
 from seine.network.network import Network
 from seine.operators.clock import Clock
+from seine.operators.store import Store
 from seine.runtime.deployment import Deployment
 from seine.runtime.host import LocalHost
+from seine.runtime.segments import Segments
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 DEPTH = 12
@@ -112,6 +114,13 @@ class Pipeline:
                 lines = Path(report["results"]["path"]).read_text(encoding="utf-8").splitlines()
                 found += map(json.loads, lines)
         self.records.append(found)
+
+    def stores(self) -> Iterator[Store]:
+        """What every node holds in every bucket."""
+        for (_, bucket), head in self._host.heads.items():
+            segments = Segments(json.loads(head), lambda name: pa.py_buffer(self._host.blobs[name]), bucket)
+            for node in json.loads(head)["nodes"]:
+                yield segments.of(int(node))
 
     def answer(self, query: str, first: int, last: int) -> Counter[str]:
         """What a query reported in the entries from first to last, the last one apart."""

@@ -39,7 +39,7 @@ class WeighedHost(LocalHost):
 
     def state_bytes(self) -> int:
         """Bytes of the segments that the heads name, and of the heads."""
-        return sum(map(len, self._blobs.values())) + sum(map(len, self._heads.values()))
+        return sum(map(len, self.blobs.values())) + sum(map(len, self.heads.values()))
 
 
 def live_part(tuples: pa.Table, window: int) -> pa.Table:

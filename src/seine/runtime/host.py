@@ -18,8 +18,8 @@ class LocalHost:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._heads: dict[tuple[int, int], str] = {}
-        self._blobs: dict[str, bytes] = {}
+        self.heads: dict[tuple[int, int], str] = {}
+        self.blobs: dict[str, bytes] = {}
 
     def run(self, number: int) -> list[dict[str, Any]]:
         """One micro-batch; its reports."""
@@ -35,12 +35,12 @@ class LocalHost:
         mine = [row for row in rows if row[0] == label]
         control = next(json.loads(blob) for _, number, blob in mine if number == CONTROL)
         blobs = [blob for _, number, blob in mine if number == stage]
-        saved = self._heads.get((stage, bucket))
-        state = Segments(json.loads(saved) if saved else None, lambda n: pa.py_buffer(self._blobs[n]), bucket)
+        saved = self.heads.get((stage, bucket))
+        state = Segments(json.loads(saved) if saved else None, lambda n: pa.py_buffer(self.blobs[n]), bucket)
         produced = step_stage(self._deployment.folder, stage, bucket, blobs, control, state)
         head, added, gone = state.changes()
-        self._heads[stage, bucket] = json.dumps(head)
-        self._blobs.update(added)
+        self.heads[stage, bucket] = json.dumps(head)
+        self.blobs.update(added)
         for name in gone:
-            del self._blobs[name]
+            del self.blobs[name]
         return [row for row in mine if row[1] != stage] + produced
