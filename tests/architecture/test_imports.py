@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "operators": ("algebra", "errors", "network.nodes", "network.tables"),
     "optimizer": ("algebra", "analysis", "errors", "operators.evaluate"),
     "sharing": ("algebra", "analysis", "errors", "network.nodes", "network.tables"),
-    "network": ("algebra", "errors", "optimizer", "sharing", "network.nodes"),
+    "network": ("algebra", "errors", "safety", "optimizer", "sharing", "network.nodes"),
     "catalog": ("algebra", "errors", "optimizer.canonical"),
     "intake": ("algebra", "errors", "operators.clock", "operators.delta", "operators.hashing"),
     "runtime": (

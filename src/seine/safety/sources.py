@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
@@ -55,6 +55,14 @@ class Branch:
 
     def _own(self, positions: Iterable[int]) -> list[int]:
         return [column for p in positions if (column := self.columns[p]) is not None]
+
+
+def join_graph(items: Sequence[Plan], conditions: Sequence[Expression]) -> BlockGraph:
+    """The graph of items that stand side by side, with conditions over all of their columns."""
+    starts = [0, *accumulate(len(item.schema) for item in items)]
+    block = Block(tuple(items), tuple(starts[:-1]), tuple(conditions), ())
+    sources = Sources()
+    return build_graph(block, [sources.source(item) for item in items])
 
 
 class Sources:
