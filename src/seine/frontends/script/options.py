@@ -78,4 +78,5 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "seed": _seed,
     "emit": _one_of("changes", "final"),
     "limit": _count,
+    "importance": _one_of("min", "sum", "product"),
 }
