@@ -35,6 +35,7 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -368,7 +369,14 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
     )
 
 
-def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
+def place_promises(placer: Placer, stream: StreamDef, scheme: int) -> Node:
+    """The promises of one of a stream's schemes."""
+    types = [stream.types[index] for index in stream.schemes[scheme].columns]
+    common = placer.common(types, (stream.name,), (), 0, 0, owner="")
+    return _found(placer, PromiseNode(ports=(), stream=stream.name, scheme=scheme, **common))
+
+
+def _found(placer: Placer, candidate: SourceNode | PromiseNode | ResolveNode) -> Node:
     identity = signature(candidate, placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)

@@ -38,6 +38,7 @@ from seine.network.nodes import (
     LookupNode,
     MergeNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -49,6 +50,7 @@ MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
     "source": "same stream",
+    "promises": "same promises",
     "resolve": "same deletions",
     "gate": "same input of the same join",
     "lookup": "same lookup",
@@ -123,6 +125,8 @@ class Labels:
             case SourceNode() | ResolveNode():
                 names = _declared(self.streams.get(node.stream), len(node.types))
                 return (Item(column_name(node.stream), names, dated=self.network.live),)
+            case PromiseNode():
+                return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case LimitedNode():
@@ -146,6 +150,11 @@ class Labels:
             return self.items(node.inputs[item.port])[0]
         relation = item.relation or ""
         return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
+
+    def _promised(self, node: PromiseNode) -> tuple[str, ...]:
+        stream = self.streams.get(node.stream)
+        names = _declared(stream, len(node.types))
+        return tuple(names[i] for i in stream.schemes[node.scheme].columns) if stream else names
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
@@ -172,6 +181,8 @@ class Labels:
         match node:
             case SourceNode(stream=stream):
                 return f"stream {column_name(stream)}"
+            case PromiseNode(stream=stream):
+                return f"promises of {column_name(stream)} on ({', '.join(self._promised(node))})"
             case ResolveNode(stream=stream):
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():

@@ -31,7 +31,7 @@ class Port:
 
     `streams` are the streams beneath; `identities` counts the identity columns, zero
     meaning that rows of this input never end early; an empty `key` puts all rows in the
-    one bucket of the node.
+    one bucket of the node. `broadcast` sends them to all of the node's buckets instead.
     """
 
     node: int
@@ -39,6 +39,7 @@ class Port:
     streams: tuple[str, ...]
     identities: int = 0
     key: tuple[Expression, ...] = ()
+    broadcast: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,20 @@ class SourceNode(Node):
 
     kind = "source"
     stream: str
+
+
+@dataclass(frozen=True)
+class PromiseNode(Node):
+    """The promises of one punctuation scheme of a stream: a row for each accepted punctuation.
+
+    Its columns are the scheme's, and it lives from the punctuation's time to its limit, FOREVER if it never
+    lapses: no tuple that arrives after it and starts before the limit has these values. Tuples that
+    arrived before it have come to every port when it does: in its entry or in an earlier one.
+    """
+
+    kind = "promises"
+    stream: str
+    scheme: int
 
 
 @dataclass(frozen=True)
@@ -174,6 +189,51 @@ class LimitedNode(Node):
     stateful = True
     star: Star
     memory: MemoryLimit
+
+
+@dataclass(frozen=True)
+class Member:
+    """What the rows of a port have in one group of equal values."""
+
+    port: int
+    group: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a port of promises tells of: the rows of a port, by the groups that its columns belong to."""
+
+    port: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Rows of a port start at most `span` later than those of another that they are combined with."""
+
+    port: int
+    other: int
+    span: int
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins three inputs or more at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
+    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
+    the first ports side by side. No row can end early.
+
+    Cites: SAFETY 3.2 (MJoin)
+    """
+
+    kind = "multijoin"
+    stateful = True
+    width: int
+    members: tuple[Member, ...]
+    promised: tuple[Promised, ...]
+    bounds: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -281,11 +341,13 @@ KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (
         SourceNode,
+        PromiseNode,
         ResolveNode,
         GateNode,
         LookupNode,
         JoinNode,
         LimitedNode,
+        MultiJoinNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -313,7 +375,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form():
+        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Bound():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -326,7 +388,15 @@ def _plain(value: Any) -> Any:
 
 _TYPES = {"types", "relation_types"}
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter, "forms": Form}
+_PARTS: dict[str, Any] = {
+    "ports": Port,
+    "calls": AggregateCall,
+    "filters": Filter,
+    "forms": Form,
+    "members": Member,
+    "promised": Promised,
+    "bounds": Bound,
+}
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -338,7 +408,7 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name in ("shape", "importance"):
+    if name in ("shape", "importance", "expression"):
         return from_json(value)
     if name == "star":
         return star_from_json(value)

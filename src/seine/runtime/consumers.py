@@ -267,11 +267,11 @@ class Send:
     """Sends rows to a stateful node, by stage and bucket."""
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
-        key = node.ports[port].key
+        target = node.ports[port]
         is_join = isinstance(node, JoinNode)
-        home = None if key else flow.home(node)
-        numbered = isinstance(node, LimitedNode)
-        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port), numbered)
+        home = None if node.ports[0].key else flow.home(node)
+        needed, numbered = flow.needed(node, port), isinstance(node, LimitedNode)
+        self._route = Route(node.stage, home, target.key, is_join, needed, numbered, target.broadcast)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Set
 from typing import Protocol
 
 from seine.algebra.expressions import Expression
-from seine.network.nodes import JoinNode, LimitedNode, LookupNode, Node, SourceNode
+from seine.network.nodes import JoinNode, LimitedNode, LookupNode, Node, PromiseNode, SourceNode
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
@@ -45,11 +45,14 @@ class Dataflow:
         self.buckets = buckets
         self.lookups = lookups
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
+        self.promises: dict[str, list[PromiseNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
             for port, input_ in enumerate(node.ports):
                 self._following[input_.node].append((node, port))
+            if isinstance(node, PromiseNode):
+                self.promises[node.stream].append(node)
             if node.stateful:
                 self._stages[node.stage].append(node)
         self.numbered = {i for node in self._limited for i in self._sources_of(node)}

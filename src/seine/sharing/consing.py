@@ -21,6 +21,7 @@ from seine.network.nodes import (
     LookupNode,
     MergeNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -44,6 +45,8 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     match node:
         case SourceNode() | ResolveNode():
             return (node.kind, node.stream)
+        case PromiseNode():
+            return (node.kind, node.stream, node.scheme)
         case JoinNode():
             left, right = node.ports
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
