@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Column
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
@@ -33,7 +34,7 @@ class Source:
     """An item of a block as the check sees it; `finite`: a relation, or as few rows as one."""
 
     name: str
-    width: int
+    columns: tuple[str, ...]
     offers: tuple[Offer, ...] = ()
     expires: bool = False
     deletable: bool = False
@@ -64,18 +65,20 @@ def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
 class _Building:
     def __init__(self, block: Block, sources: Sequence[Source]) -> None:
         self.block, self.sources = block, sources
-        self.classes = Classes(pair for c in block.conditions if (pair := equal_columns(c)) is not None)
+        told = [(condition, equal_columns(condition)) for condition in block.conditions]
+        self.classes = Classes(pair for _, pair in told if pair is not None)
+        self.limits = [bound for condition, pair in told if pair is None for bound in bounds(condition)]
+        self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
-        self.names: list[str] = []
+        self.count = 0  # of facts
         self.rules: list[Rule] = []
 
     def built(self) -> BlockGraph:
         streams = [number for number, source in enumerate(self.sources) if not source.finite]
         closers = [self._closers(number) for number in streams]
-        for condition in self.block.conditions:
-            for bound in bounds(condition):
-                self._limit(bound)
+        for bound in self.limits:
+            self._limit(bound)
         known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
         items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
         given = frozenset(
@@ -85,18 +88,25 @@ class _Building:
             for column in self._columns(number)
             if column in known
         )
-        rules = tuple(dict.fromkeys(self.rules))
-        graph = Graph(tuple(items), rules, given, tuple(self.names))
+        graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
         return BlockGraph(graph, tuple(streams), known, bounded)
+
+    def _clocked(self) -> frozenset[int]:
+        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        columns = [bound.column for bound in self.limits]
+        columns += [output.index for output in self.block.outputs if isinstance(output, Column)]
+        return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
 
     def _columns(self, number: int) -> range:
         start = self.block.starts[number]
-        return range(start, start + self.sources[number].width)
+        return range(start, start + len(self.sources[number].columns))
 
     def _closers(self, number: int) -> tuple[Closer, ...]:
         start = self.block.starts[number]
         closers = []
         for offer in self.sources[number].offers:
+            if any(self.classes.of(start + column) not in self.clocked for column in offer.bounded):
+                continue
             needs = [self._known(start + column) for column in offer.known]
             needs += [self._bounded(start + column) for column in offer.bounded]
             kind = CLOCK if offer.bounded else PROMISE
@@ -114,20 +124,19 @@ class _Building:
         self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
 
     def _known(self, column: int) -> int:
-        return self._fact(self.known, self.classes.of(column), "")
+        return self._fact(self.known, self.classes.of(column))
 
     def _bounded(self, column: int) -> int:
         class_ = self.classes.of(column)
         if class_ not in self.bounded:
             known = self._known(class_)
-            fact = self._fact(self.bounded, class_, "up to ")
-            self.rules.append(Rule(frozenset([known]), fact))
+            self.rules.append(Rule(frozenset([known]), self._fact(self.bounded, class_)))
         return self.bounded[class_]
 
-    def _fact(self, facts: dict[int, int], class_: int, prefix: str) -> int:
+    def _fact(self, facts: dict[int, int], class_: int) -> int:
         if class_ not in facts:
-            facts[class_] = len(self.names)
-            self.names.append(f"{prefix}{class_}")
+            facts[class_] = self.count
+            self.count += 1
         return facts[class_]
 
     def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:

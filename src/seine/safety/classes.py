@@ -22,6 +22,11 @@ class Classes:
         for one, other in equal:
             self._up[self.of(one)] = self.of(other)
 
+    @property
+    def shared(self) -> set[int]:
+        """The classes with more than one column."""
+        return {self.of(column) for column in self._up}
+
     def of(self, column: int) -> int:
         """The column that stands for the class of a column."""
         top = column

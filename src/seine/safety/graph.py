@@ -61,9 +61,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Graph:
-    """Items, rules between facts, and the facts that hold whatever row is looked at (of relations)."""
+    """Items, how many facts there are, rules between them, and what is given: facts about relations."""
 
     items: tuple[Item, ...]
+    facts: int
     rules: tuple[Rule, ...] = ()
     given: frozenset[int] = frozenset()
-    facts: tuple[str, ...] = ()  # a name for each fact

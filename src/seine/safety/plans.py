@@ -77,7 +77,7 @@ def within(graph: Graph, items: Items) -> Graph:
         for number, item in enumerate(graph.items)
     ]
     rules = tuple(rule for rule in graph.rules if rule.needs <= facts and rule.gives in facts)
-    return Graph(tuple(kept), rules, graph.given, graph.facts)
+    return replace(graph, items=tuple(kept), rules=rules)
 
 
 class Safety:
@@ -128,10 +128,10 @@ def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPU
     >>> from seine.safety.graph import PROMISE, Closer, Item
     >>> def stream(name, gives, *schemes):
     ...     return Item(name, frozenset(gives), tuple(Closer(frozenset([f]), PROMISE, (f,)) for f in schemes))
-    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)))
+    >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)), 2)
     >>> safe_plan(chain).tree
     JoinOf(inputs=(JoinOf(inputs=(0, 1)), 2))
-    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)))
+    >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)), 3)
     >>> safe_plan(ring).tree
     JoinOf(inputs=(0, 1, 2))
     """
@@ -169,6 +169,8 @@ class _Search:
         return self._operator([plan for plan in plans if plan is not None])
 
     def _operator(self, plans: list[SafePlan]) -> SafePlan:
+        """A join of plans, the largest first: what has been joined stands on the left."""
+        plans = sorted(plans, key=lambda plan: (-len(items_of(plan.tree)), min(items_of(plan.tree))))
         parts = [items_of(plan.tree) for plan in plans]
         cost = sum((plan.cost for plan in plans), Cost(sum(map(self.rows, parts)), self._met(parts)))
         return SafePlan(JoinOf(tuple(plan.tree for plan in plans)), cost)

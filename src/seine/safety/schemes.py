@@ -25,7 +25,8 @@ def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
     >>> from seine.safety.graph import Item
     >>> from seine.safety.plans import JoinOf, THROUGHPUT
     >>> schemes = [Closer(frozenset([0]), PROMISE, (0,)), Closer(frozenset([1]), PROMISE, (1,))]
-    >>> both = Graph(tuple(Item(name, frozenset([0, 1]), tuple(schemes)) for name in "ab"))
+    >>> streams = [Item(name, frozenset([0, 1]), tuple(schemes)) for name in "xy"]
+    >>> both = Graph(tuple(streams), 2)
     >>> [len(schemes_used(both, JoinOf((0, 1)), wish)) for wish in (MEMORY, THROUGHPUT)]
     [4, 2]
     """

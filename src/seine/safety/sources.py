@@ -98,18 +98,18 @@ class Sources:
         return Branch(block, graph, tuple(columns))
 
     def source(self, plan: Plan) -> Source:
-        width = len(plan.schema)
+        columns = tuple(field.name for field in plan.schema)
         match plan:
             case Scan(stream, alias):
                 lasting = stream.window is None
                 return Source(
-                    alias, width, tuple(_promises(stream)), not lasting, stream.retractable and lasting
+                    alias, columns, tuple(_promises(stream)), not lasting, stream.retractable and lasting
                 )
             case Lookup(_, alias):
-                return Source(alias, width, finite=True)
+                return Source(alias, columns, finite=True)
         branches = self.branches(plan)
-        promises = _minimal(width, lambda *given: _result_closed(plan, branches, *given), branches)
-        return Source(type(plan).__name__.lower(), width, promises, _expires(plan, branches))
+        promises = _minimal(len(columns), lambda *given: _result_closed(plan, branches, *given), branches)
+        return Source(type(plan).__name__.lower(), columns, promises, _expires(plan, branches))
 
 
 def _plain(output: Expression) -> int | None:
