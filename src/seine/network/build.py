@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
 from seine.algebra.memory import memory_limit
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
@@ -35,11 +36,11 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     Node,
-    PromiseNode,
     ResolveNode,
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
+from seine.network.promising import promises_of
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -63,12 +64,17 @@ class Builder:
         self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
     ) -> None:
         self._site = site
+        self._query = query
         self._estimates = estimates
         self.blocks = Blocks()
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
         self._fences = Fences(self._placer)
         self._memory = memory_limit(query)
+
+    @cached_property
+    def _streams(self) -> dict[str, StreamDef]:
+        return {scan.stream.name: scan.stream for scan in walk(self._query.plan) if isinstance(scan, Scan)}
 
     @property
     def claims(self) -> list[Claim]:
@@ -230,8 +236,20 @@ class Builder:
                 out=(),
                 owner=self._placer.join_owner,
             )
-            ports = tuple(port_of(gate, key) for gate, key in zip(gates, keys, strict=True))
-            join = self._site.insert(JoinNode(ports=ports, filters=(), **common), identity)
+            promises = promises_of(self._placer, self._streams, (left, right), keys)
+            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+            ports += [port for port, _ in promises]
+            candidate = JoinNode(
+                ports=tuple(ports),
+                filters=(),
+                purges=tuple(purge for _, purge in promises),
+                lazy=self._strategy.lazy,
+                **common,
+            )
+            join = self._site.insert(candidate, identity)
+        else:
+            for promise in join.inputs[2:]:
+                self._placer.claim_node(promise)
         width = len(left.types)
         self._claim_gate(join, 0, conditions.enough(lambda index: index < width, before))
         end = width + len(right.types)
@@ -369,14 +387,7 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
     )
 
 
-def place_promises(placer: Placer, stream: StreamDef, scheme: int) -> Node:
-    """The promises of one of a stream's schemes."""
-    types = [stream.types[index] for index in stream.schemes[scheme].columns]
-    common = placer.common(types, (stream.name,), (), 0, 0, owner="")
-    return _found(placer, PromiseNode(ports=(), stream=stream.name, scheme=scheme, **common))
-
-
-def _found(placer: Placer, candidate: SourceNode | PromiseNode | ResolveNode) -> Node:
+def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
     identity = signature(candidate, placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)

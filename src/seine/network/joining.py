@@ -232,5 +232,5 @@ class Joining:
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
-    left, right = node.ports
+    left, right = node.ports[:2]
     return Keys(left.key, right.key, tuple(conjuncts))

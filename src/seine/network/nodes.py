@@ -166,15 +166,30 @@ class LookupNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class Purge:
+    """What the promises of one port of a join say: a side sends no more rows with some values of the key.
+
+    The port's key has these values, one for each of `places`, which are places in the join's key.
+    """
+
+    side: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class JoinNode(FilteringNode):
     """Joins two inputs on their ports' keys (equal and not NULL).
 
     Filters and `out` address the left row followed by the right. A row of the output
-    lives where both live; its identity is the left's followed by the right's.
+    lives where both live; its identity is the left's followed by the right's. Its first two ports are its
+    inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
+    lets promises gather before it frees what they finish.
     """
 
     kind = "join"
     stateful = True
+    purges: tuple[Purge, ...] = ()
+    lazy: bool = False
 
 
 @dataclass(frozen=True)
@@ -375,7 +390,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Bound():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | Bound():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -396,6 +411,7 @@ _PARTS: dict[str, Any] = {
     "members": Member,
     "promised": Promised,
     "bounds": Bound,
+    "purges": Purge,
 }
 
 

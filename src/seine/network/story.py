@@ -226,7 +226,7 @@ class Story:
         join = self._join_of(node)
         if join is None:
             return
-        moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
+        moved = left_width(join) if node.id != join.id and node.id == join.inputs[:2][-1] else 0
         moved = moved if isinstance(join, JoinNode) else 0
         stated = self._stated(join)
         names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}

@@ -2,7 +2,8 @@
 
 Law: for rows that only append, after every step the output so far is
 {l + r | l in left, r in right, key(l) = key(r), residual(l, r), max(_s) < min(_e)} over the input so far.
-New left rows meet the right's state and new rows, new right rows the left's state.
+New left rows meet the right's state and new rows, new right rows the left's state. Promises that came
+count behind all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from seine.operators.coalesce import coalesce
 from seine.operators.delta import Delta
 from seine.operators.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join_retracting import RetractingJoin
+from seine.operators.purging import ROW_NAMES, Purging
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import SortedRun
 from seine.operators.store import Store
@@ -26,10 +28,13 @@ class JoinOperator:
     """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
 
     def __init__(self, node: JoinNode, filters: AnyOf) -> None:
-        pairs = JoinPairs(node, filters)
+        purging = Purging(node) if node.purges else None
+        pairs = JoinPairs(node, filters, [purging.needed(side) if purging else () for side in SIDES])
         self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
+        if purging:
+            self._needed += [purging.promised(number) for number in range(len(node.purges))]
         self._way: AppendJoin | RetractingJoin = (
-            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs)
+            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging)
         )
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -46,8 +51,9 @@ class JoinOperator:
 class AppendJoin:
     """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
 
-    def __init__(self, pairs: JoinPairs) -> None:
+    def __init__(self, pairs: JoinPairs, purging: Purging | None) -> None:
         self._pairs = pairs
+        self._purging = purging
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         state = self._state(store)
@@ -58,6 +64,9 @@ class AppendJoin:
             yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)))
         if right:
             yield from self._meet(RIGHT, right, state[LEFT].near(right))
+        if self._purging:
+            self._purging.settle(new, inputs[len(SIDES) :], clock, store)
+            return
         for side in SIDES:
             bound = clock.low(self._pairs.ports[1 - side].streams)
             if run := new[side]:
@@ -65,10 +74,12 @@ class AppendJoin:
             state[side].settle(bound)
 
     def state_rows(self, store: Store) -> int:
+        if self._purging:
+            return self._purging.state_rows(store)
         return sum(runs.rows for runs in self._state(store))
 
     def _state(self, store: Store) -> list[Runs]:
-        return [Runs(store, name, self._pairs.by) for name in ("left", "right")]
+        return [Runs(store, name, self._pairs.by) for name in ROW_NAMES]
 
     def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
         rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))

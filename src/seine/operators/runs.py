@@ -4,6 +4,10 @@ Runs of similar size are merged, eight at a time, so a row is rewritten a logari
 times. Only runs that end in the same quarter of a window are merged: then expiry drops whole
 runs, and rows that are over but still there stay below a quarter. Rows without an end have
 runs of their own. A run that keeps many dead rows for long is written again without them.
+
+Rows may be discarded before they end, for good: they are not counted any more and go with the next
+writing of their run. Until then a mask says which they are, and whoever probes may still find
+them: only rows that nothing can match are discarded. At least half of a run of many rows is alive.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from seine.operators.delta import FOREVER, NEVER, concat
 from seine.operators.sorted_run import END, KEY, SortedRun, take_rows
@@ -35,7 +40,7 @@ class Runs:
 
     @property
     def rows(self) -> int:
-        return sum(entry["rows"] for entry in self._entries)
+        return sum(entry["rows"] - entry.get("discarded", 0) for entry in self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -59,7 +64,7 @@ class Runs:
         """The runs with a row whose life may overlap [low, high)."""
         for entry in self._entries:
             if entry["min_s"] < high and entry["max_e"] > low:
-                yield SortedRun(self._store.get(entry["run"]))
+                yield self._run(entry)
 
     def settle(self, bound: int) -> None:
         """Forget rows with _e <= bound, which no partner can meet, and merge what has become many."""
@@ -73,11 +78,45 @@ class Runs:
     def keep_where(self, mask: Callable[[SortedRun], np.ndarray]) -> None:
         """Write again, without them, the runs that have rows outside the mask."""
         for entry in list(self._entries):
-            run = SortedRun(self._store.get(entry["run"]))
+            run = self._run(entry)
             kept = mask(run)
             if not kept.all():
-                self._drop(entry)
-                self.add(SortedRun.of(take_rows(run.plain(), np.flatnonzero(kept)), self._by))
+                self._replace(entry, run, kept & ~self._discarded(entry))
+
+    def discard(self, places: Callable[[SortedRun], np.ndarray]) -> None:
+        """Let rows go before their end: `places` tells where they are in a run."""
+        for entry in list(self._entries):
+            run = self._run(entry)
+            found = places(run)
+            if not len(found):
+                continue
+            gone = self._discarded(entry)
+            gone[found] = True
+            count = int(np.count_nonzero(gone))
+            if run.rows <= FEW or 2 * count > run.rows:
+                self._replace(entry, run, ~gone)
+            elif count > entry.get("discarded", 0):
+                self._drop_mask(entry)
+                entry["mask"] = self._store.put(pa.record_batch({"gone": np.packbits(gone)}))
+                entry["discarded"] = count
+
+    def _run(self, entry: Entry) -> SortedRun:
+        return SortedRun(self._store.get(entry["run"]))
+
+    def _replace(self, entry: Entry, run: SortedRun, kept: np.ndarray) -> None:
+        self._drop(entry)
+        self.add(SortedRun.of(take_rows(run.plain(), np.flatnonzero(kept)), self._by))
+
+    def _discarded(self, entry: Entry) -> np.ndarray:
+        """Which rows of a run are discarded."""
+        if "mask" not in entry:
+            return np.zeros(entry["rows"], bool)
+        packed = self._store.get(entry["mask"])["gone"].to_numpy()
+        return np.unpackbits(packed, count=entry["rows"]).astype(bool)
+
+    def _drop_mask(self, entry: Entry) -> None:
+        if "mask" in entry:
+            self._store.drop(entry["mask"])
 
     def _put(self, run: SortedRun) -> None:
         ends = run.ends
@@ -98,12 +137,13 @@ class Runs:
 
     def _drop(self, entry: Entry) -> None:
         self._store.drop(entry["run"])
+        self._drop_mask(entry)
         self._entries.remove(entry)
 
     def _merge(self, entries: list[Entry], bound: int) -> None:
-        batches = [SortedRun(self._store.get(entry["run"])).plain() for entry in entries]
-        whole = concat(batches)
+        whole = concat([self._run(entry).plain() for entry in entries])
         alive = whole[END].to_numpy() > bound
+        alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
         merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
         for entry in entries:
             self._drop(entry)

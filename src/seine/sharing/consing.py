@@ -48,7 +48,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
         case PromiseNode():
             return (node.kind, node.stream, node.scheme)
         case JoinNode():
-            left, right = node.ports
+            left, right = node.ports[:2]
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
             return join_signature(*inputs, left.key, right.key, node.owner)
         case LimitedNode():
