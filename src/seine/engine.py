@@ -23,7 +23,7 @@ from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import node_to_json
+from seine.network.nodes import JOINS, node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
@@ -150,7 +150,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind in ("join", "limited") for node in self.network.nodes.values())
+        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -247,7 +247,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind in ("join", "limited"):
+        if node.kind in JOINS:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

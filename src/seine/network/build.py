@@ -24,6 +24,7 @@ from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
 from seine.network.importance import importance_of
 from seine.network.joining import Base, Joining, Order, Step
+from seine.network.multi_joins import MultiPlan, SchemeUse, multi_plan
 from seine.network.nodes import (
     ChangelogNode,
     DeliverNode,
@@ -35,12 +36,15 @@ from seine.network.nodes import (
     JoinNode,
     LimitedNode,
     LookupNode,
+    MultiJoinNode,
     Node,
+    Port,
+    Promised,
     ResolveNode,
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
-from seine.network.promising import promises_of
+from seine.network.promising import place_promises, promises_of
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -50,6 +54,7 @@ from seine.sharing.consing import (
     join_signature,
     limited_signature,
     lookup_signature,
+    multi_join_signature,
     signature,
 )
 from seine.sharing.strategy import Strategy
@@ -152,14 +157,15 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        order = self._order(block, joining)
+        multi = multi_plan(block, bases)
+        order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
         offsets = joining.offsets(order.items)
         words = [joining.moved(condition, offsets) for condition in block.conditions]
         outputs = tuple(joining.moved(output, offsets) for output in block.outputs)
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        node, decided = self._join_all(block, bases, order, conditions, outputs)
+        node, decided = self._join_all(block, bases, order, conditions, outputs, multi)
         exact, checks = conditions.exact(decided)
         return Rows(node, tuple(exact), tuple(checks), outputs)
 
@@ -188,6 +194,7 @@ class Builder:
         order: Order,
         conditions: Conditions,
         outputs: Sequence[Expression],
+        multi: MultiPlan | None,
     ) -> tuple[Node, list[int]]:
         """Place the joins of a block; returns the last, and the conjuncts that keys have decided."""
         base = bases[order.first]
@@ -199,7 +206,13 @@ class Builder:
         node = self._site.nodes[base.node]
         decided: list[int] = []
         joins: list[Node] = []
-        for step in order.steps:
+        steps = order.steps
+        if multi is not None:
+            node = self._multi_join(block, bases, multi, conditions)
+            decided += multi.decided
+            joins.append(node)
+            steps = steps[len(multi.items) - 1 :]
+        for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts
             item = block.items[step.item]
@@ -210,7 +223,7 @@ class Builder:
                 assert right is not None
                 node = self._join(node, self._site.nodes[right], step, conditions, before, decided)
             joins.append(node)
-        self._need_columns(joins, order, conditions, outputs, decided)
+        self._need_columns(joins, order.steps[-len(joins) :], conditions, outputs, decided)
         return self._site.nodes[node.id], decided
 
     def _join(
@@ -258,6 +271,58 @@ class Builder:
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
         return join
+
+    def _multi_join(
+        self, block: Block, bases: Sequence[Base], plan: MultiPlan, conditions: Conditions
+    ) -> Node:
+        rows = [self._site.nodes[bases[item].node or 0] for item in plan.items]
+        promises = [self._promises(block, plan, use) for use in plan.schemes]
+        told = tuple(Promised(use.port, use.groups) for use in plan.schemes)
+        identity = multi_join_signature(
+            [node.id for node in (*rows, *promises)], plan.members, told, plan.bounds, self._placer.join_owner
+        )
+        join = self._site.find(identity)
+        if join is None:
+            common = self._placer.common(
+                [type_ for node in rows for type_ in node.types],
+                [stream for node in rows for stream in node.streams],
+                (),
+                0,
+                max(node.stage for node in rows) + 1,
+                out=(),
+                owner=self._placer.join_owner,
+            )
+            candidate = MultiJoinNode(
+                ports=self._multi_ports(plan, [*map(self._new_gate, rows)], promises),
+                filters=(),
+                width=len(rows),
+                members=plan.members,
+                promised=told,
+                bounds=plan.bounds,
+                **common,
+            )
+            join = self._site.insert(candidate, identity)
+        first = 0
+        for port, node in enumerate(rows):
+            end = first + len(node.types)
+            own = conditions.enough(range(first, end).__contains__)
+            self._claim_gate(join, port, moved(own, first))
+            first = end
+        self._placer.claim_node(join.id)
+        self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, plan.decided))
+        return join
+
+    def _promises(self, block: Block, plan: MultiPlan, use: SchemeUse) -> Node:
+        scan = block.items[plan.items[use.port]]
+        assert isinstance(scan, Scan)
+        return place_promises(self._placer, scan.stream, use.scheme)
+
+    @staticmethod
+    def _multi_ports(plan: MultiPlan, gates: Sequence[Node], promises: Sequence[Node]) -> tuple[Port, ...]:
+        keys: list[tuple[Expression, ...]] = [(e,) for e in plan.key] or [()] * len(gates)
+        rows = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+        told = [port_of(node, (Column(0, node.types[0]),) if plan.key else ()) for node in promises]
+        return (*rows, *told)
 
     def _lookup(
         self,
@@ -348,7 +413,7 @@ class Builder:
     def _need_columns(
         self,
         joins: Sequence[Node],
-        order: Order,
+        steps: Sequence[Step],
         conditions: Conditions,
         outputs: Sequence[Expression],
         decided: Sequence[int],
@@ -357,7 +422,7 @@ class Builder:
         exact, checks = conditions.exact(decided)
         asked = conditions.enough(lambda index: True)
         needed: set[int] = set().union(*map(columns_of, (*outputs, *exact, *checks)))
-        for join, step in reversed([*zip(joins, order.steps, strict=True)]):
+        for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= set().union(*map(columns_of, (*step.keys.left, *asked)))

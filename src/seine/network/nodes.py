@@ -352,6 +352,8 @@ class DeliverNode(Node):
         return (self.filter.table, *(form.table for form in self.forms))
 
 
+JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
+
 KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (

@@ -18,6 +18,7 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
 )
 from seine.network.tables import ParameterTable
@@ -268,7 +269,7 @@ class Send:
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
         target = node.ports[port]
-        is_join = isinstance(node, JoinNode)
+        is_join = isinstance(node, JoinNode | MultiJoinNode)
         home = None if node.ports[0].key else flow.home(node)
         needed, numbered = flow.needed(node, port), isinstance(node, LimitedNode)
         self._route = Route(node.stage, home, target.key, is_join, needed, numbered, target.broadcast)

@@ -10,12 +10,22 @@ from collections.abc import Iterator, Set
 from typing import Protocol
 
 from seine.algebra.expressions import Expression
-from seine.network.nodes import JoinNode, LimitedNode, LookupNode, Node, PromiseNode, SourceNode
+from seine.network.nodes import (
+    JOINS,
+    JoinNode,
+    LimitedNode,
+    LookupNode,
+    MultiJoinNode,
+    Node,
+    PromiseNode,
+    SourceNode,
+)
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
+from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
 from seine.operators.relation import RelationIndex
@@ -87,6 +97,8 @@ class Dataflow:
                 return JoinOperator(node, any_of(node.filters, self.tables))
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
+            case MultiJoinNode():
+                return MultiJoinOperator(node, any_of(node.filters, self.tables))
         return make_operator(node)
 
     @property
@@ -102,10 +114,10 @@ class Dataflow:
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
-        if not isinstance(node, JoinNode | LimitedNode):  # others may need what only their stage has
+        if node.kind not in JOINS:  # others may need what only their stage has, users' aggregates
             return None
         operator = self.operator(node)
-        assert isinstance(operator, JoinOperator | LimitedOperator)
+        assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
 
     def push(self, node_id: int, delta: Delta, emission: Emission) -> None:
