@@ -79,7 +79,7 @@ def _add_chains(
 
 
 def _distances(stays: Sequence[Stay], steps: list[list[Step]], line: list[int]) -> list[int]:
-    """The shortest distances from the first instant while nothing flows, along the line from left to right."""
+    """The shortest distances from the first instant while nothing flows, from left to right."""
     starting: list[list[int]] = [[] for _ in line]
     for number, stay in enumerate(stays):
         if steps[number]:

@@ -1,4 +1,4 @@
-"""Everything that a join of two streams would report, had it memory for all: what policies are measured by."""
+"""Everything that a join of two streams would report, had it memory for all: what policies aim at."""
 
 from __future__ import annotations
 
