@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -32,7 +33,7 @@ from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 3  # of the deployment folder
+_FORMAT = 4  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class Run:
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
+        self._important = self.network.important()
         sets = frozenset(self._joins.values())
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
@@ -164,7 +166,7 @@ class Run:
             "queries": {
                 query: {
                     "outputs": totals.outputs.get(query, 0),
-                    "importance": None,
+                    "importance": self._importance(query),
                     "shed": 0,
                     "state_rows_peak": totals.join_peak.get(self._joins.get(query, ""), 0),
                     "state_rows_final": totals.join_state.get(self._joins.get(query, ""), 0),
@@ -172,6 +174,13 @@ class Run:
                 for query in self.network.queries
             },
         }
+
+    def _importance(self, query: str) -> float | None:
+        """The sum over all records; none where they have none, or were cut at a limit."""
+        if query not in self._important or query in self.sink.totals.cut:
+            return None
+        total = self.sink.totals.importance.get(query, 0.0)
+        return total if math.isfinite(total) else None
 
 
 def enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:

@@ -9,6 +9,7 @@ Cites: ARGUS 4 (conditional materialisation)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
@@ -19,6 +20,7 @@ from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
+from seine.network.importance import importance_of
 from seine.network.joining import Base, Joining, Order, Step
 from seine.network.nodes import (
     ChangelogNode,
@@ -63,10 +65,12 @@ class Builder:
         return self._placer.claims
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
-        """The rows of a plan become records."""
+        """The rows of a plan become records; the last of their outputs may be their importance."""
         block = self.blocks.of(plan)
         if not tell_ends:
-            self._deliver(self._block(block), form)
+            weight = None if form.changelog else importance_of(block, form.importance)
+            weights = () if weight is None else (weight,)
+            self._deliver(self._block(replace(block, outputs=block.outputs + weights)), form)
             return
         fenced = self._tell_ends(block)
         outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
@@ -74,7 +78,7 @@ class Builder:
 
     def _deliver(self, rows: Rows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
-        way, outputs = shaped((), rows.checks, rows.outputs)
+        way, computed = shaped((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
         node = self._site.find(identity)
         if node is None:
@@ -84,7 +88,17 @@ class Builder:
             node = self._placer.insert_with_table(candidate, [*shape.constants, *_FORM_AND_ROW], identity)
         assert isinstance(node, DeliverNode)
         self._placer.claim_node(node.id)
-        written = Form(UNPLACED, way.others, outputs, form.names, form.changelog, form.domain, form.limit)
+        outputs, weight = computed[: len(form.names)], computed[len(form.names) :]
+        written = Form(
+            UNPLACED,
+            way.others,
+            outputs,
+            form.names,
+            form.changelog,
+            form.domain,
+            form.limit,
+            weight[0] if weight else None,
+        )
         place = self._placer.claim_form(node.id, written, way.constants)
         self._placer.claim_row(
             node.filter.table, [*shape.constants, *(Literal(number, BIGINT) for number in place)]

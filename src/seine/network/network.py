@@ -183,6 +183,18 @@ class Network:
             for query in claims
         }
 
+    def important(self) -> set[str]:
+        """The queries whose records have an importance."""
+        return {
+            query
+            for node in self.nodes.values()
+            if isinstance(node, DeliverNode)
+            for form in node.forms
+            if form.importance is not None
+            for claims in self.tables[form.table].claims.values()
+            for query in claims
+        }
+
     def __iter__(self) -> Iterator[Node]:
         """The nodes, inputs before what reads them."""
         return (self.nodes[i] for i in topological(self.nodes))

@@ -228,7 +228,7 @@ class Form:
     """How records of some queries are checked, computed and written; its table has the constants for it.
 
     `checks` are conditions that the shape of the node's filter only comes close to. A changelog's
-    records have an instant and no end.
+    records have an instant and no end. `importance` is that of a record, where it has one.
     """
 
     table: int
@@ -238,6 +238,7 @@ class Form:
     changelog: bool
     domain: str
     limit: int
+    importance: Expression | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -316,7 +317,7 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name == "shape":
+    if name in ("shape", "importance"):
         return from_json(value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)

@@ -204,6 +204,7 @@ class Way:
         self._read = read
         self.numbers = np.fromiter(table.rows, np.int64, len(table))
         self._constants = table_columns(table)
+        self._outputs = form.expressions if form.importance is None else (*form.expressions, form.importance)
 
     def changed(self, arrived: Arrived, begun: Pairs, ended: Pairs) -> tuple[Pairs, Pairs]:
         """Without rows that end and begin anew as they were, as far as these queries see them."""
@@ -225,7 +226,7 @@ class Way:
             checks = [truth(check, picked, len(rows), constants) for check in self.form.checks]
             kept = np.flatnonzero(np.logical_and.reduce(checks))
             rows, places = rows[kept], places[kept]
-        return computed(batch, columns, rows, self.form.expressions, self._picked(places)), kept
+        return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
     def _picked(self, places: np.ndarray) -> list[pa.Array]:
         at = pa.array(places)

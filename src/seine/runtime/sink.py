@@ -39,6 +39,7 @@ class Totals:
     out_bytes: int = 0
     dead_bytes: int = 0
     outputs: dict[str, int] = field(default_factory=dict)
+    importance: dict[str, float] = field(default_factory=dict)  # of queries whose results have one
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
     state_peak: int = 0
@@ -61,7 +62,7 @@ class Sink:
         self.roster = Roster(limits)
         self.totals, place = _read_totals(deployment.output)
         self._tally = Tally(deployment.folder, place)
-        self.totals.outputs = self._tally.counts
+        self.totals.outputs, self.totals.importance = self._tally.counts, self._tally.importance
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
@@ -95,7 +96,8 @@ class Sink:
                 self._letter({"reason": notice})
         self._count_state(reports, joins)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
-        durable = {**vars(totals), "entry": entry.number, "outputs": self._tally.settle(entry.number)}
+        counted = {"outputs": self._tally.settle(entry.number), "importance": {}}  # both are in the tally
+        durable = {**vars(totals), "entry": entry.number, **counted}
         write_whole(self._deployment.output, json.dumps(durable).encode())
         self._tally.tidy()
         self.settled = totals.out_bytes
@@ -141,6 +143,7 @@ class Sink:
             else:
                 self._out.append(stream)
                 self._count(counts)
+        self._tally.weigh(results["importance"])
         for query in results["cut"]:  # the task itself left out what is beyond the limit
             self._cut(query)
 

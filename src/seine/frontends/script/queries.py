@@ -11,6 +11,7 @@ from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.lexer import TokenKind
+from seine.frontends.script.limited import refuse_misplaced_limit
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse import parse_select
@@ -34,8 +35,10 @@ class Registration:
 def read_query(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:
     """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
     position = cursor.position(name)
-    options = read_options(cursor) if cursor.accept("WITH") else ()
+    options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
+    if "memory" in places and cursor.token.is_word("SEARCH", "XSCL"):
+        raise cursor.error("only SELECT can be limited by memory", "leave memory out", at=places["memory"])
     if cursor.accept("SEARCH"):
         search = read_search(cursor, declared.streams)
         return Registration(
@@ -48,12 +51,12 @@ def read_query(cursor: Cursor, name: Name, declared: Declarations, published: se
     start, end = cursor.skip_to_statement_end()
     plan = parse_select(cursor.source, start, end, declared.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
+    if "memory" in places:
+        refuse_misplaced_limit(cursor, query, places["memory"])
     return Registration(name.written, position, tables_of(query), query, _unavailable(query))
 
 
 def _unavailable(query: Query) -> str | None:
-    if query.option("memory") is not None:
-        return "memory limits (memory, shed) are not available yet"
     if query.option("emit") == "final":
         return "emit = 'final' is not available yet"
     return None
