@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "catalog",
         "intake",
     ),
+    "archive": ("algebra", "errors", "operators", "optimizer", "network", "intake", "shedding"),
     "engine": (
         "algebra",
         "errors",
