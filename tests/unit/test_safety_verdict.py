@@ -51,7 +51,7 @@ def test_kept_streams_need_windows(sql, purgeable):
 def test_the_refusal_names_streams_and_cure():
     result = judged("SELECT x.a FROM u x JOIN u y ON x.a = y.a")
     assert result.reason == "query q could grow without bound: nothing purges x, y"
-    assert result.hint == "give them a WINDOW, or say WITH (unbounded = true)"
+    assert result.hint == "declare u PUNCTUATED ON (a), or a WINDOW on u; or say WITH (unbounded = true)"
     assert result.to_json() == {
         "query": "q",
         "safe": False,

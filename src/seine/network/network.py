@@ -9,7 +9,7 @@ from typing import Any
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.memory import memory_limit
-from seine.algebra.plan import Plan, Query
+from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
@@ -24,6 +24,7 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
+MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
 
@@ -95,6 +96,9 @@ class Network:
 
         One that is limited by memory runs as it is written: what it gives up is for its own words to decide.
         """
+        if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
+            message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
+            raise SeineError(message, hint="it can be checked, but not run: split it")
         plan = counted_from(query.plan, born) if self.live else query.plan
         if memory_limit(query) is not None:
             return plan

@@ -49,6 +49,7 @@ class BlockGraph:
     items: tuple[int, ...]  # the number in the block of each item of the graph
     known: dict[int, int]
     bounded: dict[int, int]
+    classes: Classes
 
     def given(self, known: Sequence[int], bounded: Sequence[int] = ()) -> Closure:
         """What is closed for rows with given, or bounded, values in some columns of the block."""
@@ -89,7 +90,7 @@ class _Building:
             if column in known
         )
         graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
-        return BlockGraph(graph, tuple(streams), known, bounded)
+        return BlockGraph(graph, tuple(streams), known, bounded, self.classes)
 
     def _clocked(self) -> frozenset[int]:
         """The classes whose bounds can be told: by a condition, by another column, from outside."""

@@ -8,10 +8,11 @@ Cites: SAFETY 3.2 (chained purge), SAFETY 4.2 (its generalisation, Def 9)
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from seine.safety.graph import Closer, Graph
+from seine.safety.graph import Closer, Graph, Rule
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,16 @@ class Step:
     by: Closer
 
 
+Cause = int | Rule | None  # of a fact: the item that gives it, the rule that implies it, or nothing
+
+
 @dataclass(frozen=True)
 class Closure:
-    """What is closed in the end, in the order in which it was found."""
+    """What is closed in the end, in the order in which it was found, and why each fact is known."""
 
     steps: tuple[Step, ...]
     items: frozenset[int]
-    facts: frozenset[int]
+    causes: dict[int, Cause]
 
 
 def closure(graph: Graph, items: Iterable[int] = (), facts: Iterable[int] = ()) -> Closure:
@@ -43,14 +47,16 @@ class _Chase:
         self.graph = graph
         self.waiting: dict[int, list[int]] = {}
         self.missing: list[int] = []
-        self.heads: list[tuple[int, Closer | None]] = []  # an item with its closer, or a fact
+        self.heads: list[Step | Rule] = []
+        self.found: deque[tuple[int, Cause]] = deque()
+        self.steps: list[Step] = []
         for number, item in enumerate(graph.items):
             for closer in item.closers:
-                self._watch(closer.needs, (number, closer))
+                self._watch(closer.needs, Step(number, closer))
         for rule in graph.rules:
-            self._watch(rule.needs, (rule.gives, None))
+            self._watch(rule.needs, rule)
 
-    def _watch(self, needs: frozenset[int], head: tuple[int, Closer | None]) -> None:
+    def _watch(self, needs: frozenset[int], head: Step | Rule) -> None:
         for fact in needs:
             self.waiting.setdefault(fact, []).append(len(self.heads))
         self.missing.append(len(needs))
@@ -58,34 +64,35 @@ class _Chase:
 
     def run(self, items: list[int], facts: list[int]) -> Closure:
         closed = set(items)
-        known: set[int] = set()
-        steps: list[Step] = []
-        found = [*self.graph.given, *facts, *(f for i in items for f in self.graph.items[i].gives)]
-        found += self._fire([n for n, count in enumerate(self.missing) if not count], closed, steps)
-        while found:
-            fact = found.pop()
-            if fact in known:
-                continue
-            known.add(fact)
-            ready = []
-            for number in self.waiting.get(fact, ()):
-                self.missing[number] -= 1
-                if not self.missing[number]:
-                    ready.append(number)
-            found += self._fire(ready, closed, steps)
-        return Closure(tuple(steps), frozenset(closed), frozenset(known))
+        causes: dict[int, Cause] = {}
+        self.found += [(fact, None) for fact in (*self.graph.given, *facts)]
+        self.found += [(fact, item) for item in items for fact in self.graph.items[item].gives]
+        self._fire([n for n, count in enumerate(self.missing) if not count], closed)
+        while self.found:
+            fact, cause = self.found.popleft()
+            if fact not in causes:
+                causes[fact] = cause
+                self._fire(self._told(fact), closed)
+        return Closure(tuple(self.steps), frozenset(closed), causes)
 
-    def _fire(self, ready: list[int], closed: set[int], steps: list[Step]) -> list[int]:
-        facts: list[int] = []
+    def _told(self, fact: int) -> list[int]:
+        """What misses nothing any more now that a fact is known."""
+        ready = []
+        for number in self.waiting.get(fact, ()):
+            self.missing[number] -= 1
+            if not self.missing[number]:
+                ready.append(number)
+        return ready
+
+    def _fire(self, ready: list[int], closed: set[int]) -> None:
         for number in ready:
-            head, closer = self.heads[number]
-            if closer is None:
-                facts.append(head)
-            elif head not in closed:
-                closed.add(head)
-                steps.append(Step(head, closer))
-                facts += self.graph.items[head].gives
-        return facts
+            head = self.heads[number]
+            if isinstance(head, Rule):
+                self.found.append((head.gives, head))
+            elif head.item not in closed:
+                closed.add(head.item)
+                self.steps.append(head)
+                self.found += [(fact, head.item) for fact in self.graph.items[head.item].gives]
 
 
 def finished(graph: Graph, found: Closure) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
-from seine.safety.closure import closure
+from seine.safety.closure import Closure, closure
 from seine.safety.components import components
 from seine.safety.graph import Graph
 
@@ -30,27 +30,32 @@ def purgeable(graph: Graph) -> list[bool]:
     return [item.expires or (is_freed and not item.deletable) for item, is_freed in pairs]
 
 
+def _is_based(graph: Graph) -> bool:
+    """Whether anything is known or closed before any row is looked at."""
+    return bool(graph.given) or any(not closer.needs for item in graph.items for closer in item.closers)
+
+
 class _Reach:
     """Who reaches whom. Nodes are the items and then the facts that are not there from the start."""
 
     def __init__(self, graph: Graph) -> None:
         self.items = len(graph.items)
-        base = closure(graph)
+        base = closure(graph) if _is_based(graph) else Closure((), frozenset(), {})
         self.graph, self.base = graph, base
         self.edges: list[list[int]] = [[] for _ in range(self.items + graph.facts)]
         self.joint: list[tuple[list[int], int]] = []  # generalised edges
         for number, item in enumerate(graph.items):
             if number not in base.items:
-                self.edges[number] = [self.items + fact for fact in item.gives if fact not in base.facts]
+                self.edges[number] = [self.items + fact for fact in item.gives if fact not in base.causes]
                 for closer in item.closers:
                     self._lead(closer.needs, number)
         for rule in graph.rules:
-            if rule.gives not in base.facts:
+            if rule.gives not in base.causes:
                 self._lead(rule.needs, self.items + rule.gives)
         self._contract()
 
     def _lead(self, needs: frozenset[int], head: int) -> None:
-        missing = [self.items + fact for fact in needs if fact not in self.base.facts]
+        missing = [self.items + fact for fact in needs if fact not in self.base.causes]
         if len(missing) == 1:
             self.edges[missing[0]].append(head)
         else:

@@ -8,7 +8,8 @@ Cites: SAFETY 2.3 (punctuation schemes)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 
@@ -17,6 +18,7 @@ from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.plan import Aggregate, Except, Lookup, Plan, Scan
 from seine.safety.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, Source, build_graph
+from seine.safety.classes import Classes
 from seine.safety.closure import Closure, finished
 
 MOST_PAIRED = 12  # columns of a result of which every pair is tried as a promise
@@ -50,8 +52,16 @@ class Branch:
     @property
     def is_finite(self) -> bool:
         """Whether the columns of the result can have finitely many values only: those of relations."""
-        facts = self.closed([]).facts
+        facts = self.closed([]).causes
         return all(c is not None and self.graph.known.get(c) in facts for c in self.columns)
+
+    def told_scans(self) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams of the block that a row of the result tells."""
+        for column in (c for c in self.columns if c is not None):
+            number = bisect_right(self.block.starts, column) - 1
+            item = self.block.items[number]
+            if isinstance(item, Scan):
+                yield item, column - self.block.starts[number]
 
     def _own(self, positions: Iterable[int]) -> list[int]:
         return [column for p in positions if (column := self.columns[p]) is not None]
@@ -97,6 +107,18 @@ class Sources:
         columns = [*map(_plain, outputs), *[None] * (len(plan.schema) - len(outputs))]
         return Branch(block, graph, tuple(columns))
 
+    def told_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams that something else tells: an equal column, or the row of a result."""
+        block, graph = self.block(plan)
+        shared = _shared(block, graph.classes)
+        for item, start in zip(block.items, block.starts, strict=True):
+            if isinstance(item, Scan):
+                yield from ((item, c - start) for c in range(start, start + len(item.schema)) if c in shared)
+                continue
+            for branch, child in zip(self.branches(item), item.inputs, strict=True):
+                yield from branch.told_scans()
+                yield from self.told_columns(child)
+
     def source(self, plan: Plan) -> Source:
         columns = tuple(field.name for field in plan.schema)
         match plan:
@@ -110,6 +132,19 @@ class Sources:
         branches = self.branches(plan)
         promises = _minimal(len(columns), lambda *given: _result_closed(plan, branches, *given), branches)
         return Source(type(plan).__name__.lower(), columns, promises, _expires(plan, branches))
+
+
+def _shared(block: Block, classes: Classes) -> set[int]:
+    """The columns that some column of another item equals."""
+    placed = [
+        (number, column)
+        for number, (item, start) in enumerate(zip(block.items, block.starts, strict=True))
+        for column in range(start, start + len(item.schema))
+    ]
+    owners: dict[int, set[int]] = {}
+    for number, column in placed:
+        owners.setdefault(classes.of(column), set()).add(number)
+    return {column for _, column in placed if len(owners[classes.of(column)]) > 1}
 
 
 def _plain(output: Expression) -> int | None:

@@ -92,7 +92,7 @@ def _is_small(fence: Plan, sources: Sources) -> bool:
     if not isinstance(fence, Aggregate):
         return False
     branch = sources.branches(fence)[0]
-    facts = branch.closed([]).facts
+    facts = branch.closed([]).causes
     keys = branch.columns[: len(fence.keys)]
     return all(column is not None and branch.graph.known.get(column) in facts for column in keys)
 

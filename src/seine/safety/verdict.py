@@ -11,9 +11,9 @@ from typing import Any
 from seine.algebra.plan import Plan, Query
 from seine.errors import ScriptError
 from seine.frontends.script.script import Script
-from seine.safety.sources import Sources
+from seine.safety.cures import cures
+from seine.safety.judging import judge
 from seine.safety.state import kept_scans
-from seine.safety.states import result_state, states_of
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,7 @@ def verdict(query: Query) -> Verdict:
     `safe` says what is so; WITH (unbounded = true) does not change it, but makes the query
     accepted.
     """
-    sources = Sources()
-    purgeable = {scan.alias: True for scan in kept_scans(query.plan)}
-    for state in (*result_state(query.plan, sources), *states_of(query.plan, sources)):
-        for alias in () if state.freed else state.aliases:
-            purgeable[alias] = False
+    purgeable = judge(query.plan)
     lasting = [alias for alias, bounded in purgeable.items() if not bounded]
     if not lasting:
         return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
@@ -55,7 +51,7 @@ def verdict(query: Query) -> Verdict:
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
-    return Verdict(query.name, False, False, purgeable, reason, _cure(lasting))
+    return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan))
 
 
 def _safe_reason(plan: Plan) -> str:
@@ -67,9 +63,10 @@ def _safe_reason(plan: Plan) -> str:
     return "windows, promises and watermarks free all that it keeps"
 
 
-def _cure(lasting: list[str]) -> str:
-    them = "it" if len(lasting) == 1 else "them"
-    return f"give {them} a WINDOW, or say WITH (unbounded = true)"
+def _cure(plan: Plan) -> str:
+    """The additions that were found, in one line."""
+    ways = [" and ".join(map(str, cure)) for cure in cures(plan)]
+    return "; or ".join([f"declare {', or '.join(ways)}", "say WITH (unbounded = true)"])
 
 
 def refuse_unsafe(script: Script) -> None:
