@@ -195,8 +195,10 @@ def joins(setting: Setting, parts: Sequence[Tuple]) -> bool:
     if max(one.start for one in parts) >= min(one.end for one in parts):
         return False
     by_port = {one.port: one for one in parts}
+    if any(by_port[b.other].values[b.column] is None for b in setting.bounds if b.other in by_port):
+        return False
     return all(
-        by_port[b.port].start <= by_port[b.other].start + b.span
+        by_port[b.port].start <= by_port[b.other].values[b.column] + b.span
         for b in setting.bounds
         if b.port in by_port and b.other in by_port
     )
@@ -230,7 +232,7 @@ def possible(
         named: dict[int | None, Any] = dict(zip(groups, values, strict=True))
         for instant in sorted(instants):
             end = FOREVER if window is None else instant + window
-            one = Tuple(port, instant, end, tuple(named.get(g, f"new{port}") for g in setting.columns[port]))
+            one = Tuple(port, instant, end, tuple(named.get(g, 10**6) for g in setting.columns[port]))
             if instant >= lows[port] and not any(breaks(setting, one, p) for p in promises):
                 found.append(one)
     return found
@@ -332,6 +334,10 @@ class Drive:
             self.lows = [self._low(port, at[port]) for port in range(width)]
             self._step(fresh)
             yield
+
+    def idle(self) -> None:
+        """A step in which nothing comes."""
+        self._step([[] for _ in range(self.setting.width)])
 
     def _low(self, port: int, at: int) -> int:
         later = [one.start for one in self.events[port][at:] if isinstance(one, Tuple)]

@@ -2,8 +2,6 @@
 
 A block's joins stand on gates; its rows, with the conditions that remain, are either delivered
 or fanned into a fence (an aggregate or set operator), whose rows are an item of the next block.
-
-Cites: ARGUS 4 (conditional materialisation)
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
+from seine.algebra.expressions import Column, Expression, Literal, columns_of
 from seine.algebra.memory import memory_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT
@@ -22,9 +20,11 @@ from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
+from seine.network.gates import Gates
 from seine.network.importance import importance_of
 from seine.network.joining import Base, Joining, Order, Step
-from seine.network.multi_joins import MultiPlan, SchemeUse, multi_plan
+from seine.network.multi_joins import MultiPlan, multi_plan
+from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
     ChangelogNode,
     DeliverNode,
@@ -32,19 +32,15 @@ from seine.network.nodes import (
     ExceptNode,
     Filter,
     Form,
-    GateNode,
     JoinNode,
     LimitedNode,
     LookupNode,
-    MultiJoinNode,
     Node,
-    Port,
-    Promised,
     ResolveNode,
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
-from seine.network.promising import place_promises, promises_of
+from seine.network.promising import promises_of
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -54,7 +50,6 @@ from seine.sharing.consing import (
     join_signature,
     limited_signature,
     lookup_signature,
-    multi_join_signature,
     signature,
 )
 from seine.sharing.strategy import Strategy
@@ -74,6 +69,7 @@ class Builder:
         self.blocks = Blocks()
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
+        self._gates = Gates(self._placer, strategy, estimates)
         self._fences = Fences(self._placer)
         self._memory = memory_limit(query)
 
@@ -208,7 +204,7 @@ class Builder:
         joins: list[Node] = []
         steps = order.steps
         if multi is not None:
-            node = self._multi_join(block, bases, multi, conditions)
+            node = place_multi_join(self._placer, self._gates, multi, conditions, self._strategy.lazy)
             decided += multi.decided
             joins.append(node)
             steps = steps[len(multi.items) - 1 :]
@@ -238,7 +234,7 @@ class Builder:
         identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
         join = self._site.find(identity)
         if join is None:
-            gates = [self._new_gate(left), self._new_gate(right)]
+            gates = [self._gates.new(left), self._gates.new(right)]
             keys = (step.keys.left, step.keys.right)
             common = self._placer.common(
                 left.types + right.types,
@@ -264,65 +260,13 @@ class Builder:
             for promise in join.inputs[2:]:
                 self._placer.claim_node(promise)
         width = len(left.types)
-        self._claim_gate(join, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(join, 0, conditions.enough(lambda index: index < width, before))
         end = width + len(right.types)
         own = conditions.enough(lambda index: width <= index < end, before)
-        self._claim_gate(join, 1, moved(own, width))
+        self._gates.claim(join, 1, moved(own, width))
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
         return join
-
-    def _multi_join(
-        self, block: Block, bases: Sequence[Base], plan: MultiPlan, conditions: Conditions
-    ) -> Node:
-        rows = [self._site.nodes[bases[item].node or 0] for item in plan.items]
-        promises = [self._promises(block, plan, use) for use in plan.schemes]
-        told = tuple(Promised(use.port, use.groups) for use in plan.schemes)
-        identity = multi_join_signature(
-            [node.id for node in (*rows, *promises)], plan.members, told, plan.bounds, self._placer.join_owner
-        )
-        join = self._site.find(identity)
-        if join is None:
-            common = self._placer.common(
-                [type_ for node in rows for type_ in node.types],
-                [stream for node in rows for stream in node.streams],
-                (),
-                0,
-                max(node.stage for node in rows) + 1,
-                out=(),
-                owner=self._placer.join_owner,
-            )
-            candidate = MultiJoinNode(
-                ports=self._multi_ports(plan, [*map(self._new_gate, rows)], promises),
-                filters=(),
-                width=len(rows),
-                members=plan.members,
-                promised=told,
-                bounds=plan.bounds,
-                **common,
-            )
-            join = self._site.insert(candidate, identity)
-        first = 0
-        for port, node in enumerate(rows):
-            end = first + len(node.types)
-            own = conditions.enough(range(first, end).__contains__)
-            self._claim_gate(join, port, moved(own, first))
-            first = end
-        self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, plan.decided))
-        return join
-
-    def _promises(self, block: Block, plan: MultiPlan, use: SchemeUse) -> Node:
-        scan = block.items[plan.items[use.port]]
-        assert isinstance(scan, Scan)
-        return place_promises(self._placer, scan.stream, use.scheme)
-
-    @staticmethod
-    def _multi_ports(plan: MultiPlan, gates: Sequence[Node], promises: Sequence[Node]) -> tuple[Port, ...]:
-        keys: list[tuple[Expression, ...]] = [(e,) for e in plan.key] or [()] * len(gates)
-        rows = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
-        told = [port_of(node, (Column(0, node.types[0]),) if plan.key else ()) for node in promises]
-        return (*rows, *told)
 
     def _lookup(
         self,
@@ -338,7 +282,7 @@ class Builder:
         node = self._site.find(identity)
         if node is None:
             candidate = LookupNode(
-                ports=(port_of(self._new_gate(left)),),
+                ports=(port_of(self._gates.new(left)),),
                 filters=(),
                 relation=relation.name,
                 relation_types=relation.types,
@@ -357,7 +301,7 @@ class Builder:
             node = self._site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._claim_gate(node, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(node, 0, conditions.enough(lambda index: index < width, before))
         self._placer.claim_node(node.id)
         self._placer.claim_filter(node.id, conditions.enough(lambda index: index < end, decided))
         return node
@@ -378,7 +322,7 @@ class Builder:
         identity = limited_signature(tuple(source.id for source in sources), star, memory, owner)
         node = self._site.find(identity)
         if node is None:
-            ports = tuple(port_of(self._new_gate(source)) for source in sources)
+            ports = tuple(port_of(self._gates.new(source)) for source in sources)
             types = [type_ for item in star.items for type_ in item.types]
             streams = [scan.stream.name for scan, _ in scans]
             common = self._placer.common(types, streams, streams, 0, 1, out=(), owner=owner)
@@ -391,24 +335,6 @@ class Builder:
         self._placer.claim_node(node.id)
         self._placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
         return Rows(self._site.nodes[node.id], (), (), block.outputs)
-
-    def _new_gate(self, node: Node) -> GateNode:
-        return self._site.insert(
-            GateNode(ports=(port_of(node),), filters=(), **self._placer.like(node)), None
-        )
-
-    def _claim_gate(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
-        gate = join.ports[port].node
-        self._placer.claim_node(gate)
-        below = self._site.nodes[self._site.beneath_gate(join, port)]
-        self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
-
-    def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
-        """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
-        whole = conjunction(list(conditions))
-        if self._estimates is None or whole is None or not isinstance(node, SourceNode):
-            return True
-        return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise
 
     def _need_columns(
         self,

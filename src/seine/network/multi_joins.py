@@ -1,27 +1,30 @@
-"""Which blocks are joined at once: those that promises free only if all of their streams are seen together.
+"""Which blocks are joined at once: those that are freed only if all of their streams are seen together.
 
-A row of a stream without a window may leave when promises have closed the other streams for it, one after the
-other; a join of two sees one of them. So a block of three streams or more becomes one node if
-promises are what frees some of its rows.
+A row of a stream without a window may leave when promises have closed the other streams for it, one after
+the other; a join of two sees one of them. So a block of three streams or more becomes one node if promises
+are what frees some of its rows. So does one of two streams or more if it takes a bound on times,
+`b.ts <= a.ts + 20`: joins of two know of windows only.
 
 Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from seine.algebra.expressions import Call, Column, Expression, shift_columns
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
-from seine.algebra.types import Kind
 from seine.network.blocks import Block
 from seine.network.joining import Base
 from seine.network.nodes import Bound, Member
+from seine.network.promising import promised_column
+from seine.network.time_bounds import apart
 from seine.optimizer.equalities import is_equality, one_type
 
-FEWEST = 3  # streams; two are a join of two
 Side = tuple[int, Expression]  # a port, and what its rows have
 
 
@@ -30,18 +33,25 @@ class SchemeUse:
     """A scheme of a port's stream whose columns all belong to groups."""
 
     port: int
+    stream: StreamDef
     scheme: int
     groups: tuple[int, ...]
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its promises hold for ever."""
+        return self.stream.schemes[self.scheme].lifespan is None
 
 
 @dataclass(frozen=True)
 class MultiPlan:
-    """A join of many inputs as it will be: the items of its ports, and what a node needs to know.
+    """A join of many inputs as it will be: the items of its ports, where their rows are, what joins them.
 
     `decided` are the conditions of the block that its groups decide.
     """
 
     items: tuple[int, ...]
+    nodes: tuple[int, ...]
     members: tuple[Member, ...]
     decided: tuple[int, ...]
     schemes: tuple[SchemeUse, ...]
@@ -60,19 +70,20 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     if not all(isinstance(item, Scan | Lookup) for item in block.items):
         return None
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
-    if len(streams) < FEWEST:
+    if len(streams) < 2:
         return None
-    found = _Planning(block, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
+    found = _Planning(block, bases, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
     if any(scan.stream.retractable for scan in found.scans) or not found.is_connected:
         return None
-    return found.plan if found.promises_free_rows else None
+    return found.plan if found.is_worth_it else None
 
 
 class _Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
-    def __init__(self, block: Block, items: list[int]) -> None:
+    def __init__(self, block: Block, bases: Sequence[Base], items: list[int]) -> None:
         self._block = block
+        self._nodes = tuple(bases[item].node or 0 for item in items)
         self._items = items
         self._ports = {item: port for port, item in enumerate(items)}
         self.scans = [item for item in (block.items[i] for i in items) if isinstance(item, Scan)]
@@ -127,13 +138,13 @@ class _Planning:
                 groups = [self._group_of_column(port, column) for column in scheme.columns]
                 known = tuple(group for group in groups if group is not None)
                 if len(known) == len(groups):
-                    found.append(SchemeUse(port, number, known))
+                    found.append(SchemeUse(port, scan.stream, number, known))
         return found
 
     def _group_of_column(self, port: int, column: int) -> int | None:
         """The group that has the very values of a column."""
         for (own, expression), group in self._group_of.items():
-            if own == port and _column_itself(expression) == column:
+            if own == port and promised_column(expression) == column:
                 return group
         return None
 
@@ -141,53 +152,73 @@ class _Planning:
     def plan(self) -> MultiPlan:
         decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
         members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
-        return MultiPlan(tuple(self._items), tuple(members), tuple(decided), tuple(self.schemes))
+        return MultiPlan(
+            tuple(self._items),
+            self._nodes,
+            tuple(members),
+            tuple(decided),
+            tuple(self.schemes),
+            tuple(self._bounds),
+        )
+
+    @cached_property
+    def _bounds(self) -> list[Bound]:
+        """What conditions say of the times of one stream and of columns of another."""
+        found = []
+        for condition in self._block.conditions:
+            for one in apart(condition):
+                port, column = self._place(one.later)
+                other, earlier = self._place(one.earlier)
+                if port is None or other is None or port == other:
+                    continue
+                if column == self.scans[port].stream.time:
+                    found.append(Bound(port, other, earlier, one.span))
+        return sorted(set(found), key=lambda bound: (bound.port, bound.other, bound.column, bound.span))
+
+    def _place(self, index: int) -> tuple[int | None, int]:
+        """The port that has a column of the block, if one has it, and the column's place in its rows."""
+        item = bisect_right(self._block.offsets, index) - 1
+        return self._ports.get(item), index - self._block.offsets[item]
 
     @property
     def is_connected(self) -> bool:
         reached, grown = {0}, True
         while grown:
-            more = {p for members in self._groups if {q for q, _ in members} & reached for p, _ in members}
+            edges = [{port for port, _ in members} for members in self._groups]
+            edges += [{bound.port, bound.other} for bound in self._bounds]
+            more = {port for edge in edges if edge & reached for port in edge}
             grown = not more <= reached
             reached |= more
         return len(reached) == len(self.scans)
 
     @property
-    def promises_free_rows(self) -> bool:
-        """Whether there is a stream without a window whose rows promises can finish."""
+    def is_worth_it(self) -> bool:
+        """Whether there is a stream without a window whose rows are finished, and not by joins of two."""
         lasting = [port for port, scan in enumerate(self.scans) if scan.stream.window is None]
-        return any(self._is_finished(port) for port in lasting)
+        many = len(self.scans) > 2
+        return any(
+            self._is_finished(port, True) and (many or not self._is_finished(port, False)) for port in lasting
+        )
 
-    def _is_finished(self, port: int) -> bool:
-        closed = {*self._closed(port)}
+    def _is_finished(self, port: int, bounded: bool) -> bool:
+        closed = {*self._closed(port, bounded)}
         windows = (self.scans[other].stream.window for other in closed)
         return len(closed) == len(self.scans) - 1 or any(window is not None for window in windows)
 
-    def _closed(self, port: int) -> Iterator[int]:
-        """The other ports that promises for ever can close for a row of one, each once."""
+    def _closed(self, port: int, bounded: bool) -> Iterator[int]:
+        """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
         reached = {port}
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
-            found = {
-                use.port for use in self.schemes if {*use.groups} <= known and self._lasts(use)
-            } - reached
+            found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts}
+            if bounded:
+                found |= {bound.port for bound in self._bounds if bound.other in reached}
+            found -= reached
             yield from found
             reached |= found
             waiting = bool(found)
 
-    def _lasts(self, use: SchemeUse) -> bool:
-        return self.scans[use.port].stream.schemes[use.scheme].lifespan is None
-
 
 def _text(side: Side) -> tuple[int, str]:
     return side[0], str(side[1])
-
-
-def _column_itself(expression: Expression) -> int | None:
-    """The column whose values an expression has, each by one name."""
-    if isinstance(expression, Call) and expression.name == "cast":
-        inner = expression.args[0]
-        same = (inner.type.kind, expression.type.kind) == (Kind.INT, Kind.BIGINT)
-        return _column_itself(inner) if same else None
-    return expression.index if isinstance(expression, Column) else None

@@ -225,10 +225,11 @@ class Promised:
 
 @dataclass(frozen=True)
 class Bound:
-    """Rows of a port start at most `span` later than those of another that they are combined with."""
+    """A row of a port starts at most `span` after what the row of another has in a column of times."""
 
     port: int
     other: int
+    column: int
     span: int
 
 
@@ -249,6 +250,7 @@ class MultiJoinNode(FilteringNode):
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
     bounds: tuple[Bound, ...] = ()
+    lazy: bool = False
 
 
 @dataclass(frozen=True)

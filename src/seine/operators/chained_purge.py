@@ -116,8 +116,11 @@ class ChainedPurge:
         """The rows of a port, of those alike for this purpose one; and the kind of each row."""
         start, end = extent.numbers(START), extent.numbers(END)
         codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
-        latest = {b.port: _later(start, b.span) for b in self._shape.node.bounds if b.other == port}
-        columns = [*codes.values(), *((start, end) if self._timed else ())]
+        latest: dict[int, np.ndarray] = {}
+        for name, bound in self._shape.bounds[port]:
+            limit = extent.numbers(name)
+            latest[bound.port] = np.minimum(latest.get(bound.port, limit), limit)
+        columns = [*codes.values(), *((start, end) if self._timed else ()), *latest.values()]
         firsts, kinds = distinct(columns, extent.rows)
         whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, latest)
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
@@ -232,8 +235,3 @@ class ChainedPurge:
             columns = [self._codes.of_promises(scheme.number, group) for group in scheme.groups]
             self._promise_indexes[scheme.number] = CodeIndex(columns, self._promises[scheme.number].rows)
         return self._promise_indexes[scheme.number]
-
-
-def _later(start: np.ndarray, span: int) -> np.ndarray:
-    """Instants that much later, FOREVER where there is no such."""
-    return np.where(start > FOREVER - max(span, 0), FOREVER, start + span)

@@ -34,26 +34,28 @@ PENDING = "pending"  # promises and rows that came since the last look, and the 
 class Pace:
     """How often held rows are looked at: a look costs what is held, so what has come should be worth it.
 
-    A look is due when the rows that came, each promise counting as `each` rows, are a `share` of what is
-    held; where little is held, always. Eager is a share of zero.
+    A look is due when what came is as much as what is held, a promise counting as so many rows, and a row
+    as so many; where little is held, always; and when what came has come before this step alone.
     """
 
-    share: float = 0.25
-    each: int = 16
-    small: int = 4096
+    promise: int
+    row: int
+    small: int
 
     def is_due(self, promises: int, rows: int, held: int) -> bool:
-        return held <= self.small or promises * self.each + rows >= self.share * held
+        return held <= self.small or promises * self.promise + rows * self.row >= held
 
 
-EAGER, LAZY = Pace(share=0), Pace()
+EAGER = Pace(promise=64, row=4, small=4096)
+LAZY = Pace(promise=8, row=1, small=0)
 
 
 class MultiJoinOperator:
     """One join of many inputs in one bucket."""
 
-    def __init__(self, node: MultiJoinNode, filters: AnyOf, pace: Pace = LAZY) -> None:
-        self._node, self._filters, self._pace = node, filters, pace
+    def __init__(self, node: MultiJoinNode, filters: AnyOf, pace: Pace | None = None) -> None:
+        self._node, self._filters = node, filters
+        self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node)
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -113,19 +115,28 @@ class Step:
     def _is_due(self, pace: Pace) -> bool:
         """Whether to look what is finished; if not, what came is counted."""
         promises, rows, lows = self._head.get(PENDING, [0, 0, []])
-        promises += sum(came.num_rows for came in self._promises_came if came is not None)
-        rows += sum(came.num_rows for came in self._came if came is not None)
+        told = sum(came.num_rows for came in self._promises_came if came is not None)
+        met = sum(came.num_rows for came in self._came if came is not None)
+        idle = not told and (promises or (rows and not met))
+        promises, rows = promises + told, rows + met
         news = promises or rows or lows != self._lows
         held = sum(extent.rows for extent in (*self._extents, *self._promises))
-        due = bool(news and held and self._may_help() and pace.is_due(promises, rows, held))
+        due = bool(news and held and self._may_help() and (idle or pace.is_due(promises, rows, held)))
         self._head[PENDING] = [0, 0, self._lows] if due else [promises, rows, lows]
         return due
 
     def _may_help(self) -> bool:
-        """Nothing is closed without a promise or a row that ends before some low."""
+        """Nothing is closed without a promise, or a row that ends, or whose partners begin, before a low."""
         if any(extent.rows for extent in self._promises):
             return True
-        return max(self._lows) >= min(int(e.numbers(END).min()) for e in self._extents if e.rows)
+        filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
+        if any(int(extent.numbers(END).min()) <= max(self._lows) for _, extent in filled):
+            return True
+        return any(
+            int(extent.numbers(name).min()) < self._lows[bound.port]
+            for port, extent in filled
+            for name, bound in self._shape.bounds[port]
+        )
 
     def _end(self, port: int) -> int:
         """Rows of a port that end by then can meet no later row of any other."""
