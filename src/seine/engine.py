@@ -112,7 +112,8 @@ class Run:
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
-        sets = frozenset(self._joins.values())
+        self._places = {query: self.network.state_places(query) for query in self._joins}
+        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
@@ -168,6 +169,13 @@ class Run:
                     "shed": 0,
                     "state_rows_peak": totals.join_peak.get(self._joins.get(query, ""), 0),
                     "state_rows_final": totals.join_state.get(self._joins.get(query, ""), 0),
+                    "state_rows_by_stream": {
+                        streams: {
+                            "peak": totals.join_peak.get(places, 0),
+                            "final": totals.join_state.get(places, 0),
+                        }
+                        for streams, places in self._places.get(query, {}).items()
+                    },
                 }
                 for query in self.network.queries
             },
