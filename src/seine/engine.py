@@ -114,7 +114,8 @@ class Run:
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
         self._important = self.network.important()
-        sets = frozenset(self._joins.values())
+        self._places = {query: self.network.state_places(query) for query in self._joins}
+        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
@@ -175,6 +176,13 @@ class Run:
             "shed": memory["shed"] if memory else 0,
             "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
             "state_rows_final": totals.join_state.get(joins, 0),
+            "state_rows_by_stream": {
+                streams: {
+                    "peak": totals.join_peak.get(places, 0),
+                    "final": totals.join_state.get(places, 0),
+                }
+                for streams, places in self._places.get(query, {}).items()
+            },
         }
 
     def _importance(self, query: str) -> float | None:

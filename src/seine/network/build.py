@@ -40,7 +40,7 @@ from seine.network.nodes import (
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
-from seine.network.promising import promises_of
+from seine.network.promising import promises_of, promising_stream
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -253,6 +253,7 @@ class Builder:
                 filters=(),
                 purges=tuple(purge for _, purge in promises),
                 lazy=self._strategy.lazy,
+                times=(self._time(left), self._time(right)),
                 **common,
             )
             join = self._site.insert(candidate, identity)
@@ -267,6 +268,11 @@ class Builder:
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
         return join
+
+    def _time(self, node: Node) -> int | None:
+        """Where the start of a row is, if it is that of one tuple."""
+        stream = promising_stream(self._placer, node)
+        return None if stream is None else self._streams[stream].time
 
     def _lookup(
         self,

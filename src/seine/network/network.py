@@ -15,7 +15,7 @@ from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
 from seine.network.live import counted_from, live
-from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
+from seine.network.nodes import JOINS, DeliverNode, Node, PromiseNode, node_from_json, node_to_json
 from seine.network.placing import Placer
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
@@ -175,12 +175,26 @@ class Network:
 
     def users(self, node_id: int) -> list[str]:
         """The names of the queries that a node serves."""
-        return [name for name in self._site.users[node_id] if name != WATCH]
+        return [name for name in list(self._site.users.get(node_id, ())) if name != WATCH]
 
     def beneath(self, query: str) -> list[Node]:
         """The nodes of one query, inputs first."""
         used = {claim[1] for claim in self.queries[query] if claim[0] == "node"}
         return [self.nodes[i] for i in topological(self.nodes) if i in used]
+
+    def state_places(self, query: str) -> dict[str, str]:
+        """Where a query holds rows of its streams: inputs of joins, `node/port`, parted by commas.
+
+        Rows that several streams have made are told by the names of all of them.
+        """
+        used = sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"})
+        places: dict[str, list[str]] = {}
+        for node in (self.nodes[i] for i in used if i in self.nodes):
+            if node.kind in JOINS:
+                for number, port in enumerate(node.ports):
+                    if not isinstance(self.nodes[port.node], PromiseNode):
+                        places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
+        return {streams: ",".join(some) for streams, some in places.items()}
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""

@@ -183,13 +183,15 @@ class JoinNode(FilteringNode):
     Filters and `out` address the left row followed by the right. A row of the output
     lives where both live; its identity is the left's followed by the right's. Its first two ports are its
     inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
-    lets promises gather before it frees what they finish.
+    lets promises gather before it frees what they finish. `times` are the places of the columns in which a
+    side's rows have their start, None where they have more than one tuple of a stream.
     """
 
     kind = "join"
     stateful = True
     purges: tuple[Purge, ...] = ()
     lazy: bool = False
+    times: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 All that a join holds belongs to one of its sides: the rows of a side wait for partners, and its promises
 wait for rows of the other side, which need not be kept if they are closed when they come.
 
-Law: what is held of a side, a row or a promise with values at some places of the key and an end, is over
-as soon as the other side has promised values that agree with it at some of these places, until that end or
-longer. For of a row, every partner has come and met it; and a promise closes only rows of the other
-side that will not come. So where both sides have promised the same, neither promise is kept.
+Law: what is held of a side, a row or a promise with values at some places of the key and an end of its use,
+is over as soon as the other side has promised values that agree with it at some of these places, until
+that end or longer. For of a row, every partner has come and met it; and a promise closes only rows of the
+other side that will not come. So where both sides have promised the same, neither promise is kept.
 
 Each thing is compared with the promises of the other side once, when the later of the two arrives. A lazy
-join lets promises gather first, until there is one for every eight rows held or a step brings none. Answers
+join lets promises gather first, until there is one for every 64 rows held or a step brings none. Answers
 are the same: nothing that comes can match what is over.
 
 Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
@@ -36,7 +36,7 @@ from seine.operators.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.store import Store
 
 ROW_NAMES = ("left", "right")
-LAZY_SHARE = 8  # promises gather until there is one for so many rows held
+LAZY_SHARE = 64  # promises gather until there is one for so many rows held
 
 
 class Held:
@@ -110,12 +110,15 @@ class Purging:
                 found |= held.columns(cover.places)
         return found
 
-    def state_rows(self, store: Store) -> int:
-        """A promise that every bucket has is counted in the first."""
-        names = [held.name for held in self._all if not held.port.broadcast or store.bucket == 0]
-        if self._lazy:
-            names += [_pending(p) for p in self._promises if not p.port.broadcast or store.bucket == 0]
-        return sum(Runs(store, name).rows for name in names)
+    def state_by_port(self, store: Store) -> list[int]:
+        """Rows and promises held of each side; a promise that every bucket has is counted in the first."""
+        counts = [0, 0]
+        for held in self._all:
+            if not held.port.broadcast or store.bucket == 0:
+                counts[held.side] += Runs(store, held.name).rows
+                if self._lazy and held in self._promises:
+                    counts[held.side] += Runs(store, _pending(held)).rows
+        return counts
 
     def settle(
         self,
@@ -192,7 +195,7 @@ class Purging:
 def covered(held: Held, run: SortedRun, cover: Held, promises: SortedRun) -> Iterator[np.ndarray]:
     """The places in a run of things held of one side that promises of the other cover, in chunks."""
     for rows, at in _same_hash(held, run, cover, promises):
-        lasting = np.flatnonzero(promises.ends.take(at) >= run.ends.take(rows))
+        lasting = np.flatnonzero(promises.ends.take(at) >= run.until.take(rows))
         rows, at = rows.take(lasting), at.take(lasting)
         if len(rows) and not cover.exact:
             rows = rows[_agree(held, run, rows, cover, promises, at)]

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.operators.delta import FOREVER, NEVER, concat
-from seine.operators.sorted_run import END, KEY, SortedRun, take_rows
+from seine.operators.sorted_run import END, KEY, UNTIL, SortedRun, take_rows
 from seine.operators.store import Store
 
 FAN_IN = 8
@@ -49,7 +50,7 @@ class Runs:
         """Keep rows that are sorted already."""
         if not run.rows:
             return
-        open_ = run.ends == FOREVER
+        open_ = run.until == FOREVER
         if open_.all() or not open_.any():
             self._put(run)
             return
@@ -67,7 +68,7 @@ class Runs:
                 yield self._run(entry)
 
     def settle(self, bound: int) -> None:
-        """Forget rows with _e <= bound, which no partner can meet, and merge what has become many."""
+        """Forget rows of no use after the bound, which no partner can meet, and merge what is many."""
         for entry in [e for e in self._entries if e["max_e"] <= bound]:
             self._drop(entry)
         for entry in self._lingering(bound):
@@ -119,7 +120,7 @@ class Runs:
             self._store.drop(entry["mask"])
 
     def _put(self, run: SortedRun) -> None:
-        ends = run.ends
+        ends = run.until
         self._entries.append(
             {
                 "run": self._store.put(run.batch),
@@ -129,7 +130,7 @@ class Runs:
                 "max_s": int(run.starts.max()),
                 "min_e": int(ends.min()),
                 "max_e": int(ends.max()),
-                "life": run.life,
+                "life": FOREVER if ends.max() == FOREVER else int((ends - run.starts).max()),
                 "quarter_e": int(np.quantile(ends[:: run.rows // SAMPLE + 1], 0.25, method="lower")),
                 "tier": _tier(run.rows),
             }
@@ -141,8 +142,8 @@ class Runs:
         self._entries.remove(entry)
 
     def _merge(self, entries: list[Entry], bound: int) -> None:
-        whole = concat([self._run(entry).plain() for entry in entries])
-        alive = whole[END].to_numpy() > bound
+        whole = _with_use(concat([self._run(entry).plain() for entry in entries]))
+        alive = SortedRun(whole).until > bound
         alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
         merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
         for entry in entries:
@@ -169,6 +170,14 @@ class Runs:
             if merged := _crowded(entries) or (_similar(entries) if epoch < latest else None):
                 return merged
         return None
+
+
+def _with_use(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of which only some say until when they are of use: the others are until their end."""
+    place = batch.schema.get_field_index(UNTIL)
+    if place < 0 or not batch.column(place).null_count:
+        return batch
+    return batch.set_column(place, UNTIL, pc.coalesce(batch.column(place), batch[END]))
 
 
 def _crowded(entries: list[Entry]) -> list[Entry] | None:

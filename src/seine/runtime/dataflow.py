@@ -28,6 +28,7 @@ from seine.operators.lookup import LookupOperator
 from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.reach import reaches
 from seine.operators.relation import RelationIndex
 from seine.operators.star.limited import LimitedOperator
 from seine.runtime.consumers import Arrived, Consumer, consumer
@@ -94,7 +95,7 @@ class Dataflow:
     def _make_operator(self, node: Node) -> Operator:
         match node:
             case JoinNode():
-                return JoinOperator(node, any_of(node.filters, self.tables))
+                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
             case MultiJoinNode():
