@@ -8,6 +8,7 @@ Cites: ARGUS 4 (conditional materialisation)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from seine.algebra.definitions import StreamDef
@@ -38,7 +39,13 @@ from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.site import Claim, Site
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.sharing.consing import deliver_signature, join_signature, lookup_signature, signature
+from seine.sharing.consing import (
+    deliver_signature,
+    join_signature,
+    lookup_signature,
+    signature,
+    stream_signature,
+)
 from seine.sharing.strategy import Strategy
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -206,12 +213,12 @@ class Builder:
             ports = tuple(port_of(gate, key) for gate, key in zip(gates, keys, strict=True))
             join = self._site.insert(JoinNode(ports=ports, filters=(), **common), identity)
         width = len(left.types)
-        self._claim_gate(join, 0, conditions.enough(lambda index: index < width, before))
+        self._claim_gate(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
-        own = conditions.enough(lambda index: width <= index < end, before)
+        own = conditions.enough(width, end, before)
         self._claim_gate(join, 1, moved(own, width))
         self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
 
     def _lookup(
@@ -247,9 +254,9 @@ class Builder:
             node = self._site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._claim_gate(node, 0, conditions.enough(lambda index: index < width, before))
+        self._claim_gate(node, 0, conditions.enough(0, width, before))
         self._placer.claim_node(node.id)
-        self._placer.claim_filter(node.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
         return node
 
     def _new_gate(self, node: Node) -> GateNode:
@@ -280,7 +287,7 @@ class Builder:
     ) -> None:
         """Let each join give what is read above it."""
         exact, checks = conditions.exact(decided)
-        asked = conditions.enough(lambda index: True)
+        asked = conditions.enough(0, sys.maxsize)
         needed: set[int] = set().union(*map(columns_of, (*outputs, *exact, *checks)))
         for join, step in reversed([*zip(joins, order.steps, strict=True)]):
             width = len(join.types)
@@ -291,8 +298,10 @@ class Builder:
 def place_stream(placer: Placer, stream: StreamDef) -> Node:
     """The tuples of a stream, those that were deleted apart."""
     hold = (stream.name,) if stream.retractable else ()
-    common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-    source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+    source = _standing(placer, SourceNode.kind, stream)
+    if source is None:
+        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
     if not stream.retractable:
         return source
     # Neither its time nor its arrival makes a tuple another one.
@@ -310,6 +319,14 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
             **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
         ),
     )
+
+
+def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
+    """The node of a stream that is there already, claimed."""
+    node = placer.site.find(stream_signature(kind, stream.name))
+    if node is not None:
+        placer.claim_node(node.id)
+    return node
 
 
 def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
