@@ -6,6 +6,7 @@ or fanned into a fence (an aggregate or set operator), whose rows are an item of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -51,6 +52,7 @@ from seine.sharing.consing import (
     limited_signature,
     lookup_signature,
     signature,
+    stream_signature,
 )
 from seine.sharing.strategy import Strategy
 
@@ -261,12 +263,12 @@ class Builder:
             for promise in join.inputs[2:]:
                 self._placer.claim_node(promise)
         width = len(left.types)
-        self._gates.claim(join, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
-        own = conditions.enough(lambda index: width <= index < end, before)
+        own = conditions.enough(width, end, before)
         self._gates.claim(join, 1, moved(own, width))
         self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
 
     def _time(self, node: Node) -> int | None:
@@ -307,9 +309,9 @@ class Builder:
             node = self._site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._gates.claim(node, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(node, 0, conditions.enough(0, width, before))
         self._placer.claim_node(node.id)
-        self._placer.claim_filter(node.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
         return node
 
     def _limited(self, block: Block) -> Rows:
@@ -335,7 +337,7 @@ class Builder:
             node = self._site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
         conditions = Conditions(block.conditions, Strategy())
         for port, (scan, start) in zip(node.ports, scans, strict=True):
-            own = conditions.enough(range(start, start + len(scan.schema)).__contains__)
+            own = conditions.enough(start, start + len(scan.schema))
             self._placer.claim_node(port.node)
             self._placer.claim_filter(port.node, moved(own, start))
         self._placer.claim_node(node.id)
@@ -352,7 +354,7 @@ class Builder:
     ) -> None:
         """Let each join give what is read above it."""
         exact, checks = conditions.exact(decided)
-        asked = conditions.enough(lambda index: True)
+        asked = conditions.enough(0, sys.maxsize)
         needed: set[int] = set().union(*map(columns_of, (*outputs, *exact, *checks)))
         for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
@@ -363,8 +365,10 @@ class Builder:
 def place_stream(placer: Placer, stream: StreamDef) -> Node:
     """The tuples of a stream, those that were deleted apart."""
     hold = (stream.name,) if stream.retractable else ()
-    common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-    source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+    source = _standing(placer, SourceNode.kind, stream)
+    if source is None:
+        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
     if not stream.retractable:
         return source
     # Neither its time nor its arrival makes a tuple another one.
@@ -382,6 +386,14 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
             **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
         ),
     )
+
+
+def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
+    """The node of a stream that is there already, claimed."""
+    node = placer.site.find(stream_signature(kind, stream.name))
+    if node is not None:
+        placer.claim_node(node.id)
+    return node
 
 
 def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:

@@ -14,7 +14,7 @@ from seine.errors import SeineError
 from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
-from seine.network.live import counted_from, live
+from seine.network.live import counted_from, live, young
 from seine.network.nodes import JOINS, DeliverNode, Node, PromiseNode, node_from_json, node_to_json
 from seine.network.placing import Placer
 from seine.network.site import Claim, Site
@@ -22,6 +22,7 @@ from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
+from seine.optimizer.plain_block import plain_block
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -74,7 +75,7 @@ class Network:
         builder = Builder(self._site, query, self.strategy, self.estimates)
         try:
             form = form_of(query)
-            plan = self.plan_of(query, born)
+            plan = self._prepared(query, born, builder.blocks)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
@@ -90,6 +91,21 @@ class Network:
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
         return addition
+
+    def _prepared(self, query: Query, born: int, blocks: Blocks) -> Plan:
+        """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
+        if memory_limit(query) is not None:
+            return self.plan_of(query, born)
+        block = plain_block(
+            query.plan,
+            lambda scan: young(scan, born) if self.live else (scan, ()),
+            canonical=self.strategy.canonical,
+            estimates=self.estimates,
+        )
+        if block is None:
+            return self.plan_of(query, born)
+        blocks.know(query.plan, block)
+        return query.plan
 
     def plan_of(self, query: Query, born: int = 0) -> Plan:
         """The plan as which a query would run.

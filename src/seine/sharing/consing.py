@@ -45,7 +45,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     """What a standing node does; None if it does it for another node alone."""
     match node:
         case SourceNode() | ResolveNode():
-            return (node.kind, node.stream)
+            return stream_signature(node.kind, node.stream)
         case PromiseNode():
             return (node.kind, node.stream, node.scheme)
         case JoinNode():
@@ -79,6 +79,10 @@ def _aggregate(node: AggregateNode, ground: Ground) -> Signature:
     return aggregate_signature(
         below, filter_.shape, filter_.checks, keys, fan.tagged, values, node.owner, node.generation
     )
+
+
+def stream_signature(kind: str, stream: str) -> Signature:
+    return (kind, stream)
 
 
 def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
