@@ -4,7 +4,7 @@ Law: two tuples of streams on an edge are joined by as many combinations of the 
 has none) as they carry the same tokens of that edge, up to collisions of hashes of 56 bits. A tuple that
 carries none of some edge, or finds nothing in a relation that must have something, makes no result.
 
-Cites: STAR 2.2 (pre-filtering), formulas 6 and 8
+Cites: STAR 2.2 (pre-filtering, formula 6), 3.2 (formula 8)
 """
 
 from __future__ import annotations
