@@ -226,22 +226,13 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A row of a port starts at most `span` after what the row of another has in a column of times."""
-
-    port: int
-    other: int
-    column: int
-    span: int
-
-
-@dataclass(frozen=True)
 class MultiJoinNode(FilteringNode):
     """Joins three inputs or more at once: what is purged depends on all of them together.
 
     The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
     combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
-    the first ports side by side. No row can end early.
+    the first ports side by side. No row can end early. `times` are the columns in which rows of each port
+    have their start.
 
     Cites: SAFETY 3.2 (MJoin)
     """
@@ -251,7 +242,7 @@ class MultiJoinNode(FilteringNode):
     width: int
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
-    bounds: tuple[Bound, ...] = ()
+    times: tuple[int, ...]
     lazy: bool = False
 
 
@@ -396,7 +387,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | Bound():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -416,7 +407,6 @@ _PARTS: dict[str, Any] = {
     "forms": Form,
     "members": Member,
     "promised": Promised,
-    "bounds": Bound,
     "purges": Purge,
 }
 
