@@ -302,6 +302,33 @@ class ExceptNode(Node):
 
 
 @dataclass(frozen=True)
+class FinalTime:
+    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
+
+    place: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class FinalNode(Node):
+    """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
+
+    `group` are the columns that tell groups apart; the first port's key are those that streams promise.
+    Ports behind the first bring promises: `side` of a purge is the member that makes them, and a group is
+    final when all `members` have promised it. `arrival` is the column with the latest start of a tuple of the
+    group, None where no tuple expires.
+    """
+
+    kind = "final"
+    stateful = True
+    group: tuple[int, ...]
+    purges: tuple[Purge, ...]
+    members: int
+    clocks: tuple[FinalTime, ...]
+    arrival: int | None
+
+
+@dataclass(frozen=True)
 class ChangelogNode(Node):
     """Turns the natural end of each row into an early end, told when it is reached."""
 
@@ -366,6 +393,7 @@ KINDS: dict[str, type[Node]] = {
         DistinctNode,
         ExceptNode,
         ChangelogNode,
+        FinalNode,
         DeliverNode,
     )
 }
@@ -387,7 +415,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | FinalTime():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -408,6 +436,7 @@ _PARTS: dict[str, Any] = {
     "members": Member,
     "promised": Promised,
     "purges": Purge,
+    "clocks": FinalTime,
 }
 
 

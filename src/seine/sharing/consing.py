@@ -16,6 +16,7 @@ from seine.network.nodes import (
     DistinctNode,
     ExceptNode,
     FanNode,
+    FinalNode,
     JoinNode,
     LimitedNode,
     LookupNode,
@@ -46,6 +47,8 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     match node:
         case SourceNode() | ResolveNode():
             return stream_signature(node.kind, node.stream)
+        case FinalNode():
+            return (node.kind, node.inputs, node.group, node.purges, node.clocks, node.arrival, node.owner)
         case PromiseNode():
             return (node.kind, node.stream, node.scheme)
         case JoinNode():
