@@ -164,3 +164,19 @@ def test_the_state_of_an_auction_is_its_open_items(tmp_path: Path) -> None:
         result = run_local(str(tmp_path / "script.sql"), batch_rows=30, sharing=Strategy(lazy=lazy))
         assert len(result.records) == 1000
         assert 20 <= result.stats["state_rows"]["peak"] <= most
+
+
+def test_state_is_told_by_query_and_stream(tmp_path: Path) -> None:
+    rng = Random(3)
+    streams = [Punctuated(rng, name) for name in ("s", "t")]
+    for stream in streams:
+        stream.window, stream.schemes = None, {("k",): None}
+        stream.extend(rng, 60)
+    queries = [QUERIES[0], QUERIES[4], "SELECT k FROM s"]
+    stats = run_local(_write(tmp_path / "here", streams, queries, True), batch_rows=10).stats["queries"]
+    assert stats["q2"]["state_rows_by_stream"] == {}
+    assert list(stats["q1"]["state_rows_by_stream"]) == ["s"]
+    told = stats["q0"]["state_rows_by_stream"]
+    assert set(told) == {"s", "t"} and all(part["final"] == 0 < part["peak"] for part in told.values())
+    assert max(part["peak"] for part in told.values()) <= stats["q0"]["state_rows_peak"]
+    assert stats["q0"]["state_rows_peak"] <= sum(part["peak"] for part in told.values())

@@ -19,6 +19,7 @@ from seine.algebra.expressions import (
     shift_columns,
     walk,
 )
+from seine.algebra.star import Item as StarItem
 from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
 from seine.network.live import ARRIVAL
 from seine.network.network import Network
@@ -31,9 +32,11 @@ from seine.network.nodes import (
     FanNode,
     Filter,
     FilteringNode,
+    FinalNode,
     Form,
     GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
     MultiJoinNode,
@@ -56,6 +59,7 @@ REASONS = {
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
+    "limited": "same join and the same memory",
     "multijoin": "same join",
     "fan": "same conditions, up to constants",
     "merge": "same union",
@@ -63,6 +67,7 @@ REASONS = {
     "distinct": "same distinct rows",
     "except": "same difference",
     "changelog": "same changelog",
+    "final": "same final results",
     "deliver": "same conditions, up to constants",
 }
 
@@ -130,6 +135,8 @@ class Labels:
                 return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
+            case LimitedNode():
+                return tuple(self._item(node, item) for item in node.star.items)
             case MultiJoinNode():
                 rows = [item for i in node.inputs[: node.width] for item in self.items(i)]
                 return (*rows, *map(self._relation, node.statics))
@@ -150,6 +157,12 @@ class Labels:
     def _relation(self, static: Static) -> Item:
         names = _declared(self.relations.get(static.relation), len(static.types))
         return Item(column_name(static.relation), names)
+
+    def _item(self, node: LimitedNode, item: StarItem) -> Item:
+        if item.port is not None:
+            return self.items(node.inputs[item.port])[0]
+        relation = item.relation or ""
+        return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
 
     def _promised(self, node: PromiseNode) -> tuple[str, ...]:
         stream = self.streams.get(node.stream)
@@ -187,6 +200,8 @@ class Labels:
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
+            case LimitedNode():
+                return self._describe_limited(node)
             case MultiJoinNode():
                 return self._describe_multi_join(node)
             case GateNode():
@@ -275,6 +290,13 @@ class Labels:
         ]
         return f"{self._legend(node.id)} on {' AND '.join(parts) or 'every pair'}"
 
+    def _describe_limited(self, node: LimitedNode) -> str:
+        names, memory = self.names(node.id), node.memory
+        whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
+        on = "every pair" if whole is None else plain_words(whole, names)
+        held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
+        return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
+
     def _describe_multi_join(self, node: MultiJoinNode) -> str:
         names = self.names(node.id)
         groups: dict[int, list[str]] = {}
@@ -316,6 +338,7 @@ _WORDS: dict[type[Node], str] = {
     DistinctNode: "distinct rows",
     ExceptNode: "rows of the first input that are not in the second",
     ChangelogNode: "tells the end of every row",
+    FinalNode: "the final result of each group, once",
 }
 
 

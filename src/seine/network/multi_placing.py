@@ -30,11 +30,11 @@ def place_multi_join(
         join = placer.site.insert(_candidate(placer, plan, rows, ports, told, lazy), identity)
     first = 0
     for port, node in enumerate(rows):
-        own = conditions.enough(range(first, first + len(node.types)).__contains__)
+        own = conditions.enough(first, first + len(node.types))
         gates.claim(join, port, moved(own, first))
         first += len(node.types)
     placer.claim_node(join.id)
-    placer.claim_filter(join.id, conditions.enough(range(len(join.types)).__contains__, plan.decided))
+    placer.claim_filter(join.id, conditions.enough(0, len(join.types), plan.decided))
     return join
 
 

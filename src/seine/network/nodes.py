@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seine.algebra.expressions import Expression, columns_of, from_json, to_json
+from seine.algebra.memory import MemoryLimit
 from seine.algebra.plan import AggregateCall
+from seine.algebra.star import Star, star_from_json, star_to_json
 from seine.algebra.types import Type
 
 
@@ -193,6 +195,20 @@ class JoinNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class LimitedNode(Node):
+    """Joins streams, directly or through relations, within a memory; all of it is in one bucket.
+
+    Each port is a stream of the star, and has a window that holds an equal share of the memory. `out`
+    addresses all items side by side.
+    """
+
+    kind = "limited"
+    stateful = True
+    star: Star
+    memory: MemoryLimit
+
+
+@dataclass(frozen=True)
 class Member:
     """What the rows of a port have in one group of equal values."""
 
@@ -303,6 +319,33 @@ class ExceptNode(Node):
 
 
 @dataclass(frozen=True)
+class FinalTime:
+    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
+
+    place: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class FinalNode(Node):
+    """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
+
+    `group` are the columns that tell groups apart; the first port's key are those that streams promise.
+    Ports behind the first bring promises: `side` of a purge is the member that makes them, and a group is
+    final when all `members` have promised it. `arrival` is the column with the latest start of a tuple of the
+    group, None where no tuple expires.
+    """
+
+    kind = "final"
+    stateful = True
+    group: tuple[int, ...]
+    purges: tuple[Purge, ...]
+    members: int
+    clocks: tuple[FinalTime, ...]
+    arrival: int | None
+
+
+@dataclass(frozen=True)
 class ChangelogNode(Node):
     """Turns the natural end of each row into an early end, told when it is reached."""
 
@@ -315,7 +358,7 @@ class Form:
     """How records of some queries are checked, computed and written; its table has the constants for it.
 
     `checks` are conditions that the shape of the node's filter only comes close to. A changelog's
-    records have an instant and no end.
+    records have an instant and no end. `importance` is that of a record, where it has one.
     """
 
     table: int
@@ -325,6 +368,7 @@ class Form:
     changelog: bool
     domain: str
     limit: int
+    importance: Expression | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -347,7 +391,7 @@ class DeliverNode(Node):
         return (self.filter.table, *(form.table for form in self.forms))
 
 
-JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind})
+JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
 
 KINDS: dict[str, type[Node]] = {
     cls.kind: cls
@@ -358,6 +402,7 @@ KINDS: dict[str, type[Node]] = {
         GateNode,
         LookupNode,
         JoinNode,
+        LimitedNode,
         MultiJoinNode,
         FanNode,
         MergeNode,
@@ -365,6 +410,7 @@ KINDS: dict[str, type[Node]] = {
         DistinctNode,
         ExceptNode,
         ChangelogNode,
+        FinalNode,
         DeliverNode,
     )
 }
@@ -386,8 +432,22 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Member() | Promised() | Static() | Purge():
+        case (
+            Port()
+            | AggregateCall()
+            | Filter()
+            | Form()
+            | Purge()
+            | Member()
+            | Promised()
+            | Static()
+            | FinalTime()
+        ):
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case Star():
+            return star_to_json(value)
+        case MemoryLimit():
+            return dataclasses.asdict(value)
         case tuple():
             return [_plain(item) for item in value]
     return value
@@ -404,6 +464,7 @@ _PARTS: dict[str, Any] = {
     "promised": Promised,
     "statics": Static,
     "purges": Purge,
+    "clocks": FinalTime,
 }
 
 
@@ -416,8 +477,12 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name in ("shape", "expression"):
+    if name in ("shape", "importance", "expression"):
         return from_json(value)
+    if name == "star":
+        return star_from_json(value)
+    if name == "memory":
+        return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
     if name == "filter":

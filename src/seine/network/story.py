@@ -226,6 +226,8 @@ class Story:
         if not isinstance(node, FilteringNode):
             return
         join = self._join_of(node)
+        if join is None:
+            return
         moved = _offset(node, join)
         stated = self._stated(join)
         names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}
@@ -235,11 +237,11 @@ class Story:
                 if stated is not None and whole not in stated and not hidden & columns_of(whole):
                     yield whole, names
 
-    def _join_of(self, node: Node) -> JoinNode | LookupNode | MultiJoinNode:
+    def _join_of(self, node: Node) -> JoinNode | LookupNode | MultiJoinNode | None:
+        """The join of a gate; None if it is one that keeps all its conditions to itself."""
         if isinstance(node, GateNode):
             node = next(n for n in self.nodes if node.id in n.inputs)
-        assert isinstance(node, JoinNode | LookupNode | MultiJoinNode)
-        return node
+        return node if isinstance(node, JoinNode | LookupNode | MultiJoinNode) else None
 
     def _stated(self, join: Node) -> set[Expression] | None:
         """All conditions of the block of a join: they stand where its rows leave it."""

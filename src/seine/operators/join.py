@@ -51,7 +51,11 @@ class JoinOperator:
         return coalesce(self._way.step(inputs, clock, store))
 
     def state_rows(self, store: Store) -> int:
-        return self._way.state_rows(store)
+        return sum(self.state_by_port(store))
+
+    def state_by_port(self, store: Store) -> list[int]:
+        """How much is held of each side."""
+        return self._way.state_by_port(store)
 
 
 class AppendJoin:
@@ -80,10 +84,10 @@ class AppendJoin:
                 state[side].add(run.after(bound))
             state[side].settle(bound)
 
-    def state_rows(self, store: Store) -> int:
+    def state_by_port(self, store: Store) -> list[int]:
         if self._purging:
-            return self._purging.state_rows(store)
-        return sum(runs.rows for runs in self._state(store))
+            return self._purging.state_by_port(store)
+        return [runs.rows for runs in self._state(store)]
 
     def _state(self, store: Store) -> list[Runs]:
         return [Runs(store, name, self._pairs.by) for name in ROW_NAMES]

@@ -110,12 +110,15 @@ class Purging:
                 found |= held.columns(cover.places)
         return found
 
-    def state_rows(self, store: Store) -> int:
-        """A promise that every bucket has is counted in the first."""
-        names = [held.name for held in self._all if not held.port.broadcast or store.bucket == 0]
-        if self._lazy:
-            names += [_pending(p) for p in self._promises if not p.port.broadcast or store.bucket == 0]
-        return sum(Runs(store, name).rows for name in names)
+    def state_by_port(self, store: Store) -> list[int]:
+        """Rows and promises held of each side; a promise that every bucket has is counted in the first."""
+        counts = [0, 0]
+        for held in self._all:
+            if not held.port.broadcast or store.bucket == 0:
+                counts[held.side] += Runs(store, held.name).rows
+                if self._lazy and held in self._promises:
+                    counts[held.side] += Runs(store, _pending(held)).rows
+        return counts
 
     def settle(
         self,

@@ -16,7 +16,9 @@ from seine.network.nodes import (
     DistinctNode,
     ExceptNode,
     FanNode,
+    FinalNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
     MultiJoinNode,
@@ -44,13 +46,18 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     """What a standing node does; None if it does it for another node alone."""
     match node:
         case SourceNode() | ResolveNode():
-            return (node.kind, node.stream)
+            return stream_signature(node.kind, node.stream)
+        case FinalNode():
+            return (node.kind, node.inputs, node.group, node.purges, node.clocks, node.arrival, node.owner)
         case PromiseNode():
             return (node.kind, node.stream, node.scheme)
         case JoinNode():
             left, right = node.ports[:2]
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
             return join_signature(*inputs, left.key, right.key, node.owner)
+        case LimitedNode():
+            below = tuple(ground.beneath_gate(node, port) for port in range(len(node.ports)))
+            return limited_signature(below, node.star, node.memory, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
             return multi_join_signature(inputs_, node.members, node.promised, node.statics, node.owner)
@@ -77,6 +84,10 @@ def _aggregate(node: AggregateNode, ground: Ground) -> Signature:
     )
 
 
+def stream_signature(kind: str, stream: str) -> Signature:
+    return (kind, stream)
+
+
 def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
     return ("join", left, right, left_key, right_key, owner)
 
@@ -89,6 +100,11 @@ def multi_join_signature(
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:
     return ("lookup", row, relation, row_key, key, owner)
+
+
+def limited_signature(inputs: Hashable, star: Hashable, memory: Hashable, owner: str) -> Signature:
+    """Constants count: what is given up depends on all conditions and options."""
+    return ("limited", inputs, star, memory, owner)
 
 
 def deliver_signature(row: int, shape: Hashable, owner: str) -> Signature:
