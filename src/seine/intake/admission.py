@@ -1,12 +1,13 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
-Rules, in this order. A negative needs a RETRACTABLE stream. A tuple that equals an earlier promise
-of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is below
-clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
+Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
+one that is 0 or more (parsers let no number pass that is not finite). A tuple that equals an earlier
+promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
+below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
 move no clock; a punctuation is a promise however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
-all rows that the first two rules let pass.
+all rows that the rules before it let pass.
 """
 
 from __future__ import annotations
@@ -107,6 +108,7 @@ class Admission:
         verdict = Verdict(len(parsed.lines))
         if not self.stream.retractable:
             verdict.refuse(parsed.op == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
+        self._judge_importance(parsed, verdict)
         fresh = self._judge_promises(parsed, verdict)
         before = self._judge_lateness(parsed, verdict)
         told = verdict.alive
@@ -120,8 +122,19 @@ class Admission:
                 promises.forget(self.watermark)
         return admitted
 
+    def _judge_importance(self, parsed: Parsed, verdict: Verdict) -> None:
+        if self.stream.importance is None:
+            return
+        column = parsed.rows.column(self.stream.importance)
+        name = self.stream.fields[self.stream.importance].name
+        values = column.cast(pa.float64()).fill_null(0.0).to_numpy()
+        tuples = parsed.op == TUPLE
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        verdict.refuse(tuples & (values < 0), f"the importance {name} is negative")
+        verdict.refuse(tuples & missing, f"the importance {name} is missing")
+
     def _judge_promises(self, parsed: Parsed, verdict: Verdict) -> list[Fresh | None]:
-        tuples = np.flatnonzero(parsed.op == TUPLE)
+        tuples = np.flatnonzero(verdict.alive & (parsed.op == TUPLE))
         result = []
         for index, promises in enumerate(self.promises):
             fresh = self._fresh(parsed, index)

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seine.algebra.expressions import Expression, columns_of, from_json, to_json
+from seine.algebra.memory import MemoryLimit
 from seine.algebra.plan import AggregateCall
+from seine.algebra.star import Star, star_from_json, star_to_json
 from seine.algebra.types import Type
 
 
@@ -193,6 +195,67 @@ class JoinNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class LimitedNode(Node):
+    """Joins streams, directly or through relations, within a memory; all of it is in one bucket.
+
+    Each port is a stream of the star, and has a window that holds an equal share of the memory. `out`
+    addresses all items side by side.
+    """
+
+    kind = "limited"
+    stateful = True
+    star: Star
+    memory: MemoryLimit
+
+
+@dataclass(frozen=True)
+class Member:
+    """What the rows of a port have in one group of equal values."""
+
+    port: int
+    group: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a port of promises tells of: the rows of a port, by the groups that its columns belong to."""
+
+    port: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A row of a port starts at most `span` after what the row of another has in a column of times."""
+
+    port: int
+    other: int
+    column: int
+    span: int
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins three inputs or more at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
+    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
+    the first ports side by side. No row can end early.
+
+    Cites: SAFETY 3.2 (MJoin)
+    """
+
+    kind = "multijoin"
+    stateful = True
+    width: int
+    members: tuple[Member, ...]
+    promised: tuple[Promised, ...]
+    bounds: tuple[Bound, ...] = ()
+    lazy: bool = False
+
+
+@dataclass(frozen=True)
 class FanNode(Node):
     """Rows for a fence: what satisfies a row of the table goes on, computed, with that row's tag in front.
 
@@ -259,17 +322,16 @@ class FinalTime:
 class FinalNode(Node):
     """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
 
-    `group` are the columns that tell groups apart; the first port's key are those that streams promise.
-    Ports behind the first bring promises: `side` of a purge is the member that makes them, and a group is
-    final when all `members` have promised it. `arrival` is the column with the latest start of a tuple of the
-    group, None where no tuple expires.
+    `group` are the columns that tell groups apart; the first port's key are those that streams promise. The
+    others bring promises: `side` of a purge tells who makes them, and a group is final when all of
+    `promisers` have. `arrival` is the column with the latest start of its tuples, None where none expires.
     """
 
     kind = "final"
     stateful = True
     group: tuple[int, ...]
     purges: tuple[Purge, ...]
-    members: int
+    promisers: int
     clocks: tuple[FinalTime, ...]
     arrival: int | None
 
@@ -287,7 +349,7 @@ class Form:
     """How records of some queries are checked, computed and written; its table has the constants for it.
 
     `checks` are conditions that the shape of the node's filter only comes close to. A changelog's
-    records have an instant and no end.
+    records have an instant and no end. `importance` is that of a record, where it has one.
     """
 
     table: int
@@ -297,6 +359,7 @@ class Form:
     changelog: bool
     domain: str
     limit: int
+    importance: Expression | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -319,6 +382,8 @@ class DeliverNode(Node):
         return (self.filter.table, *(form.table for form in self.forms))
 
 
+JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
+
 KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (
@@ -328,6 +393,8 @@ KINDS: dict[str, type[Node]] = {
         GateNode,
         LookupNode,
         JoinNode,
+        LimitedNode,
+        MultiJoinNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -356,8 +423,22 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Purge() | FinalTime():
+        case (
+            Port()
+            | AggregateCall()
+            | Filter()
+            | Form()
+            | Purge()
+            | Member()
+            | Promised()
+            | Bound()
+            | FinalTime()
+        ):
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case Star():
+            return star_to_json(value)
+        case MemoryLimit():
+            return dataclasses.asdict(value)
         case tuple():
             return [_plain(item) for item in value]
     return value
@@ -370,6 +451,9 @@ _PARTS: dict[str, Any] = {
     "calls": AggregateCall,
     "filters": Filter,
     "forms": Form,
+    "members": Member,
+    "promised": Promised,
+    "bounds": Bound,
     "purges": Purge,
     "clocks": FinalTime,
 }
@@ -384,8 +468,12 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name in ("shape", "expression"):
+    if name in ("shape", "importance", "expression"):
         return from_json(value)
+    if name == "star":
+        return star_from_json(value)
+    if name == "memory":
+        return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
     if name == "filter":

@@ -123,7 +123,7 @@ class FinalOperator:
         """The groups that all members have promised; what has been promised by some is remembered."""
         if not any(due):
             return []
-        if self._node.members == 1:
+        if self._node.promisers == 1:
             fresh = [(held, [run]) for held, run in zip(self._promises, due, strict=True) if run]
             return runs.take(lambda run: np.flatnonzero(self._covered(run, fresh)))
         made: list[tuple[Held, list[SortedRun]]] = []
@@ -137,7 +137,7 @@ class FinalOperator:
         def final(run: SortedRun) -> np.ndarray:
             by_member = [
                 self._covered(run, [(held, known) for held, known in made if held.side == member])
-                for member in range(self._node.members)
+                for member in range(self._node.promisers)
             ]
             return np.flatnonzero(np.logical_and.reduce(by_member))
 

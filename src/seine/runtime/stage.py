@@ -11,6 +11,7 @@ import pyarrow as pa
 from seine.network.nodes import AggregateNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
+from seine.operators.star.limited import LimitedOperator
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.emission import Emission
@@ -36,6 +37,7 @@ class StageReport(NamedTuple):
     state_rows: dict[int, int]
     state_parts: dict[str, int]
     notices: list[str]
+    memory: dict[int, dict[str, int]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -54,6 +56,7 @@ def run_stage(
     held: dict[int, int] = {}
     parts: dict[str, int] = {}
     notices: list[str] = []
+    memory: dict[int, dict[str, int]] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
@@ -65,7 +68,9 @@ def run_stage(
         held[node.id] = operator.state_rows(store)
         parts.update(_parts(node, operator, store))
         notices += _take_notices(operator)
-    return StageReport(held, parts, notices)
+        if isinstance(operator, LimitedOperator):
+            memory[node.id] = operator.account(store)
+    return StageReport(held, parts, notices, memory)
 
 
 def _speaks_first(node: Node) -> bool:

@@ -83,9 +83,8 @@ def _push_slice(here: Runtime, entry: Entry, slice_: Slice, name: str, emission:
     source, batch = here.flow.sources.get(name), entry.batch(name)
     if source is not None and batch is not None:
         rows = batch.slice(slice_.start, slice_.length)
-        here.flow.push(
-            source.id, source_delta(here.version.streams[name], rows, source, entry.epoch), emission
-        )
+        stream, numbered = here.version.streams[name], source.id in here.flow.numbered
+        here.flow.push(source.id, source_delta(stream, rows, source, entry.epoch, numbered), emission)
 
 
 def _push_promises(here: Runtime, entry: Entry, journal: Journal, name: str, emission: Emission) -> None:
