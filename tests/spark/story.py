@@ -27,6 +27,16 @@ CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amo
   FROM orders GROUP BY cust;
 CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;
 CREATE QUERY seen AS SELECT oid FROM orders WHERE amount > 50 UNION SELECT oid FROM pays WHERE amount > 50;
+CREATE STREAM items (item STRING, seller BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (item)
+  FROM 'items.jsonl';
+CREATE STREAM bids (item STRING, price BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (item)
+  PUNCTUATED ON (price) LIFESPAN 9 FROM 'bids.jsonl';
+CREATE QUERY auction WITH (unbounded = true) AS SELECT i.item AS item, i.seller AS seller, b.price AS price
+  FROM items i, bids b WHERE i.item = b.item;
+CREATE QUERY sold WITH (unbounded = true, emit = 'final') AS
+  SELECT item, COUNT(*) AS bids, MAX(price) AS price FROM bids GROUP BY item;
+CREATE QUERY soon WITH (unbounded = true) AS SELECT i.item AS item, b.ts AS bid FROM items i, bids b
+  WHERE b.ts BETWEEN i.ts - 3 AND i.ts + 2;
 """
 
 
@@ -54,9 +64,24 @@ def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
     _write(folder / "orders.jsonl", orders)
     _write(folder / "pays.jsonl", pays)
     _write(folder / "customer.jsonl", [{"cust": i, "name": f"c{i}"} for i in range(6)])
+    _write_auction(folder, lines)
     script = folder / "story.sql"
     script.write_text(SCRIPT, encoding="utf-8")
     return script
+
+
+def _write_auction(folder: Path, lines: int) -> None:
+    """Bids come for the latest ten items; an item is promised when it comes, its bids when it closes."""
+    rng = random.Random(5)
+    items, bids = [], []
+    for i in range(lines // 3):
+        items += [{"item": f"i{i}", "seller": i % 7, "ts": i}, {"@punctuate": {"item": f"i{i}"}, "ts": i}]
+        bids += [
+            {"item": f"i{max(0, i - rng.randrange(10))}", "price": rng.randrange(99), "ts": i} for _ in "ab"
+        ]
+        bids.append({"@punctuate": {"item": f"i{i - 10}"}, "ts": i})
+    _write(folder / "items.jsonl", items)
+    _write(folder / "bids.jsonl", bids)
 
 
 def _write(path: Path, records: list[dict[str, object]]) -> None:

@@ -14,7 +14,7 @@ from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
 from seine.intake.feed import Feed
-from seine.intake.journal import Draft, Entry, Journal, file_name
+from seine.intake.journal import Draft, Entry, Journal, run_name
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER
 
@@ -44,6 +44,7 @@ class Intake:
         follow: bool = False,
         network: Callable[[], int] = lambda: 0,
         epoch: Callable[[], int] = lambda: 0,
+        next_id: Callable[[], int] = lambda: 0,
         turn: AbstractContextManager[object] | None = None,
         fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
@@ -51,6 +52,7 @@ class Intake:
         """`fresh` are streams that start anew, although a stream of that name may have been read before."""
         self.journal = journal
         self._epoch = epoch
+        self._next_id = next_id
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._notice = notice
@@ -78,7 +80,7 @@ class Intake:
 
     def _feed(self, stream: StreamDef, state: Mapping[str, Any] | None) -> Feed:
         names = [name for runs in state["admission"]["promises"] for name in runs] if state else []
-        runs = {name: self.journal.run(_run_name(stream, name)) for name in names}
+        runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
         return Feed(stream, state, runs, follow=self._follow, notice=self._notice)
 
     def open(self, stream: StreamDef) -> Feed:
@@ -184,9 +186,11 @@ class Intake:
                 intake={
                     "streams": {feed.stream.name: feed.state() for feed in self._feeds},
                     "now": self._now,
+                    "next_id": self._next_id(),
                 },
+                since=self._since(),
                 runs={
-                    _run_name(feed.stream, name): run
+                    run_name(feed.stream.name, name): run
                     for feed in self._feeds
                     for name, run in feed.admission.runs().items()
                 },
@@ -196,6 +200,12 @@ class Intake:
             )
         )
 
+    def _since(self) -> int | None:
+        """The first id of nodes that have come since the last entry; None if none can have."""
+        last = self.journal.last()
+        known = last.intake["next_id"] if last is not None else self._next_id()
+        return known if known < self._next_id() else None
+
     def _clock(self, end: bool) -> Clock:
         return Clock(
             {feed.stream.name: feed.watermark for feed in self._feeds},
@@ -203,10 +213,6 @@ class Intake:
             {feed.stream.name: feed.stream.domain for feed in self._feeds},
             end,
         )
-
-
-def _run_name(stream: StreamDef, name: str) -> str:
-    return f"{file_name(stream.name)}-{name}"
 
 
 def _is_something(part: Admitted) -> bool:

@@ -29,6 +29,7 @@ class Draft:
     """What becomes an entry. `runs` are the promises that the intake state names, by file name.
 
     `epoch` is what a query's `born` is compared with: it grows when a registration takes effect.
+    Nodes with the id `since` or a later one are new: promises that were made before are told to them.
     With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
     """
 
@@ -42,6 +43,7 @@ class Draft:
     end: bool = False
     epoch: int = 0
     handover: int = 0
+    since: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Entry:
     runs: tuple[str, ...]
     epoch: int
     handover: int
+    since: int | None = None
 
     def path(self, stream: str) -> str:
         """The Arrow file of a stream's rows; it exists only if the entry has some."""
@@ -71,6 +74,12 @@ class Entry:
     def punctuations(self, stream: str) -> pa.RecordBatch | None:
         path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
         return _map(path) if self.promises.get(stream) else None
+
+    def promised(self, stream: str) -> list[list[str]]:
+        """The runs of promises that admission keeps after this entry, by scheme; `Journal.run` has them."""
+        state = self.intake["streams"].get(stream)
+        runs = state["admission"]["promises"] if state else []
+        return [[run_name(stream, name) for name in names] for names in runs]
 
     def dead_letters(self) -> list[dict[str, Any]]:
         with open(os.path.join(self.folder, "dead.jsonl"), encoding="utf-8") as file:
@@ -131,6 +140,7 @@ class Journal:
             tuple(form["runs"]),
             form["epoch"],
             form["handover"],
+            form["since"],
         )
 
     def entries(self) -> list[Entry]:
@@ -211,6 +221,11 @@ def file_name(stream: str) -> str:
     return hashlib.blake2b(stream.encode(), digest_size=12).hexdigest()
 
 
+def run_name(stream: str, name: str) -> str:
+    """The name of a run of promises of a stream."""
+    return f"{file_name(stream)}-{name}"
+
+
 def _write_entry(folder: str, number: int, draft: Draft) -> None:
     for stream, batch in draft.rows.items():
         _write_batch(os.path.join(folder, f"s-{file_name(stream)}.arrow"), batch)
@@ -230,6 +245,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "runs": sorted(draft.runs),
         "epoch": draft.epoch,
         "handover": draft.handover,
+        "since": draft.since,
     }
     _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
 

@@ -3,8 +3,6 @@
 A group is final when no tuple can join it any more. So it is when every stream of its block has promised
 the values of its keys, or, of one stream, when its key is a time that the watermark has passed; and when
 its tuples have all expired, or input ends, whatever its keys are.
-
-Cites: SAFETY 5.1 (what a punctuation ends)
 """
 
 from __future__ import annotations
@@ -89,7 +87,7 @@ def place_final(
         ports=(port_of(node, keys), *(port for port, _ in promises)),
         group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
         purges=tuple(purge for _, purge in promises),
-        members=1 + max((purge.side for _, purge in promises), default=-1),
+        promisers=1 + max((purge.side for _, purge in promises), default=-1),
         clocks=_times(groupings),
         arrival=arrival,
         **common,

@@ -63,6 +63,11 @@ class Network:
         return self._site.nodes
 
     @property
+    def next_id(self) -> int:
+        """What is built from now on has this id or a later one."""
+        return self._site.next_id
+
+    @property
     def tables(self) -> dict[int, ParameterTable]:
         return self._site.tables
 

@@ -330,17 +330,16 @@ class FinalTime:
 class FinalNode(Node):
     """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
 
-    `group` are the columns that tell groups apart; the first port's key are those that streams promise.
-    Ports behind the first bring promises: `side` of a purge is the member that makes them, and a group is
-    final when all `members` have promised it. `arrival` is the column with the latest start of a tuple of the
-    group, None where no tuple expires.
+    `group` are the columns that tell groups apart; the first port's key are those that streams promise. The
+    others bring promises: `side` of a purge tells who makes them, and a group is final when all of
+    `promisers` have. `arrival` is the column with the latest start of its tuples, None where none expires.
     """
 
     kind = "final"
     stateful = True
     group: tuple[int, ...]
     purges: tuple[Purge, ...]
-    members: int
+    promisers: int
     clocks: tuple[FinalTime, ...]
     arrival: int | None
 

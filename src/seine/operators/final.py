@@ -25,13 +25,11 @@ from seine.operators.delta import FOREVER, NEVER, Delta, concat, data_names
 from seine.operators.evaluate import evaluate
 from seine.operators.grouping import group_rows
 from seine.operators.plain import plain
-from seine.operators.purging import Held, covered
+from seine.operators.promisers import Promisers
+from seine.operators.purging import Held
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.store import Store
-from seine.operators.waiting import Waiting
-
-READY = "_r"  # of a promise: every tuple before it started at this instant or earlier
 
 
 class FinalOperator:
@@ -41,16 +39,15 @@ class FinalOperator:
         self._node = node
         self._names = [KEY, START, END, *data_names(len(node.types))]
         self._rows = Held("rows", -1, tuple(range(len(node.ports[0].key))), node.ports[0])
-        self._promises = [
-            Held(f"promises{i}", purge.side, purge.places, port)
-            for i, (purge, port) in enumerate(zip(node.purges, node.ports[1:], strict=True))
-        ]
+        self._promisers = Promisers(node.ports[0], node.ports[1:], node.purges, node.promisers)
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         runs = Runs(store, self._rows.name)
         progress = clock.progress(self._node.streams)
         told = self._advance(inputs[0], runs)
-        told += self._by_promises(self._due(inputs[1:], clock, progress, store), store, runs)
+        if self._promisers.take(inputs[1:], clock, progress, store):
+            told += runs.take(lambda run: self._promisers.finished(run, store))
+            self._promisers.prune(store)
         told += self._by_time(progress, runs)
         if clock.end:
             told += runs.take(lambda run: np.arange(run.rows))
@@ -100,56 +97,6 @@ class FinalOperator:
         """The rows that begin because a tuple joined their group."""
         latest = begun[f"c{self._node.arrival}"].view(pa.int64())
         return np.flatnonzero(latest.to_numpy(zero_copy_only=False) == begun[START].to_numpy())
-
-    # ---- promises
-
-    def _due(
-        self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store
-    ) -> list[SortedRun | None]:
-        """The promises of each port before which every tuple has been counted."""
-        now = max(clock.now.values(), default=NEVER)
-        found: list[SortedRun | None] = []
-        for held, deltas in zip(self._promises, pieces, strict=True):
-            batches = [delta.plus for delta in deltas if delta.plus.num_rows]
-            arrived = None
-            if batches:
-                whole = concat(batches)
-                arrived = whole.append_column(READY, pa.array(np.full(whole.num_rows, now)))
-            due = Waiting(store, f"{held.name}_waiting", READY).release(arrived, progress)
-            found.append(None if due is None else SortedRun.of(due.drop_columns([READY]), KEY))
-        return found
-
-    def _by_promises(self, due: Sequence[SortedRun | None], store: Store, runs: Runs) -> list[pa.RecordBatch]:
-        """The groups that all members have promised; what has been promised by some is remembered."""
-        if not any(due):
-            return []
-        if self._node.members == 1:
-            fresh = [(held, [run]) for held, run in zip(self._promises, due, strict=True) if run]
-            return runs.take(lambda run: np.flatnonzero(self._covered(run, fresh)))
-        made: list[tuple[Held, list[SortedRun]]] = []
-        for held, run in zip(self._promises, due, strict=True):
-            known = Runs(store, held.name)
-            if run:
-                known.add(run)
-                known.settle(NEVER)
-            made.append((held, list(known.overlapping())))
-
-        def final(run: SortedRun) -> np.ndarray:
-            by_member = [
-                self._covered(run, [(held, known) for held, known in made if held.side == member])
-                for member in range(self._node.members)
-            ]
-            return np.flatnonzero(np.logical_and.reduce(by_member))
-
-        return runs.take(final)
-
-    def _covered(self, run: SortedRun, promises: Sequence[tuple[Held, list[SortedRun]]]) -> np.ndarray:
-        mask = np.zeros(run.rows, bool)
-        for cover, made in promises:
-            for known in made:
-                for places in covered(self._rows, run, cover, known):
-                    mask[places] = True
-        return mask
 
     # ---- times
 

@@ -6,7 +6,7 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from typing import Protocol
 
 import pyarrow as pa
@@ -131,12 +131,16 @@ class Dataflow:
         assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
 
-    def push(self, node_id: int, delta: Delta, emission: Emission) -> None:
-        """Send a node's output to all that follow from it without state."""
+    def push(
+        self, node_id: int, delta: Delta, emission: Emission, to: Callable[[Node], bool] | None = None
+    ) -> None:
+        """Send a node's output to all that follow from it without state, or to some of them."""
         if not delta.num_rows:
             return
         arrived = Arrived.of(delta)
         for node, port in self._following[node_id]:
+            if to is not None and not to(node):
+                continue
             if (node.id, port) not in self._consumers:
                 self._consumers[node.id, port] = consumer(self, node, port)
             self._consumers[node.id, port](self, arrived, emission)

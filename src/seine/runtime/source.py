@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,7 +11,7 @@ import pyarrow.compute as pc
 from seine.algebra.definitions import StreamDef
 from seine.intake.promises import limits_of
 from seine.network.nodes import PromiseNode, SourceNode
-from seine.operators.delta import FOREVER, NUMBER, Delta, data_names
+from seine.operators.delta import FOREVER, NEVER, NUMBER, Delta, data_names
 
 
 def source_delta(
@@ -48,6 +50,15 @@ def promise_delta(stream: StreamDef, batch: pa.RecordBatch, node: PromiseNode) -
     columns = [own.column(f"c{index}") for index in scheme.columns]
     names = ["_s", "_e", *data_names(len(columns))]
     return Delta(pa.RecordBatch.from_arrays([own["_t"], pa.array(limits), *columns], names))
+
+
+def kept_promises(runs: Sequence[pa.RecordBatch]) -> Delta:
+    """Promises that admission keeps; when they were made is not known any more."""
+    whole = pa.concat_batches(runs)
+    columns = whole.columns[2:]
+    before = pa.array(np.full(whole.num_rows, NEVER))
+    names = ["_s", "_e", *data_names(len(columns))]
+    return Delta(pa.RecordBatch.from_arrays([before, whole["_l"], *columns], names))
 
 
 def _ends(starts: np.ndarray, window: int | None) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.intake.journal import Entry
+from seine.intake.journal import Entry, Journal
 from seine.operators.clock import Clock
 from seine.runtime import depot
 from seine.runtime.deployment import Deployment, Runtime
@@ -18,7 +18,7 @@ from seine.runtime.parcels import encode
 from seine.runtime.results import Results
 from seine.runtime.rows import CONTROL, REPORT, Row
 from seine.runtime.segments import Segments
-from seine.runtime.source import promise_delta, source_delta
+from seine.runtime.source import kept_promises, promise_delta, source_delta
 from seine.runtime.stage import run_stage
 
 _SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
@@ -43,12 +43,15 @@ def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
     """Split an entry's rows evenly; an entry without rows still has its control records."""
     slices: list[Slice] = []
     size = max(_SLICE_ROWS, -(-sum(entry.rows.values()) // parallelism))
-    for stream in dict.fromkeys((*entry.rows, *entry.promises)):
+    told = {*entry.promises}
+    if entry.since is not None:
+        told |= {stream for stream in entry.intake["streams"] if any(entry.promised(stream))}
+    for stream in dict.fromkeys((*entry.rows, *sorted(told))):
         count = entry.rows.get(stream, 0)
         pieces = max(1, -(-count // size))
         for i in range(pieces):
             start, end = count * i // pieces, count * (i + 1) // pieces
-            promises = i == pieces - 1 and stream in entry.promises
+            promises = i == pieces - 1 and stream in told
             slices.append(Slice(entry.number, stream, start, end - start, not slices, promises))
     return slices or [Slice(entry.number, None, 0, 0, True)]
 
@@ -70,6 +73,8 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:
         _push_slice(runtime(folder, entry.network), entry, slice_, slice_.stream, emission)
+        if slice_.promises:
+            _push_promises(runtime(folder, entry.network), entry, deployment.journal, slice_.stream, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)
 
@@ -80,10 +85,18 @@ def _push_slice(here: Runtime, entry: Entry, slice_: Slice, name: str, emission:
         rows = batch.slice(slice_.start, slice_.length)
         stream, numbered = here.version.streams[name], source.id in here.flow.numbered
         here.flow.push(source.id, source_delta(stream, rows, source, entry.epoch, numbered), emission)
-    promises = entry.punctuations(name) if slice_.promises else None
-    if promises is not None:
-        for node in here.flow.promises.get(name, ()):
-            here.flow.push(node.id, promise_delta(here.version.streams[name], promises, node), emission)
+
+
+def _push_promises(here: Runtime, entry: Entry, journal: Journal, name: str, emission: Emission) -> None:
+    """What a stream promised in this entry; nodes that are new get all that it has promised so far."""
+    promises, kept = entry.punctuations(name), entry.promised(name)
+    for node in here.flow.promises.get(name, ()):
+        if promises is not None:
+            made = promise_delta(here.version.streams[name], promises, node)
+            here.flow.push(node.id, made, emission, lambda to: entry.since is None or to.id < entry.since)
+        runs = [journal.run(run) for run in kept[node.scheme]] if entry.since is not None else []
+        if runs:
+            here.flow.push(node.id, kept_promises(runs), emission, lambda to: to.id >= (entry.since or 0))
 
 
 def step_stage(

@@ -46,6 +46,7 @@ class Present:
     network: Network
     version: int
     nodes: int
+    next_id: int  # of the network
     depth: int
     epoch: int
     since: dict[str, int]  # of each stream, the first entry that can have tuples of it
@@ -83,6 +84,7 @@ def restore(catalog: Snapshot, deployment: Deployment) -> Present:
         network,
         version,
         len(network.nodes),
+        network.next_id,
         network.depth,
         catalog.setting("epoch", 0),
         catalog.setting("since", {}),

@@ -237,6 +237,7 @@ class Registrar:
             declared=edit.declared,
             version=present.network.version,
             nodes=len(present.network.nodes),
+            next_id=present.network.next_id,
             depth=present.network.depth,
             epoch=max(present.epoch, born) if begin else present.epoch,
             relations=relations,

@@ -91,6 +91,7 @@ class Service:
             follow=True,
             network=lambda: self.registrar.present.version,
             epoch=lambda: self.registrar.present.epoch,
+            next_id=lambda: self.registrar.present.next_id,
             turn=turn,
             fresh=frozenset(name for name, entry in present.since.items() if entry > reached),
             notice=options.notice,

@@ -1,0 +1,73 @@
+"""A join that is registered late knows what was promised before it came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from seine.runtime.host import LocalHost
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k)"
+    f" FROM '{name}.jsonl';"
+    for name in ("s", "t")
+)
+JOIN = "CREATE QUERY {name} WITH (unbounded = true) AS SELECT s.v AS a, t.v AS b FROM s, t WHERE {condition};"
+
+
+class Pipeline:
+    """A service that is run by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("s", "t"):
+            (folder / f"{name}.jsonl").touch()
+        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=2))
+        self.host = LocalHost(self.service.deployment)
+        self.register(STREAMS)
+
+    def register(self, text: str) -> None:
+        self.service.registrar.register(text, file="x.sql", folder=str(self.folder))
+
+    def feed(self, stream: str, *lines: dict[str, object]) -> None:
+        with (self.folder / f"{stream}.jsonl").open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def run(self) -> None:
+        while self.service.driver.run_some(self.host.run):
+            pass
+
+    def state(self, query: str) -> dict[str, int]:
+        found: dict[str, int] = self.service.query(query)["state_rows"]
+        return found
+
+
+def closed(key: int, ts: int) -> dict[str, object]:
+    return {"@punctuate": {"k": key}, "ts": ts}
+
+
+def row(key: int, ts: int) -> dict[str, object]:
+    return {"k": key, "v": 10 * key, "ts": ts}
+
+
+def test_what_was_promised_before_a_join_came_counts_for_it(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    pipeline.register(JOIN.format(name="old", condition="s.v = t.v"))  # of promises it knows nothing
+    pipeline.feed("t", *(closed(key, key) for key in range(20)))
+    pipeline.feed("s", *(closed(key, key) for key in range(10)))
+    pipeline.run()
+    pipeline.register(JOIN.format(name="late", condition="s.k = t.k"))
+    pipeline.feed("s", row(12, 30), row(50, 30))
+    pipeline.run()
+    # Of s the row that nobody has closed; of t the promises that s has not made too.
+    assert pipeline.state("late") == {"s": 1, "t": 10} and pipeline.state("old") == {"s": 2, "t": 0}
+    pipeline.register(JOIN.format(name="later", condition="s.k = t.k AND s.v < t.v"))
+    pipeline.run()
+    assert pipeline.state("later") == pipeline.state("late") == {"s": 1, "t": 10}
+    pipeline.feed("s", *(closed(key, 31) for key in range(10, 60)))
+    pipeline.feed("t", *(closed(key, 31) for key in range(20, 60)))
+    pipeline.run()
+    assert pipeline.state("late") == {"s": 0, "t": 0}
+    pipeline.service.close()
