@@ -2,25 +2,31 @@
 
 A block's joins stand on gates; its rows, with the conditions that remain, are either delivered
 or fanned into a fence (an aggregate or set operator), whose rows are an item of the next block.
-
-Cites: ARGUS 4 (conditional materialisation)
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
+from seine.algebra.expressions import Column, Expression, Literal, columns_of
+from seine.algebra.memory import memory_limit
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
+from seine.network.finals import grouping_of, place_final, refuse_no_groups, with_arrival
 from seine.network.form import RecordForm
+from seine.network.gates import Gates
+from seine.network.importance import importance_of
 from seine.network.joining import Base, Joining, Order, Step
+from seine.network.multi_joins import MultiPlan, multi_plan
+from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
     ChangelogNode,
     DeliverNode,
@@ -28,20 +34,24 @@ from seine.network.nodes import (
     ExceptNode,
     Filter,
     Form,
-    GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     Node,
     ResolveNode,
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
+from seine.network.promising import promises_of, promising_stream
 from seine.network.site import Claim, Site
+from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
+from seine.optimizer.traverse import identity
 from seine.sharing.consing import (
     deliver_signature,
     join_signature,
+    limited_signature,
     lookup_signature,
     signature,
     stream_signature,
@@ -58,11 +68,19 @@ class Builder:
         self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
     ) -> None:
         self._site = site
+        self._query = query
         self._estimates = estimates
         self.blocks = Blocks()
         self._strategy = strategy
+        self._final_item: Plan | None = None
         self._placer = Placer(site, query.name, strategy)
+        self._gates = Gates(self._placer, strategy, estimates)
         self._fences = Fences(self._placer)
+        self._memory = memory_limit(query)
+
+    @cached_property
+    def _streams(self) -> dict[str, StreamDef]:
+        return {scan.stream.name: scan.stream for scan in walk(self._query.plan) if isinstance(scan, Scan)}
 
     @property
     def claims(self) -> list[Claim]:
@@ -70,10 +88,17 @@ class Builder:
         return self._placer.claims
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
-        """The rows of a plan become records."""
+        """The rows of a plan become records; the last of their outputs may be their importance."""
         block = self.blocks.of(plan)
+        if self._query.option("emit") == "final":
+            self._final_item = block.items[0] if len(block.items) == 1 else plan
+            refuse_no_groups(self._final_item)
         if not tell_ends:
-            self._deliver(self._block(block), form)
+            weight = None if form.changelog else importance_of(block, form.importance)
+            weights = () if weight is None else (weight,)
+            weighed = replace(block, outputs=block.outputs + weights)
+            limited = self._memory is not None
+            self._deliver(self._limited(weighed) if limited else self._block(weighed), form)
             return
         fenced = self._tell_ends(block)
         outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
@@ -81,7 +106,7 @@ class Builder:
 
     def _deliver(self, rows: Rows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
-        way, outputs = shaped((), rows.checks, rows.outputs)
+        way, computed = shaped((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
         node = self._site.find(identity)
         if node is None:
@@ -91,7 +116,17 @@ class Builder:
             node = self._placer.insert_with_table(candidate, [*shape.constants, *_FORM_AND_ROW], identity)
         assert isinstance(node, DeliverNode)
         self._placer.claim_node(node.id)
-        written = Form(UNPLACED, way.others, outputs, form.names, form.changelog, form.domain, form.limit)
+        outputs, weight = computed[: len(form.names)], computed[len(form.names) :]
+        written = Form(
+            UNPLACED,
+            way.others,
+            outputs,
+            form.names,
+            form.changelog,
+            form.domain,
+            form.limit,
+            weight[0] if weight else None,
+        )
         place = self._placer.claim_form(node.id, written, way.constants)
         self._placer.claim_row(
             node.filter.table, [*shape.constants, *(Literal(number, BIGINT) for number in place)]
@@ -117,6 +152,19 @@ class Builder:
                 return self._fences.merge([*map(self._rows, branches)])
         return self._fences.merge([self._rows(plan)])  # a projection that has to stay
 
+    def _final(self, plan: Plan) -> Fenced:
+        """The groups of an aggregate or DISTINCT, each once."""
+        if isinstance(plan, Aggregate):
+            rows, grouping = self._rows(plan.input), grouping_of(self.blocks.of(plan.input), plan.keys)
+            plan, rows = with_arrival(plan, rows, grouping)
+            fenced, groupings = self._fences.aggregate(plan, rows, expandable=True), [grouping]
+        else:
+            assert isinstance(plan, Distinct)
+            fenced = self._fence(plan)
+            branches = plan.input.branches if isinstance(plan.input, UnionAll) else (plan.input,)
+            groupings = [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
+        return place_final(self._placer, self._streams, fenced, groupings)
+
     def _rows(self, plan: Plan) -> Rows:
         return self._block(self.blocks.of(plan))
 
@@ -126,16 +174,17 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        order = self._order(block, joining)
+        multi = multi_plan(block, bases)
+        order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
         offsets = joining.offsets(order.items)
         words = [joining.moved(condition, offsets) for condition in block.conditions]
         outputs = tuple(joining.moved(output, offsets) for output in block.outputs)
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        joins, decided = self._join_all(block, bases, order, conditions)
+        joins, decided = self._join_all(block, bases, order, conditions, multi)
         exact, checks = conditions.exact(decided)
-        self._need_columns(joins, order, conditions, [*outputs, *exact, *checks])
+        self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
         last = joins[-1] if joins else self._first(bases[order.first])
         return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
@@ -154,7 +203,7 @@ class Builder:
             return Base(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
             return Base(place_stream(self._placer, plan.stream).id, None, len(everything), everything), None
-        fenced = self._fence(plan, alone)
+        fenced = self._final(plan) if plan is self._final_item else self._fence(plan, alone)
         return Base(fenced.node.id, None, len(fenced.node.types), fenced.columns), fenced
 
     def _join_all(
@@ -163,12 +212,19 @@ class Builder:
         bases: Sequence[Base],
         order: Order,
         conditions: Conditions,
+        multi: MultiPlan | None,
     ) -> tuple[list[Node], list[int]]:
         """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
         node = self._first(bases[order.first])
         decided: list[int] = []
         joins: list[Node] = []
-        for step in order.steps:
+        steps = order.steps
+        if multi is not None:
+            node = place_multi_join(self._placer, self._gates, multi, conditions, self._strategy.lazy)
+            decided += multi.decided
+            joins.append(node)
+            steps = steps[len(multi.items) - 1 :]
+        for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts
             item = block.items[step.item]
@@ -202,7 +258,7 @@ class Builder:
         identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
         join = self._site.find(identity)
         if join is None:
-            gates = [self._new_gate(left), self._new_gate(right)]
+            gates = [self._gates.new(left), self._gates.new(right)]
             keys = (step.keys.left, step.keys.right)
             common = self._placer.common(
                 left.types + right.types,
@@ -213,16 +269,34 @@ class Builder:
                 out=(),
                 owner=self._placer.join_owner,
             )
-            ports = tuple(port_of(gate, key) for gate, key in zip(gates, keys, strict=True))
-            join = self._site.insert(JoinNode(ports=ports, filters=(), **common), identity)
+            promises = promises_of(self._placer, self._streams, (left, right), keys)
+            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+            ports += [port for port, _ in promises]
+            candidate = JoinNode(
+                ports=tuple(ports),
+                filters=(),
+                purges=tuple(purge for _, purge in promises),
+                lazy=self._strategy.lazy,
+                times=(self._time(left), self._time(right)),
+                **common,
+            )
+            join = self._site.insert(candidate, identity)
+        else:
+            for promise in join.inputs[2:]:
+                self._placer.claim_node(promise)
         width = len(left.types)
-        self._claim_gate(join, 0, conditions.enough(0, width, before))
+        self._gates.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
         own = conditions.enough(width, end, before)
-        self._claim_gate(join, 1, moved(own, width))
+        self._gates.claim(join, 1, moved(own, width))
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
+
+    def _time(self, node: Node) -> int | None:
+        """Where the start of a row is, if it is that of one tuple."""
+        stream = promising_stream(self._placer, node)
+        return None if stream is None else self._streams[stream].time
 
     def _lookup(
         self,
@@ -238,7 +312,7 @@ class Builder:
         node = self._site.find(identity)
         if node is None:
             candidate = LookupNode(
-                ports=(port_of(self._new_gate(left)),),
+                ports=(port_of(self._gates.new(left)),),
                 filters=(),
                 relation=relation.name,
                 relation_types=relation.types,
@@ -257,33 +331,45 @@ class Builder:
             node = self._site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._claim_gate(node, 0, conditions.enough(0, width, before))
+        self._gates.claim(node, 0, conditions.enough(0, width, before))
         self._placer.claim_node(node.id)
         self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
         return node
 
-    def _new_gate(self, node: Node) -> GateNode:
-        return self._site.insert(
-            GateNode(ports=(port_of(node),), filters=(), **self._placer.like(node)), None
-        )
+    def _limited(self, block: Block) -> Rows:
+        """The rows of a block that is joined within a memory.
 
-    def _claim_gate(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
-        gate = join.ports[port].node
-        self._placer.claim_node(gate)
-        below = self._site.nodes[self._site.beneath_gate(join, port)]
-        self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
-
-    def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
-        """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
-        whole = conjunction(list(conditions))
-        if self._estimates is None or whole is None or not isinstance(node, SourceNode):
-            return True
-        return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise
+        What its gates keep out takes no memory, so they ask the same, whatever the strategy.
+        """
+        assert self._memory is not None
+        star, memory, owner = star_of(block), self._memory, self._placer.join_owner
+        scans = [
+            (item, start)
+            for item, start in zip(block.items, block.offsets, strict=False)
+            if isinstance(item, Scan)
+        ]
+        sources = [place_stream(self._placer, scan.stream) for scan, _ in scans]
+        identity = limited_signature(tuple(source.id for source in sources), star, memory, owner)
+        node = self._site.find(identity)
+        if node is None:
+            ports = tuple(port_of(self._gates.new(source)) for source in sources)
+            types = [type_ for item in star.items for type_ in item.types]
+            streams = [scan.stream.name for scan, _ in scans]
+            common = self._placer.common(types, streams, streams, 0, 1, out=(), owner=owner)
+            node = self._site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
+        conditions = Conditions(block.conditions, Strategy())
+        for port, (scan, start) in zip(node.ports, scans, strict=True):
+            own = conditions.enough(start, start + len(scan.schema))
+            self._placer.claim_node(port.node)
+            self._placer.claim_filter(port.node, moved(own, start))
+        self._placer.claim_node(node.id)
+        self._placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
+        return Rows(self._site.nodes[node.id], (), (), block.outputs)
 
     def _need_columns(
         self,
         joins: Sequence[Node],
-        order: Order,
+        steps: Sequence[Step],
         conditions: Conditions,
         above: Sequence[Expression],
     ) -> None:
@@ -292,7 +378,7 @@ class Builder:
             return
         asked = _columns(conditions.enough(0, sys.maxsize))
         needed = _columns(above)
-        for join, step in reversed([*zip(joins, order.steps, strict=True)]):
+        for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= asked

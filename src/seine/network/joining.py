@@ -126,6 +126,12 @@ class Joining:
             return self._extended(first, (ahead,), rest[1:])
         return self._extended(first, (), rest)
 
+    def at_once(self, items: Sequence[int]) -> Order:
+        """These items first, with nothing between them, then the others."""
+        steps = tuple(Step(item, Keys((), (), ()), None) for item in items[1:])
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], steps, rest)
+
     def by_cost(self, costs: JoinCosts) -> Order:
         """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
         return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))
@@ -242,5 +248,5 @@ class Joining:
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
-    left, right = node.ports
+    left, right = node.ports[:2]
     return Keys(left.key, right.key, tuple(conjuncts))

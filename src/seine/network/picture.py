@@ -9,14 +9,14 @@ from typing import Any
 
 from seine.errors import printable
 from seine.network.boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
-from seine.network.lines import Line
+from seine.network.lines import Line, States
 from seine.network.page import PAGE
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
 TEXT_LENGTH = 40
 
 
-def draw(lines: list[Line], headline: str) -> str:
+def draw(lines: list[Line], headline: str, states: States | None = None) -> str:
     """A page that shows these lines; it fetches nothing, and every name in it is escaped."""
     boxes = make_boxes(lines)
     stages = place_boxes(boxes)
@@ -24,6 +24,7 @@ def draw(lines: list[Line], headline: str) -> str:
     number = {name: i for i, name in enumerate(names)}
     facts = {
         "queries": [printable(name) for name in names],
+        "states": [[printable(told) for told in (states or {}).get(name, ())] for name in names],
         "boxes": [_facts(box, number) for box in boxes],
     }
     filling = {
@@ -118,7 +119,7 @@ def _said(box: Box) -> Sequence[str]:
     line = box.lines[0]
     if box.kind == "deliver":
         return (", ".join(box.users[:4]), line.text if len(box.lines) == 1 else "")
-    if box.kind in ("join", "lookup"):
+    if box.kind in ("join", "multijoin", "lookup"):
         legend, _, keys = line.text.partition(" on ")
         own = line.details[0] if line.details else ""
         return (keys, legend if box.kind == "lookup" else own) if len(box.lines) == 1 else (legend, "")

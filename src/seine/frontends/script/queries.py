@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Query
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select
 from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.lexer import TokenKind
+from seine.frontends.script.limited import refuse_misplaced_limit
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse import parse_select
@@ -37,8 +38,10 @@ def read_query(
 ) -> Registration:
     """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
     position = cursor.position(name)
-    options = read_options(cursor) if cursor.accept("WITH") else ()
+    options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
+    if "memory" in places and cursor.token.is_word("SEARCH", "XSCL"):
+        raise cursor.error("only SELECT can be limited by memory", "leave memory out", at=places["memory"])
     if cursor.accept("SEARCH"):
         search = read_search(cursor, declared.streams)
         return Registration(
@@ -53,15 +56,21 @@ def read_query(
     if plan is None:
         plan = parse_select(cursor.source, start, end, book.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
+    if "memory" in places:
+        refuse_misplaced_limit(cursor, query, places["memory"])
     return Registration(name.written, position, tables_of(query), query, _unavailable(query))
 
 
 def _unavailable(query: Query) -> str | None:
-    if query.option("memory") is not None:
-        return "memory limits (memory, shed) are not available yet"
-    if query.option("emit") == "final":
-        return "emit = 'final' is not available yet"
+    if query.option("emit") == "final" and not _has_groups(query.plan):
+        return "emit = 'final' is for one GROUP BY or DISTINCT, with nothing joined or united above it"
     return None
+
+
+def _has_groups(plan: Plan) -> bool:
+    while isinstance(plan, Select | Project):
+        plan = plan.input
+    return isinstance(plan, Aggregate | Distinct)
 
 
 def _read_xscl(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:

@@ -1,0 +1,81 @@
+"""What frees a row, step by step: of all that is closed for it, only what its end depends on.
+
+Cites: SAFETY 3.2 (chained purge)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seine.safety.closure import Closure, Step
+from seine.safety.graph import CLOCK, Graph, Rule
+
+MOST_TOLD = 12  # steps of one chain that are told
+
+
+def chain_words(graph: Graph, columns: Sequence[Sequence[str]], found: Closure) -> str:
+    """What frees a row with this closure; `columns` are the names of each item's.
+
+    >>> from seine.safety.closure import closure
+    >>> from seine.safety.graph import PROMISE, Closer, Item
+    >>> bid = Item("bid", frozenset([0]), (Closer(frozenset([0]), PROMISE, (1,)),))
+    >>> graph = Graph((Item("item", frozenset([0])), bid), 1)
+    >>> names = [["itemid"], ["bidder", "itemid"]]
+    >>> chain_words(graph, names, closure(graph, [0])), chain_words(graph, names, closure(graph, [1]))
+    ('freed once bid promises itemid', 'never freed: item may send matches for ever')
+    """
+    expiring = next((step.item for step in found.steps if graph.items[step.item].expires), None)
+    if expiring is not None:
+        steps = _told(graph, columns, _needed(found, expiring))
+        return f"freed once {steps}, and what came of {graph.items[expiring].name} has expired"
+    still = [item.name for number, item in enumerate(graph.items) if number not in found.items]
+    if still:
+        return f"never freed: {_some(still)} may send matches for ever"
+    return f"freed once {_told(graph, columns, found.steps)}"
+
+
+def _told(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[Step]) -> str:
+    said = []
+    for step in steps:
+        name = graph.items[step.item].name
+        if step.by.kind == CLOCK:
+            said.append(f"the watermark of {name} has passed")
+        else:
+            said.append(f"{name} promises {promised(columns[step.item], step.by.columns)}")
+    return _some(said, ", then ")
+
+
+def promised(names: Sequence[str], columns: Sequence[int]) -> str:
+    """The columns of a scheme."""
+    told = ", ".join(names[column] for column in columns)
+    return told if len(columns) == 1 else f"({told})"
+
+
+def _some(words: list[str], between: str = ", ") -> str:
+    more = len(words) - MOST_TOLD
+    return between.join(words[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
+
+
+def _needed(found: Closure, goal: int) -> list[Step]:
+    """The steps that one item's closing depends on, in their order."""
+    needed, facts = {goal}, set[int]()
+    for step in reversed(found.steps):
+        if step.item in needed:
+            needed |= _givers(found, step, facts)
+    return [step for step in found.steps if step.item in needed]
+
+
+def _givers(found: Closure, step: Step, facts: set[int]) -> set[int]:
+    """The items that give what a step needs."""
+    givers = set()
+    ahead = list(step.by.needs)
+    while ahead:
+        fact = ahead.pop()
+        if fact not in facts:
+            facts.add(fact)
+            cause = found.causes[fact]
+            if isinstance(cause, Rule):
+                ahead += cause.needs
+            elif cause is not None:
+                givers.add(cause)
+    return givers

@@ -1,0 +1,166 @@
+"""AUTO: what is expected to gain least goes.
+
+V(r) = what the arrivals of this very instant make with r, which is certain, plus what the next
+ones are expected to make: the gain of one arrival (`rates.py`) times how many come while r is
+still there, but no more than come in a tenth of its life. A longer horizon would hold on to young
+tuples of little worth; it is not that long until something better needs their slot.
+
+Priorities are calculated anew when a quarter as many tuples as are held have come; in between
+they stand. So small windows are always up to date, and large ones cost little for each tuple.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from seine.shedding.arrivals import Floats
+from seine.shedding.matches import Edges
+from seine.shedding.policy import Groups, Policy, State, Tokens
+from seine.shedding.rates import Rates
+from seine.shedding.window import Window
+
+_HORIZON = 10  # which part of a life is looked ahead
+_OFTEN = 4  # priorities are renewed so many times while as many tuples come as are held
+_PACE = 1600.0  # arrivals, over which it is learnt how fast they come
+
+
+class Auto(Policy):
+    """Expected gain over the near future; of equals the oldest goes. `matches` is the gain of one arrival."""
+
+    watches = True
+
+    def __init__(self, stream: int, edges: Edges) -> None:
+        self._others = [tuple(other for other in edge if other != stream) for edge in edges]
+        self._rates = {other: Rates() for edge in self._others for other in edge}
+        self._coming: dict[int, list[tuple[Tokens, float]]] = {other: [] for other in self._rates}
+        self._pending = 0
+        self._now = 0
+        self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
+        self._passed = np.zeros(3)  # arrivals, the time that they took, and when they were counted
+
+    def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
+        if stream in self._rates:
+            if now != self._now:
+                self._now, self._present = now, {}
+            self._coming[stream].append((tokens, importance))
+            self._pending += 1
+            for token in tokens:
+                self._present.setdefault(token, []).append(importance)
+
+    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+        if now != self._now:
+            self._now, self._present = now, {}
+        if self._pending * _OFTEN >= max(window.count, 1):
+            self._learn(now)
+            self._renew(window)
+
+    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+        importance, gain = window.importance.item(slot), 0.0
+        for token in window.tokens[slot]:
+            for other in self._others[token % len(self._others)]:
+                gain += self._rates[other].gain(token, importance)
+        life = window.expiry.item(slot) - self._now
+        left = min(window.leaves.item(slot) - self._now, max(life / _HORIZON, 1.0 / self._pace))
+        window.matches[slot], window.priority[slot] = gain, gain * left * self._pace
+
+    def victims(self, window: Window, count: int) -> list[int]:
+        """Those of the lowest priority, where what matches an arrival of this instant has that on top."""
+        if not self._present:
+            return super().victims(window, count)
+        priority = window.priority[: window.count]
+        before = priority.copy()
+        if count * 8 > window.count:
+            priority += [self._certain(window, slot) for slot in range(window.count)]
+            found = super().victims(window, count)
+        else:
+            found = self._one_by_one(window, priority, count)
+        priority[:] = before
+        return found
+
+    def _one_by_one(self, window: Window, priority: Floats, count: int) -> list[int]:
+        """The same by looking only at those that seem to be the lowest."""
+        found: list[int] = []
+        looked: set[int] = set()
+        while len(found) < count:
+            slot = self._lowest(window, priority)
+            certain = 0.0 if slot in looked else self._certain(window, slot)
+            looked.add(slot)
+            if certain:
+                priority[slot] += certain
+            else:
+                found.append(slot)
+                priority[slot] = np.inf
+        return found
+
+    def _certain(self, window: Window, slot: int) -> float:
+        """What the arrivals of this instant make with a tuple if it stays."""
+        importance = window.importance.item(slot)
+        return sum(
+            min(importance, other) for token in window.tokens[slot] for other in self._present.get(token, ())
+        )
+
+    def _learn(self, now: int) -> None:
+        fade = float(np.exp(-self._pending / _PACE))
+        elapsed = now - self._passed[2] if self._passed[0] else 0.0
+        self._passed[:] = self._passed[0] * fade + self._pending, self._passed[1] * fade + elapsed, now
+        self._pending = 0
+        for other, coming in self._coming.items():
+            if coming:
+                self._rates[other].learn(coming)
+                coming.clear()
+
+    def _renew(self, window: Window) -> None:
+        """Calculate the priorities of all that is held."""
+        held = slice(0, window.count)
+        owners = np.repeat(np.arange(window.count), [len(tokens) for tokens in window.tokens])
+        carried = [token for tokens in window.tokens for token in tokens]
+        window.matches[held] = sum(
+            np.bincount(*self._gains(other, carried, owners, window.importance[held]), window.count)
+            for other in self._rates
+        )
+        life = (window.expiry[held] - window.ts[held]).astype(float)
+        left = (window.leaves[held] - self._now).astype(float)
+        horizon = np.maximum(life / _HORIZON, 1.0 / self._pace)
+        window.priority[held] = window.matches[held] * np.minimum(left, horizon) * self._pace
+
+    def _gains(
+        self, other: int, tokens: list[int], owners: np.ndarray, importances: Floats
+    ) -> tuple[np.ndarray, Floats]:
+        """What the next arrival of another stream is expected to make through each token, and with whom."""
+        rates = self._rates[other]
+        if len(self._others) > 1:
+            edges = [n for n, edge in enumerate(self._others) if other in edge]
+            mine = np.flatnonzero(np.isin(np.array(tokens, np.int64) % len(self._others), edges))
+            tokens, owners = [tokens[n] for n in mine.tolist()], owners[mine]
+        if rates.crowded:
+            rates.forget(set(tokens))
+        return owners, rates.gains(tokens, importances[owners])
+
+    @property
+    def _pace(self) -> float:
+        """How many arrivals come in a unit of time."""
+        return float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
+
+    def state(self) -> State:
+        found = {"passed": self._passed.copy(), "now": np.array([self._now], np.int64)}
+        for other, rates in self._rates.items():
+            coming = self._coming[other]
+            found[f"{other}.ends"] = np.cumsum([0, *(len(tokens) for tokens, _ in coming)])
+            found[f"{other}.coming"] = np.array([t for tokens, _ in coming for t in tokens], np.int64)
+            found[f"{other}.importances"] = np.array([importance for _, importance in coming])
+            found |= {f"{other}.rates.{name}": values for name, values in rates.state().items()}
+        return found
+
+    def restore(self, state: State) -> None:
+        self._passed, self._now = state["passed"].copy(), int(state["now"][0])
+        self._pending = 0
+        for other, rates in self._rates.items():
+            tokens, importances = state[f"{other}.coming"].tolist(), state[f"{other}.importances"].tolist()
+            ends = pairwise(state[f"{other}.ends"].tolist())
+            coming = [tuple(tokens[begin:end]) for begin, end in ends]
+            self._coming[other] = list(zip(coming, importances, strict=True))
+            self._pending += len(coming)
+            prefix = f"{other}.rates."
+            rates.restore({n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)})
