@@ -41,17 +41,24 @@ class Expression:
     _hash: ClassVar[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Column(Expression):
     """The value at a position of the input row."""
 
     index: int
     type: Type
 
-    def __post_init__(self) -> None:
-        known = self.__dict__  # frozen, but these follow from the fields
-        known["columns"] = frozenset((self.index,))
-        known["_hash"] = hash((self.index, self.type))
+    def __init__(self, index: int, type: Type) -> None:
+        known = self.__dict__  # very many are made, and from now on they are frozen
+        known["index"] = index
+        known["type"] = type
+        known["columns"] = frozenset((index,))
+        known["_hash"] = hash((index, type))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Column) and self.index == other.index and self.type == other.type
 
     def __hash__(self) -> int:
         return self._hash
@@ -107,7 +114,7 @@ class Parameter(Expression):
         return f"?{self.index}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Call(Expression):
     """An operator or function applied to arguments."""
 
@@ -115,11 +122,24 @@ class Call(Expression):
     args: tuple[Expression, ...]
     type: Type
 
-    def __post_init__(self) -> None:
-        known = self.__dict__  # frozen, but these follow from the fields
-        known["size"] = 1 + sum(arg.size for arg in self.args)
-        known["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in self.args])
-        known["_hash"] = hash((self.name, self.args, self.type))
+    def __init__(self, name: str, args: tuple[Expression, ...], type: Type) -> None:
+        known = self.__dict__  # very many are made, and from now on they are frozen
+        known["name"] = name
+        known["args"] = args
+        known["type"] = type
+        known["size"] = 1 + sum([arg.size for arg in args])
+        known["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in args])
+        known["_hash"] = hash((name, args, type))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Call) or self._hash != other._hash:
+            return False
+        return self.name == other.name and self.args == other.args and self.type == other.type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Call, (self.name, self.args, self.type)  # a hash means nothing in another process
 
     def __hash__(self) -> int:
         return self._hash

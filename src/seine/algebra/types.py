@@ -52,6 +52,13 @@ class Type:
         known["_hash"] = hash((kind, self.precision, self.scale))
         known["_text"] = f"DECIMAL({self.precision},{self.scale})" if decimal else kind
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Type) or self.kind is not other.kind:
+            return False
+        return self.precision == other.precision and self.scale == other.scale
+
     def __hash__(self) -> int:
         return self._hash
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from seine.errors import SeineError
@@ -28,6 +29,7 @@ class StoredQuery:
     paused: bool = False
 
 
+@lru_cache(maxsize=1 << 12)
 def name_key(name: str) -> str:
     """What two names that clash have in common.
 
@@ -50,11 +52,20 @@ def signature(form: dict[str, Any]) -> str:
 
 def storable(text: str) -> str:
     """The text itself, or a refusal of what not every database can hold."""
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if "\0" in text or not (text.isascii() or _encodable(text)):
         raise SeineError(
             f"{shown(text)} has a character that cannot be stored", hint="leave out U+0000 and surrogates"
         )
     return text
+
+
+def _encodable(text: str) -> bool:
+    """Whether there are no surrogates in a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(name: str) -> str:

@@ -182,9 +182,11 @@ class Builder:
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        node, decided = self._join_all(block, bases, order, conditions, outputs, multi)
+        joins, decided = self._join_all(block, bases, order, conditions, multi)
         exact, checks = conditions.exact(decided)
-        return Rows(node, tuple(exact), tuple(checks), outputs)
+        self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
+        last = joins[-1] if joins else self._first(bases[order.first])
+        return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
     def _order(self, block: Block, joining: Joining) -> Order:
         """The order of a block's joins: that of the plan, or one that uses what stands."""
@@ -210,17 +212,10 @@ class Builder:
         bases: Sequence[Base],
         order: Order,
         conditions: Conditions,
-        outputs: Sequence[Expression],
         multi: MultiPlan | None,
-    ) -> tuple[Node, list[int]]:
-        """Place the joins of a block; returns the last, and the conjuncts that keys have decided."""
-        base = bases[order.first]
-        if base.node is None:
-            raise SeineError(
-                f"relation {base.relation!r} is read without a stream",
-                hint="a relation takes part in a query only where it is joined with a stream",
-            )
-        node = self._site.nodes[base.node]
+    ) -> tuple[list[Node], list[int]]:
+        """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
+        node = self._first(bases[order.first])
         decided: list[int] = []
         joins: list[Node] = []
         steps = order.steps
@@ -240,8 +235,16 @@ class Builder:
                 assert right is not None
                 node = self._join(node, self._site.nodes[right], step, conditions, before, decided)
             joins.append(node)
-        self._need_columns(joins, order.steps[-len(joins) :], conditions, outputs, decided)
-        return self._site.nodes[node.id], decided
+        return joins, decided
+
+    def _first(self, base: Base) -> Node:
+        """The node where the rows of a block begin."""
+        if base.node is None:
+            raise SeineError(
+                f"relation {base.relation!r} is read without a stream",
+                hint="a relation takes part in a query only where it is joined with a stream",
+            )
+        return self._site.nodes[base.node]
 
     def _join(
         self,
@@ -368,17 +371,22 @@ class Builder:
         joins: Sequence[Node],
         steps: Sequence[Step],
         conditions: Conditions,
-        outputs: Sequence[Expression],
-        decided: Sequence[int],
+        above: Sequence[Expression],
     ) -> None:
-        """Let each join give what is read above it."""
-        exact, checks = conditions.exact(decided)
-        asked = conditions.enough(0, sys.maxsize)
-        needed: set[int] = set().union(*map(columns_of, (*outputs, *exact, *checks)))
+        """Let each join give what is read above it, by later joins or of the whole row."""
+        if not joins:
+            return
+        asked = _columns(conditions.enough(0, sys.maxsize))
+        needed = _columns(above)
         for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
-            needed |= set().union(*map(columns_of, (*step.keys.left, *asked)))
+            needed |= asked
+            needed |= _columns(step.keys.left)
+
+
+def _columns(expressions: Sequence[Expression]) -> set[int]:
+    return set().union(*map(columns_of, expressions))
 
 
 def place_stream(placer: Placer, stream: StreamDef) -> Node:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from seine.errors import Position, ScriptError
 from seine.frontends.names import fold, suggest_keyword
-from seine.frontends.script.lexer import Token, TokenKind, tokenize
+from seine.frontends.script.lexer import Token, TokenKind, lex
 from seine.frontends.text import ScriptText
 
 T = TypeVar("T")
@@ -24,12 +24,20 @@ class Name:
 
 
 class Cursor:
-    """Walks over the tokens of a script."""
+    """Walks over the tokens of a script; at any time there are those of one statement, the ';' included."""
 
     def __init__(self, source: ScriptText) -> None:
         self.source = source
-        self._tokens = tokenize(source)
+        self._coming = lex(source)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        self._tokens: list[Token] = []
         self._at = 0
+        for token in self._coming:
+            self._tokens.append(token)
+            if token.text == ";" and token.kind is TokenKind.SYMBOL:
+                break
 
     @property
     def token(self) -> Token:
@@ -39,6 +47,8 @@ class Cursor:
         token = self.token
         if token.kind is not TokenKind.END:
             self._at += 1
+            if self._at == len(self._tokens):
+                self._read_on()
         return token
 
     def error(
@@ -101,13 +111,9 @@ class Cursor:
 
     def skip_to_statement_end(self) -> tuple[list[Token], int, int]:
         """Pass everything up to the next ';'; returns it, and its offsets in the text."""
-        first = at = self._at
-        tokens = self._tokens
-        while not (tokens[at].text == ";" and tokens[at].kind is TokenKind.SYMBOL) and at < len(tokens) - 1:
-            at += 1
-        self._at = at
-        start = tokens[first].start
-        return tokens[first:at], start, tokens[at - 1].end if at > first else start
+        skipped, start = self._tokens[self._at : -1], self.token.start
+        self._at = len(self._tokens) - 1
+        return skipped, start, skipped[-1].end if skipped else start
 
     def comma_separated(self, read_one: Callable[[], T]) -> list[T]:
         """( one, one, ... )"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -58,12 +59,16 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", 
 
 
 def tokenize(source: ScriptText) -> list[Token]:
-    """The tokens of a script, comments left out, closed by an END token.
+    """All tokens of a script at once.
 
     >>> [token.value for token in tokenize(ScriptText("FROM 'it''s' -- why", "s.sql"))]
     ['FROM', "it's", '']
     """
-    tokens = []
+    return list(lex(source))
+
+
+def lex(source: ScriptText) -> Iterator[Token]:
+    """The tokens of a script one after the other, comments left out, closed by an END token."""
     for match in _LEXEME.finditer(source.text):
         group = match.lastgroup
         if group == "open":
@@ -76,9 +81,9 @@ def tokenize(source: ScriptText) -> list[Token]:
         if len(text) > _LONGEST_NUMBER and text[0].isdigit():
             raise source.error(match.start(), f"this number has more than {_LONGEST_NUMBER} digits")
         value = _value(kind, text) if kind in _QUOTING else text
-        tokens.append(Token(kind, text, value, match.start(), match.end()))
+        yield Token(kind, text, value, match.start(), match.end())
     size = len(source.text)
-    return [*tokens, Token(TokenKind.END, "", "", size, size)]
+    yield Token(TokenKind.END, "", "", size, size)
 
 
 def _value(kind: TokenKind, text: str) -> str:

@@ -28,6 +28,13 @@ class Atom:
     constant: Literal | None = None
     exact: bool = field(default=True, compare=False)
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Atom):
+            return False
+        return self.op == other.op and self.term == other.term and self.constant == other.constant
+
     def __hash__(self) -> int:
         known = self.__dict__  # frozen, but this follows from the fields
         if "_hash" not in known:

@@ -37,24 +37,27 @@ def conditions_of(conditions: PredicateSet) -> list[Condition]:
     return [condition for condition in found if condition is not None]
 
 
-def ranges(conditions: list[Condition], given: bool = False) -> dict[Expression, Range] | None:
-    """What the variables can be by all conditions, or by those of one variable; None if they contradict."""
+def ranges(conditions: list[Condition]) -> tuple[dict[Expression, Range], dict[Expression, Range]] | None:
+    """What the variables can be by the conditions of one variable, and by all; None if they contradict."""
     known: dict[Expression, Range] = {}
     for condition in conditions:
         if len(condition.variables) == 1 and not _tighten(condition, known):
             return None
-    rest = [] if given else [condition for condition in conditions if len(condition.variables) > 1]
+    given = dict(known)
+    rest = [condition for condition in conditions if len(condition.variables) > 1]
     for _ in range(min(MOST_ROUNDS, len(rest) + 1)):
         before = dict(known)
         if not all(_tighten(condition, known) for condition in rest):
             return None
         if before == known:
             break
-    return known
+    return given, known
 
 
 def _tighten(condition: Condition, known: dict[Expression, Range]) -> bool:
     """Bound each variable by the others; False if one has no value left."""
+    if len(condition.variables) > 1 and sum(v not in known for v in condition.variables) > 1:
+        return True  # each of them has another without bounds
     summands = list(zip(condition.variables, condition.coefficients, strict=True))
     ends = [_ends(c, known.get(v, (None, None))) for v, c in summands]
     for at, (variable, coefficient) in enumerate(summands):

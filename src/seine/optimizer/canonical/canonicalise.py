@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from seine.algebra.expressions import Call, Expression, columns_of
+from seine.algebra.expressions import Call, Expression, columns_of, shift_columns
 from seine.optimizer.canonical.atoms import (
     NEVER,
     Atom,
@@ -61,6 +61,32 @@ def canonicalise(conjunct: Expression) -> Canonical:
     >>> [str(clause_expression(guard)) for guard in one.guards]
     ['le(#0, 9999-12-11)']
     """
+    columns = sorted(conjunct.columns)
+    if columns == [*range(len(columns))]:
+        return _dense(conjunct)
+    near = {column: place for place, column in enumerate(columns)}
+    form = _dense(shift_columns(conjunct, near.__getitem__))
+    clauses, guards = (_moved(part, columns) for part in (form.clauses, form.guards))
+    return Canonical(clauses, form.exact, guards)
+
+
+def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
+    """The same of other columns, in the same order; texts decide about the order of what is said of them."""
+    moved = [
+        tuple(
+            sorted(
+                (Atom(shift_columns(a.term, columns.__getitem__), a.op, a.constant, a.exact) for a in clause),
+                key=atom_key,
+            )
+        )
+        for clause in clauses
+    ]
+    return tuple(sorted(moved, key=clause_key))
+
+
+@lru_cache(maxsize=1 << 15)
+def _dense(conjunct: Expression) -> Canonical:
+    """The form of a conjunct over the first columns of a row; others need not be worked out again."""
     parts = formula(simplify(conjunct), True)
     clauses = _conjunction([clause for clause, is_guard in parts if not is_guard])
     if clauses == ((NEVER,),):

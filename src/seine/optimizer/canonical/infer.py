@@ -56,10 +56,11 @@ def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:
     linear = bounds.conditions_of(conditions)
     if all(len(condition.variables) == 1 for condition in linear):
         return
-    given, known = bounds.ranges(linear, given=True), bounds.ranges(linear)
-    if given is None or known is None:
+    found = bounds.ranges(linear)
+    if found is None:
         yield (NEVER,)
         return
+    given, known = found
     for base, (low, high) in known.items():
         old = given.get(base, (None, None))
         if (low, high) != old and len(columns_of(base)) == 1:
