@@ -19,7 +19,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("algebra", "errors"),
     "frontends": ("algebra", "errors"),
     "network.tables": ("algebra", "errors"),
-    "operators": ("algebra", "errors", "network.nodes", "network.tables"),
+    "shedding": ("errors",),
+    "operators": ("algebra", "errors", "network.nodes", "network.tables", "shedding"),
     "optimizer": ("algebra", "analysis", "errors", "operators.evaluate"),
     "safety": ("algebra", "analysis", "errors", "frontends", "optimizer.traverse"),
     "sharing": ("algebra", "analysis", "errors", "network.nodes", "network.tables"),
@@ -38,6 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "catalog",
         "intake",
     ),
+    "archive": ("algebra", "errors", "operators", "optimizer", "network", "intake", "shedding"),
     "engine": (
         "algebra",
         "errors",
