@@ -88,6 +88,13 @@ def test_the_graph_is_told():
     assert safety_lines(plan_of("SELECT x.a FROM w x, w y WHERE x.a = y.a")) == []
 
 
+def test_a_safe_plan_is_told():
+    ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
+    assert safety_lines(plan_of(ring))[-1] == "safe plan: (x, y, z), if it listens to x.b, y.b, z.b"
+    chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
+    assert safety_lines(plan_of(chain))[-1] == "safe plan: ((x, y), z), if it listens to x.b, y.b, z.b"
+
+
 def test_the_drawing_is_quoted():
     drawn = to_dot({'q"': [Edge(("a",), "b", 'x"'), Edge(("a", "c"), "b\n", "y")]})
     assert drawn.startswith("digraph punctuations {") and drawn.rstrip().endswith("}")

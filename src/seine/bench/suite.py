@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index, join, memory, selections, stages, window
+from seine.bench import index, join, memory, safety, selections, stages, window
 from seine.bench.fed import sharing, sizes
 from seine.bench.side import together
 from seine.bench.table import Table
@@ -88,6 +88,14 @@ SUITE = (
         index.main,
         full={"counts": (1_000, 10_000, 100_000), "searches": 300},
         quick={"counts": (100, 1_000), "searches": 30},
+    ),
+    Benchmark(
+        "safety",
+        "The safety check of one query, from taking its plan apart to the verdict, beside asking each stream "
+        "by itself: CPU time, the median of {runs} runs.",
+        safety.main,
+        full={"counts": (10, 100, 1_000, 10_000), "runs": 7},
+        quick={"counts": (10, 100), "runs": 3},
     ),
     Benchmark(
         "sharing",

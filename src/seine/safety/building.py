@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seine.algebra.expressions import Column
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
@@ -92,7 +91,7 @@ class _Building:
     def _clocked(self) -> frozenset[int]:
         """The classes whose bounds can be told: by a condition, by another column, from outside."""
         columns = [bound.column for bound in self.limits]
-        columns += [output.index for output in self.block.outputs if isinstance(output, Column)]
+        columns += [column for output in self.block.outputs for column in output.columns]
         return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
 
     def _columns(self, number: int) -> range:

@@ -4,8 +4,8 @@ An item's state is purgeable if what is closed for one of its rows is everything
 whose rows expire. Asking each item by itself would be quadratic. Instead, edges that need one fact
 are contracted to components: without generalised edges an item reaches everything if and only if it is
 in the only component that no other leads to, so one pass over the graph decides. With generalised
-edges each component learns, as a set of bits, from which components it is reached, until nothing is
-added.
+edges each component learns, as a set of bits, from which components it is reached, in sweeps until
+nothing is added.
 
 Cites: SAFETY 4.1 (Thm 1), SAFETY 4.2 (Thm 3), SAFETY 4.3 (safety checking algorithm)
 """
@@ -13,7 +13,6 @@ Cites: SAFETY 4.1 (Thm 1), SAFETY 4.2 (Thm 3), SAFETY 4.3 (safety checking algor
 from __future__ import annotations
 
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 
 from seine.safety.closure import Closure, closure
 from seine.safety.components import components
@@ -127,31 +126,34 @@ class _Reach:
 
     @cached_property
     def reached(self) -> list[int]:
-        """For each component, as bits, the components of items from which it is reached."""
-        reached = [0] * self.count
-        for start in self.starts:
-            reached[start] = 1 << start
-        watching: list[list[int]] = [[] for _ in range(self.count)]
-        for place, (needs, _) in enumerate(self.joint_components):
-            for need in needs:
-                watching[need].append(place)
-        waiting = [-start for start in self.starts]  # the largest first: its edges lead to smaller ones
-        heapify(waiting)
-        queued = set(waiting)
-        while waiting:
-            number = -heappop(waiting)
-            queued.discard(-number)
-            changed = [(head, reached[number]) for head in self.following[number]]
-            for place in watching[number]:
-                needs, head = self.joint_components[place]
-                common = reached[number]
+        """For each component, as bits, the components of items from which it is reached.
+
+        Sweeps over the generalised edges, to and fro, until one adds nothing; what is added flows on at
+        once along plain edges.
+        """
+        reached = [1 << number if number in self.starts else 0 for number in range(self.count)]
+        for number in range(self.count - 1, -1, -1):  # edges lead to smaller numbers
+            for head in self.following[number]:
+                reached[head] |= reached[number]
+        ordered = sorted(self.joint_components, key=lambda edge: edge[1])
+        changed = True
+        while changed:
+            changed = False
+            for needs, head in ordered:
+                common = -1
                 for need in needs:
                     common &= reached[need]
-                changed.append((head, common))
-            for head, bits in changed:
-                if bits & ~reached[head]:
-                    reached[head] |= bits
-                    if -head not in queued:
-                        queued.add(-head)
-                        heappush(waiting, -head)
+                if common & ~reached[head]:
+                    self._flow(reached, head, common)
+                    changed = True
+            ordered.reverse()
         return reached
+
+    def _flow(self, reached: list[int], head: int, bits: int) -> None:
+        """Let bits flow to a component and from it along plain edges."""
+        ahead = [(head, bits)]
+        while ahead:
+            number, more = ahead.pop()
+            if more & ~reached[number]:
+                reached[number] |= more
+                ahead += [(following, reached[number]) for following in self.following[number]]

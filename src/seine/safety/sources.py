@@ -15,6 +15,7 @@ from itertools import accumulate, combinations
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
+from seine.algebra.monotone import rises_with
 from seine.algebra.plan import Aggregate, Except, Lookup, Plan, Scan
 from seine.safety.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, Source, build_graph
@@ -31,10 +32,13 @@ class Branch:
     block: Block
     graph: BlockGraph
     columns: tuple[int | None, ...]  # of the block; None for what is computed
+    rising: tuple[int | None, ...]  # the column that bounds, for what rises with one
 
     def closed(self, known: Iterable[int], bounded: Iterable[int] = ()) -> Closure:
         """What is closed for given values of columns of the result."""
-        return self.graph.given(self._own(known), self._own(bounded))
+        known, bounded = list(known), list(bounded)
+        plain = [column for p in known if (column := self.columns[p]) is not None]
+        return self.graph.given(plain, [c for p in (*known, *bounded) if (c := self.rising[p]) is not None])
 
     def is_finished(self, known: Iterable[int], bounded: Iterable[int] = ()) -> bool:
         return finished(self.graph.graph, self.closed(known, bounded))
@@ -70,9 +74,6 @@ class Branch:
             if isinstance(item, Scan):
                 yield item, column - self.block.starts[number]
 
-    def _own(self, positions: Iterable[int]) -> list[int]:
-        return [column for p in positions if (column := self.columns[p]) is not None]
-
 
 def join_graph(items: Sequence[Plan], conditions: Sequence[Expression]) -> BlockGraph:
     """The graph of items that stand side by side, with conditions over all of their columns."""
@@ -106,8 +107,9 @@ class Sources:
         outputs: Sequence[Expression] = block.outputs
         if isinstance(plan, Aggregate):
             outputs = [substitute(key, block.outputs) for key in plan.keys]
-        columns = [*map(_plain, outputs), *[None] * (len(plan.schema) - len(outputs))]
-        return Branch(block, graph, tuple(columns))
+        others = [None] * (len(plan.schema) - len(outputs))
+        columns, rising = [*map(_plain, outputs), *others], [*map(rises_with, outputs), *others]
+        return Branch(block, graph, tuple(columns), tuple(rising))
 
     def told_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
         """The columns of streams that something else tells: an equal column, or the row of a result."""
@@ -189,7 +191,8 @@ def _minimal(
     told = [p for p in range(width) if all(branch.columns[p] is not None for branch in branches)]
     if closed([], []):
         return (Offer(frozenset()),)
-    clocks = [Offer(frozenset(), frozenset([p])) for p in told if closed([], [p])]
+    timed = [p for p in range(width) if all(branch.rising[p] is not None for branch in branches)]
+    clocks = [Offer(frozenset(), frozenset([p])) for p in timed if closed([], [p])]
     single = [p for p in told if closed([p], [])]
     rest = [p for p in told if p not in single]
     pairs = [p for p in combinations(rest, 2) if len(rest) <= MOST_PAIRED and closed(list(p), [])]

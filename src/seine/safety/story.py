@@ -5,13 +5,15 @@ Cites: SAFETY 3.2 (chained purge), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.plan import Plan, Scan
 from seine.errors import printable
 from seine.safety.chains import promised
 from seine.safety.graph import CLOCK, Closer, Graph
+from seine.safety.plans import THROUGHPUT, Tree, safe_plan
+from seine.safety.schemes import schemes_used
 from seine.safety.sources import Sources
 from seine.safety.state import kept_scans
 from seine.safety.states import column_names, result_state, states_of
@@ -35,10 +37,26 @@ def safety_lines(plan: Plan) -> list[str]:
     lines = story(plan)
     if found := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
+    lines += _plan_lines(plan)
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
     return [printable(line) for line in lines]
+
+
+def _plan_lines(plan: Plan) -> list[str]:
+    """How three streams or more can be joined safely, and which schemes are enough for that."""
+    block, found_graph = Sources().block(plan)
+    graph, columns = found_graph.graph, column_names(block, found_graph)
+    names = [item.name for item in graph.items]
+    found = safe_plan(graph) if len(names) > 2 else None
+    if found is None:
+        return []
+    used = schemes_used(graph, found.tree, THROUGHPUT)
+    ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
+    told = [f"{names[number]}.{promised(columns[number], closer.columns)}" for number, closer in ordered]
+    listening = f", if it listens to {', '.join(told)}" if told else ""
+    return [f"safe plan: {_tree_words(found.tree, names)}{listening}"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,13 @@ class Edge:
     def __str__(self) -> str:
         tails = self.tails[0] if len(self.tails) == 1 else f"{{{', '.join(self.tails)}}}"
         return f"{tails} -> {self.head} by {self.label}"
+
+
+def _tree_words(tree: Tree, names: Sequence[str]) -> str:
+    """A plan as nested brackets: an operator is a pair of brackets around its inputs."""
+    if isinstance(tree, int):
+        return names[tree]
+    return f"({', '.join(_tree_words(child, names) for child in tree.inputs)})"
 
 
 def circles(plan: Plan) -> list[tuple[str, ...]]:

@@ -1,0 +1,37 @@
+"""Functions of one column that never fall as it rises: parts of time such as the hour that it is in."""
+
+from __future__ import annotations
+
+from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.types import Kind
+
+_RISING = frozenset({"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"})
+_ORDERED = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+
+
+def rises_with(expression: Expression) -> int | None:
+    """The column with which an expression rises without bound, never falling; None if there is none.
+
+    >>> from seine.algebra.types import BIGINT
+    >>> time, ten = Column(3, BIGINT), Literal(10, BIGINT)
+    >>> rises_with(Call("int_div", (time, ten), BIGINT)), rises_with(Call("mod", (time, ten), BIGINT))
+    (3, None)
+    """
+    match expression:
+        case Column(index, _):
+            return index
+        case Call("cast", (inner,), target):
+            ordered = target.kind in _ORDERED and inner.type.kind in _ORDERED
+            return rises_with(inner) if ordered else None
+        case Call("sub", (Column() as inner, Call("mod", (same, Literal(value))))) if inner == same:
+            return inner.index if isinstance(value, int) and value > 0 else None
+        case Call("add" | "sub", (inner, Literal())):
+            return rises_with(inner)
+        case Call("mul" | "div" | "int_div", (inner, Literal(value))):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            return rises_with(inner) if number and value > 0 else None
+        case Call("date_trunc", (Literal(), inner)):
+            return rises_with(inner)
+        case Call(name, (inner,)) if name in _RISING:
+            return rises_with(inner)
+    return None
