@@ -29,7 +29,7 @@ from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
 from seine.runtime.overwriting import refuse_overwriting
-from seine.runtime.sink import Sink
+from seine.runtime.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
@@ -168,13 +168,14 @@ class Run:
 
     def _query_statistics(self, query: str) -> dict[str, Any]:
         totals, joins = self.sink.totals, self._joins.get(query, "")
-        memory = totals.memory.get(joins)  # a query that is limited has one join
+        memory = totals.memory.get(str(self.network.limited_node(query)))
         return {
             "outputs": totals.outputs.get(query, 0),
             "importance": self._importance(query),
             "shed": memory["shed"] if memory else 0,
             "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
             "state_rows_final": totals.join_state.get(joins, 0),
+            **({"exact_share": exact_share([memory])} if memory else {}),
         }
 
     def _importance(self, query: str) -> float | None:

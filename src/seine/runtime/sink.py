@@ -9,6 +9,7 @@ cannot be cut back.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping
@@ -43,7 +44,7 @@ class Totals:
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
     state_peak: int = 0
-    memory: dict[str, dict[str, int]] = field(default_factory=dict)  # of joins within a memory, by node
+    memory: dict[str, dict[str, float]] = field(default_factory=dict)  # of joins within a memory, by node
     # By the joins of a query, which few queries have to themselves: their ids, parted by commas.
     join_state: dict[str, int] = field(default_factory=dict)
     join_peak: dict[str, int] = field(default_factory=dict)
@@ -174,6 +175,7 @@ class Sink:
 
     def _count_state(self, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
         held: dict[str, int] = {}
+        self.totals.memory = {}
         for report in reports:
             for node, rows in report.get("state_rows", {}).items():
                 held[node] = held.get(node, 0) + rows
@@ -184,6 +186,14 @@ class Sink:
         totals.join_state = {some: sum(held.get(node, 0) for node in some.split(",")) for some in joins}
         for some, rows in totals.join_state.items():
             totals.join_peak[some] = max(totals.join_peak.get(some, 0), rows)
+
+
+def exact_share(accounts: Iterable[Mapping[str, float]]) -> float | None:
+    """The share of the exact importance that joins within a memory are likely to have told."""
+    known = list(accounts)
+    told = sum(account["told"] for account in known)
+    total = told + sum(account["lost"] for account in known)
+    return round(told / total, 4) if 0 < total < math.inf else None
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

@@ -53,10 +53,14 @@ class Residents:
         return Lives(start, np.minimum(end, np.maximum(self.gone, start + 1)), end)
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """When each leaves by itself."""
+        return np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
+
+    @cached_property
     def leaves(self) -> np.ndarray:
         """When each is no longer held."""
-        ends = np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
-        return np.minimum(ends, self.gone)
+        return np.minimum(self.ends, self.gone)
 
     def after(self, instant: int) -> pa.RecordBatch:
         """Those that are held after an instant."""
