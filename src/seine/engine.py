@@ -23,7 +23,7 @@ from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import node_to_json
+from seine.network.nodes import JOINS, node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
@@ -114,7 +114,8 @@ class Run:
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
         self._important = self.network.important()
-        sets = frozenset(self._joins.values())
+        self._places = {query: self.network.state_places(query) for query in self._joins}
+        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
@@ -150,7 +151,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind in ("join", "limited") for node in self.network.nodes.values())
+        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -175,6 +176,13 @@ class Run:
             "shed": memory["shed"] if memory else 0,
             "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
             "state_rows_final": totals.join_state.get(joins, 0),
+            "state_rows_by_stream": {
+                streams: {
+                    "peak": totals.join_peak.get(places, 0),
+                    "final": totals.join_state.get(places, 0),
+                }
+                for streams, places in self._places.get(query, {}).items()
+            },
             **({"exact_share": exact_share([memory])} if memory else {}),
         }
 
@@ -248,7 +256,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind in ("join", "limited"):
+        if node.kind in JOINS:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

@@ -18,13 +18,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "network.nodes": ("algebra", "errors"),
     "analysis": ("algebra", "errors"),
     "frontends": ("algebra", "errors"),
-    "safety": ("algebra", "analysis", "errors", "frontends"),
     "network.tables": ("algebra", "errors"),
     "shedding": ("errors",),
     "operators": ("algebra", "errors", "network.nodes", "network.tables", "shedding"),
     "optimizer": ("algebra", "analysis", "errors", "operators.evaluate"),
+    "safety": ("algebra", "analysis", "errors", "frontends", "optimizer.traverse"),
     "sharing": ("algebra", "analysis", "errors", "network.nodes", "network.tables"),
-    "network": ("algebra", "errors", "optimizer", "sharing", "network.nodes"),
+    "network": ("algebra", "errors", "safety", "optimizer", "sharing", "network.nodes"),
     "catalog": ("algebra", "errors", "optimizer.canonical"),
     "intake": ("algebra", "errors", "operators.clock", "operators.delta", "operators.hashing"),
     "runtime": (
@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "catalog",
         "intake",
     ),
+    "archive": ("algebra", "errors", "operators", "optimizer", "network", "intake", "shedding"),
     "engine": (
         "algebra",
         "errors",

@@ -31,9 +31,11 @@ class BucketState(Protocol):
 
 
 class StageReport(NamedTuple):
-    """What a stage tells of itself: rows held for joins by node, and what its operators noticed."""
+    """What a stage tells of itself: rows held for joins by node, of each input apart (`node/port`) where
+    that is known, and what its operators noticed."""
 
     state_rows: dict[int, int]
+    state_parts: dict[str, int]
     notices: list[str]
     memory: dict[int, dict[str, float]]  # what joins within a memory have come to so far, by node
 
@@ -52,6 +54,7 @@ def run_stage(
     nodes = list(flow.stateful(stage, bucket))
     state.forget_except(node.id for node in nodes)
     held: dict[int, int] = {}
+    parts: dict[str, int] = {}
     notices: list[str] = []
     memory: dict[int, dict[str, float]] = {}
     for node in nodes:
@@ -63,15 +66,23 @@ def run_stage(
         for delta in operator.step(arrived, clock, store):
             flow.push(node.id, delta, out)
         held[node.id] = operator.state_rows(store)
+        parts.update(_parts(node, operator, store))
         notices += _take_notices(operator)
         if isinstance(operator, LimitedOperator):
             memory[node.id] = operator.account(store)
-    return StageReport(held, notices, memory)
+    return StageReport(held, parts, notices, memory)
 
 
 def _speaks_first(node: Node) -> bool:
     """An aggregate without keys has a row before anything arrives."""
     return isinstance(node, AggregateNode) and not node.ports[0].key
+
+
+def _parts(node: Node, operator: object, store: Store) -> dict[str, int]:
+    by_port = getattr(operator, "state_by_port", None)
+    if by_port is None:
+        return {}
+    return {f"{node.id}/{port}": rows for port, rows in enumerate(by_port(store)) if rows}
 
 
 def _take_notices(operator: object) -> list[str]:

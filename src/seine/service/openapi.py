@@ -37,7 +37,12 @@ SCHEMAS: dict[str, Form] = {
         output_rows=_WHOLE,
         dead_letters=_WHOLE,
         rows_per_second={**_NUMBER, "description": "of late"},
-        state_rows={**_WHOLE, "description": "tuples held for joins"},
+        state_rows={**_WHOLE, "description": "tuples and promises held for joins"},
+        state_by_query={
+            "type": "object",
+            "description": "of the queries that hold most, how much of which streams; joins are shared",
+            "additionalProperties": {"type": "object", "additionalProperties": _WHOLE},
+        },
         shed={**_WHOLE, "description": "tuples that memory limits pushed out or kept out"},
         exact_share=_SHARE,
         streams=_WHOLE,
@@ -60,6 +65,11 @@ SCHEMAS: dict[str, Form] = {
             },
         },
         outputs=_WHOLE,
+        state_rows={
+            "type": "object",
+            "description": "tuples and promises held for its joins, by stream",
+            "additionalProperties": _WHOLE,
+        },
         importance={
             "type": ["number", "null"],
             "description": "the sum over its results; null if they have none",

@@ -61,19 +61,6 @@ class Arrivals:
             self.tokens,
         )
 
-    def carrying(self) -> Arrivals:
-        """Those that carry a token: the others never enter a window."""
-        kept = np.flatnonzero(np.diff(self.offsets) > 0)
-        return Arrivals(
-            self.number[kept],
-            self.ts[kept],
-            self.expiry[kept],
-            self.until[kept],
-            self.importance[kept],
-            np.append(self.offsets[kept], self.offsets[-1]),
-            self.tokens,
-        )
-
     @staticmethod
     def keyed(number: Ints, ts: Ints, expiry: Ints, keys: Ints, importance: Floats) -> Arrivals:
         """Tuples of a stream that is joined directly: the token of each is its key."""

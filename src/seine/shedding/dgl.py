@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats
+from seine.shedding.policy import Groups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
@@ -20,16 +20,18 @@ class Dgl(SimpProb):
     Differs: only instants with arrivals count, so that beta does not depend on the unit of time.
     """
 
+    watches = True
+
     def __init__(self, alpha: float | None, beta: float) -> None:
         self._alpha = alpha
         self._beta = beta
 
-    def refresh(self, window: Window, count: int, matches: Floats, fresh: dict[int, int], now: int) -> None:
-        slots = slice(0, count)
-        gained = np.zeros(len(matches), bool)
-        gained[list(fresh)] = True
+    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+        slots = slice(0, window.count)
+        gained = np.zeros(len(groups.matches), bool)
+        gained[list(groups.fresh)] = True
         group = window.group[slots]
-        window.matches[slots] = matches[group]
+        window.matches[slots] = groups.matches[group]
         priority = window.priority[slots]
         gains = gained[group]
         priority -= np.where(gains, 0.0, self._beta)

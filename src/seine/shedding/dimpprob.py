@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seine.shedding.arrivals import Floats
+from seine.shedding.policy import Groups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
@@ -13,7 +13,9 @@ class DimpProb(SimpProb):
     Cites: STAR 3.2 (Dynamic Importance Probability)
     """
 
-    def refresh(self, window: Window, count: int, matches: Floats, fresh: dict[int, int], now: int) -> None:
-        slots = slice(0, count)
-        window.matches[slots] = matches[window.group[slots]]
+    watches = True
+
+    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+        slots = slice(0, window.count)
+        window.matches[slots] = groups.matches[window.group[slots]]
         window.priority[slots] = window.importance[slots] * window.matches[slots]

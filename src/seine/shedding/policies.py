@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seine.shedding.auto import Auto
 from seine.shedding.dgl import Dgl
 from seine.shedding.dimpprob import DimpProb
 from seine.shedding.matches import Edges
@@ -43,5 +44,7 @@ class Shedding:
                 return SimpProb()
             case "dimpprob":
                 return DimpProb()
-            case _:
+            case "dgl":
                 return Dgl(self.alpha, self.beta)
+            case _:
+                return Auto(stream, edges)

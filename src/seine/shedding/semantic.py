@@ -6,9 +6,8 @@ from math import prod
 
 import numpy as np
 
-from seine.shedding.arrivals import Arrivals, Floats
 from seine.shedding.matches import Edges
-from seine.shedding.policy import Policy, State
+from seine.shedding.policy import Groups, Policy, State, Tokens
 from seine.shedding.window import Window
 
 _MOST = 1 << 16  # tokens remembered of a stream: beyond that, all counts are halved
@@ -21,22 +20,23 @@ class Semantic(Policy):
     Cites: STAR 4.1 (SJA-S)
     """
 
+    watches = True
+
     def __init__(self, stream: int, edges: Edges) -> None:
         self._edges = [tuple(other for other in edge if other != stream) for edge in edges]
         self._seen: dict[int, dict[int, int]] = {other: {} for edge in self._edges for other in edge}
 
-    def witness(self, stream: int, arrivals: Arrivals) -> None:
-        seen = self._seen[stream]
-        for token in arrivals.tokens[arrivals.offsets[0] : arrivals.offsets[-1]].tolist():
+    def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
+        seen = self._seen.get(stream)
+        if seen is None:  # no edge leads there
+            return
+        for token in tokens:
             seen[token] = seen.get(token, 0) + 1
         if len(seen) > _MOST:
             self._seen[stream] = {token: count // 2 for token, count in seen.items() if count > 1}
 
-    def rank(self, window: Window, first: int, arrivals: Arrivals, matches: Floats) -> None:
-        begins = arrivals.offsets.tolist()
-        for place in range(len(arrivals)):
-            tokens = arrivals.tokens[begins[place] : begins[place + 1]].tolist()
-            window.priority[first + place] = sum(map(self._frequency, tokens))
+    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
+        window.priority[slot] = sum(map(self._frequency, tokens))
 
     def _frequency(self, token: int) -> int:
         others = self._edges[token % len(self._edges)]

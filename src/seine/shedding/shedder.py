@@ -21,8 +21,9 @@ Cites: STAR 3.2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ import pyarrow as pa
 from seine.shedding.arrivals import Arrivals, Evictions
 from seine.shedding.matches import Edges, Matches
 from seine.shedding.policies import Shedding
-from seine.shedding.policy import Policy, State
+from seine.shedding.policy import Groups, Policy, State
 from seine.shedding.window import Window
 
 
@@ -54,13 +55,17 @@ class Shedder:
     def step(self, arrivals: Sequence[Arrivals]) -> list[Evictions]:
         """Take in all arrivals of some instants, later than every instant before; what memory shed."""
         self._evictions = [([], []) for _ in arrivals]
-        kept = [some.carrying() for some in arrivals]
-        instants = np.unique(np.concatenate([some.ts for some in kept]))
-        cuts = [[*np.searchsorted(some.ts, instants).tolist(), len(some)] for some in kept]
-        for place, now in enumerate(instants.tolist()):
-            self._instant(
-                now, [s.slice(cut[place], cut[place + 1]) for s, cut in zip(kept, cuts, strict=True)]
-            )
+        queues = [_rows(some) for some in arrivals]
+        instants = np.unique(np.concatenate([some.ts for some in arrivals])).tolist()
+        waiting = [next(queue, None) for queue in queues]
+        for now in instants:
+            coming: list[tuple[int, Row]] = []
+            for stream, queue in enumerate(queues):
+                while (row := waiting[stream]) is not None and row.ts == now:
+                    coming.append((stream, row))
+                    waiting[stream] = next(queue, None)
+            if coming:
+                self._instant(now, coming)
         return [Evictions(np.array(n, np.int64), np.array(at, np.int64)) for n, at in self._evictions]
 
     def leave(self, now: int) -> None:
@@ -74,42 +79,34 @@ class Shedder:
         """How many tuples each window holds."""
         return [window.count for window in self._windows]
 
-    def _instant(self, now: int, arrivals: list[Arrivals]) -> None:
+    def _instant(self, now: int, coming: list[tuple[int, Row]]) -> None:
         self.leave(now)
-        self._show(arrivals)
-        firsts = [window.count for window in self._windows]
-        for stream, some in enumerate(arrivals):
-            if len(some):
-                self._admit(stream, some)
+        groups = [self._enter(stream, row) for stream, row in coming]
         for stream, policy in enumerate(self._policies):
-            matches, fresh = self._matches.matches[stream], self._matches.fresh[stream]
-            policy.refresh(self._windows[stream], firsts[stream], matches, fresh, now)
-        for stream, some in enumerate(arrivals):
-            if len(some):
-                self._policies[stream].rank(
-                    self._windows[stream], firsts[stream], some, self._matches.matches[stream]
-                )
-        for stream in range(len(arrivals)):
+            if policy.watches:
+                self._show(stream, policy, now, coming)
+        for (stream, row), group in zip(coming, groups, strict=True):
+            slot = self._windows[stream].add(*row[:4], group, row.importance)
+            self._policies[stream].rank(self._windows[stream], slot, row.tokens, self._groups(stream))
+        for stream in range(len(self._windows)):
             self._matches.fresh[stream].clear()
             self._evict(stream, now)
 
-    def _show(self, arrivals: list[Arrivals]) -> None:
-        for stream, some in enumerate(arrivals):
-            if len(some):
-                for other, policy in enumerate(self._policies):
-                    if other != stream:
-                        policy.witness(stream, some)
-
-    def _admit(self, stream: int, arrivals: Arrivals) -> None:
-        begins = arrivals.offsets.tolist()
-        tokens = arrivals.tokens[begins[0] : begins[-1]].tolist()
-        groups = []
-        for begin, end in pairwise(begins):
-            groups.append(self._matches.enter(stream, tuple(tokens[begin - begins[0] : end - begins[0]])))
-        self._windows[stream].add(arrivals, groups)
+    def _enter(self, stream: int, row: Row) -> int:
+        group = self._matches.enter(stream, row.tokens)
         if self._policies[stream].counts_matches:
-            for group in groups:
-                self._matches.hold(stream, group)
+            self._matches.hold(stream, group)
+        return group
+
+    def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, Row]]) -> None:
+        for other, row in coming:
+            if other != stream:
+                policy.witness(other, row.tokens, row.importance, now)
+        policy.refresh(self._windows[stream], self._groups(stream), now)
+
+    def _groups(self, stream: int) -> Groups:
+        known = self._matches
+        return Groups(known.tokens[stream], known.matches[stream], known.fresh[stream])
 
     def _evict(self, stream: int, now: int) -> None:
         window = self._windows[stream]
@@ -165,6 +162,27 @@ class Shedder:
                 self._matches.hold(stream, group)
         for fresh in self._matches.fresh:
             fresh.clear()
+
+
+class Row(NamedTuple):
+    """A tuple that arrives, `leaves` being when it goes by itself."""
+
+    number: int
+    ts: int
+    expiry: int
+    leaves: int
+    importance: float
+    tokens: tuple[int, ...]
+
+
+def _rows(arrivals: Arrivals) -> Iterator[Row]:
+    """Arrivals one by one, without those that match no relation tuple: they never enter."""
+    tokens = arrivals.tokens.tolist()
+    carried = (tuple(tokens[begin:end]) for begin, end in pairwise(arrivals.offsets.tolist()))
+    leaves = np.minimum(arrivals.expiry, arrivals.until)
+    columns = (arrivals.number, arrivals.ts, arrivals.expiry, leaves, arrivals.importance)
+    rows = zip(*(column.tolist() for column in columns), carried, strict=True)
+    return map(Row._make, (row for row in rows if row[5]))
 
 
 def _part(columns: State, prefix: str) -> State:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from seine.shedding.arrivals import Arrivals, Floats
-from seine.shedding.policy import Policy
+from seine.shedding.policy import Groups, Policy, Tokens
 from seine.shedding.window import Window
 
 
@@ -13,5 +12,5 @@ class Simp(Policy):
     Cites: STAR 3.2 (Static Importance)
     """
 
-    def rank(self, window: Window, first: int, arrivals: Arrivals, matches: Floats) -> None:
-        window.priority[first : window.count] = arrivals.importance
+    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
+        window.priority[slot] = window.importance[slot]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from seine.shedding.arrivals import Arrivals, Floats
-from seine.shedding.policy import Policy
+from seine.shedding.policy import Groups, Policy, Tokens
 from seine.shedding.window import Window
 
 
@@ -16,12 +13,9 @@ class SimpProb(Policy):
     Cites: STAR 3.2 (Static Importance Probability)
     """
 
+    ties = ("importance", "matches", "number")
     counts_matches = True
 
-    def rank(self, window: Window, first: int, arrivals: Arrivals, matches: Floats) -> None:
-        slots = slice(first, window.count)
-        window.matches[slots] = matches[window.group[slots]]
-        window.priority[slots] = arrivals.importance * window.matches[slots]
-
-    def ties(self, window: Window, slots: np.ndarray) -> tuple[np.ndarray, ...]:
-        return window.importance[slots], window.matches[slots], window.number[slots]
+    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
+        window.matches[slot] = found = groups.matches[window.group[slot]]
+        window.priority[slot] = window.importance[slot] * found

@@ -65,6 +65,9 @@ class LimitedOperator:
     def state_rows(self, store: Store) -> int:
         return self._memory(store).rows
 
+    def state_by_port(self, store: Store) -> list[int]:
+        return self._memory(store).rows_by_port
+
     def account(self, store: Store) -> dict[str, float]:
         """What memory has come to so far."""
         return self._memory(store).account.to_json()
@@ -89,21 +92,19 @@ class LimitedOperator:
         return pa.RecordBatch.from_arrays([pa.array([], type_) for type_ in named.values()], [*named])
 
     def _arrived(self, port: int, rows: pa.RecordBatch) -> Arrived:
-        """The tuples that can make a result, with what they carry."""
+        """Tuples with what they carry. Also those that carry nothing mark an instant."""
         carried = self._carriers[port].carried(rows)
-        useful = carried.useful
-        rows = rows.take(pa.array(useful))
-        until = carried.until[useful]
         arrivals = Arrivals(
             rows[NUMBER].to_numpy(),
             rows[START].to_numpy(),
             rows[END].to_numpy(),
-            until,
+            carried.until,
             self._importance(port, rows),
-            np.append(carried.offsets[useful], carried.offsets[-1]),
+            carried.offsets,
             carried.tokens,
         )
-        return Arrived(rows.append_column(UNTIL, pa.array(until)), arrivals)
+        useful = rows.append_column(UNTIL, pa.array(carried.until)).take(pa.array(carried.useful))
+        return Arrived(useful, arrivals)
 
     def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
         """How much each tuple matters; all the same in a stream that does not say."""

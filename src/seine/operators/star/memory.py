@@ -31,8 +31,12 @@ class Memory:
         self.account = Account(self._head["account"], losses)
 
     @property
+    def rows_by_port(self) -> list[int]:
+        return [run["rows"] if run else 0 for run in self._head["held"]]
+
+    @property
     def rows(self) -> int:
-        return sum(run["rows"] for run in self._head["held"] if run)
+        return sum(self.rows_by_port)
 
     def open(self, empty: Sequence[pa.RecordBatch]) -> None:
         """Take up what is held; windows that hold nothing are like the empty batches."""

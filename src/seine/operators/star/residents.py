@@ -18,15 +18,18 @@ START, END, UNTIL = "_s", "_e", "_u"
 
 @dataclass(frozen=True)
 class Arrived:
-    """Tuples in the order of event time, and what shedding is told of them."""
+    """Tuples that can make a result, in the order of event time; and what shedding is told of all."""
 
     batch: pa.RecordBatch
     arrivals: Arrivals
 
     def between(self, begin: int, end: int) -> Arrived:
         """Those that start in [begin, end)."""
-        first, last = np.searchsorted(self.arrivals.ts, [begin, end]).tolist()
-        return Arrived(self.batch[first:last], self.arrivals.slice(first, last))
+        first, last = np.searchsorted(self.batch[START].to_numpy(), [begin, end]).tolist()
+        return Arrived(
+            self.batch[first:last],
+            self.arrivals.slice(*np.searchsorted(self.arrivals.ts, [begin, end]).tolist()),
+        )
 
 
 @dataclass(frozen=True)

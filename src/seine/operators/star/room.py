@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from seine.network.nodes import LimitedNode
 from seine.operators.star.residents import Arrived
-from seine.shedding.window import COLUMNS
+from seine.shedding.window import FLOATS, INTS
 
-_RANK_BYTES = 8 * len(COLUMNS)  # what shedding keeps of a tuple, tokens apart
+_RANK_BYTES = 8 * len(INTS + FLOATS)  # what shedding keeps of a tuple, tokens apart
 _TOKEN_BYTES = 8
 _PERIODS = 16  # windows between two fixed points
 _UNKNOWN_BYTES = 32  # what varies of a tuple, before any has arrived
