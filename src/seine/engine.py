@@ -29,7 +29,7 @@ from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
 from seine.runtime.overwriting import refuse_overwriting
-from seine.runtime.sink import Sink
+from seine.runtime.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
@@ -169,7 +169,7 @@ class Run:
 
     def _query_statistics(self, query: str) -> dict[str, Any]:
         totals, joins = self.sink.totals, self._joins.get(query, "")
-        memory = totals.memory.get(joins)  # a query that is limited has one join
+        memory = totals.memory.get(str(self.network.limited_node(query)))
         return {
             "outputs": totals.outputs.get(query, 0),
             "importance": self._importance(query),
@@ -183,6 +183,7 @@ class Run:
                 }
                 for streams, places in self._places.get(query, {}).items()
             },
+            **({"exact_share": exact_share([memory])} if memory else {}),
         }
 
     def _importance(self, query: str) -> float | None:

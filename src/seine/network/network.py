@@ -15,7 +15,15 @@ from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
 from seine.network.live import counted_from, live, young
-from seine.network.nodes import JOINS, DeliverNode, Node, PromiseNode, node_from_json, node_to_json
+from seine.network.nodes import (
+    JOINS,
+    DeliverNode,
+    LimitedNode,
+    Node,
+    PromiseNode,
+    node_from_json,
+    node_to_json,
+)
 from seine.network.placing import Placer
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
@@ -227,6 +235,11 @@ class Network:
             for claims in self.tables[form.table].claims.values()
             for query in claims
         }
+
+    def limited_node(self, query: str) -> int | None:
+        """The join of a query that is limited by memory."""
+        used = (claim[1] for claim in self.queries[query] if claim[0] == "node")
+        return next((i for i in used if isinstance(self.nodes[i], LimitedNode)), None)
 
     def important(self) -> set[str]:
         """The queries whose records have an importance."""

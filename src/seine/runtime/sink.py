@@ -9,6 +9,7 @@ cannot be cut back.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping
@@ -44,7 +45,7 @@ class Totals:
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
     state_parts: dict[str, int] = field(default_factory=dict)  # by input of a node, `node/port`
     state_peak: int = 0
-    memory: dict[str, dict[str, int]] = field(default_factory=dict)  # of joins within a memory, by node
+    memory: dict[str, dict[str, float]] = field(default_factory=dict)  # of joins within a memory, by node
     # By what queries hold, which few have to themselves: joins or inputs of joins, parted by commas.
     join_state: dict[str, int] = field(default_factory=dict)
     join_peak: dict[str, int] = field(default_factory=dict)
@@ -174,6 +175,7 @@ class Sink:
         self.totals.output_rows += sum(counts.values())
 
     def _count_state(self, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
+        self.totals.memory = {}
         for report in reports:
             self.totals.memory.update(report.get("memory", {}))
         held = _added_up(reports, "state_rows")
@@ -195,6 +197,14 @@ def _added_up(reports: list[dict[str, Any]], name: str) -> dict[str, int]:
         for place, rows in report.get(name, {}).items():
             found[place] = found.get(place, 0) + rows
     return found
+
+
+def exact_share(accounts: Iterable[Mapping[str, float]]) -> float | None:
+    """The share of the exact importance that joins within a memory are likely to have told."""
+    known = list(accounts)
+    told = sum(account["told"] for account in known)
+    total = told + sum(account["lost"] for account in known)
+    return round(told / total, 4) if 0 < total < math.inf else None
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

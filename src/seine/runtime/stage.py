@@ -37,7 +37,7 @@ class StageReport(NamedTuple):
     state_rows: dict[int, int]
     state_parts: dict[str, int]
     notices: list[str]
-    memory: dict[int, dict[str, int]]  # what joins within a memory have come to so far, by node
+    memory: dict[int, dict[str, float]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -56,7 +56,7 @@ def run_stage(
     held: dict[int, int] = {}
     parts: dict[str, int] = {}
     notices: list[str] = []
-    memory: dict[int, dict[str, int]] = {}
+    memory: dict[int, dict[str, float]] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]

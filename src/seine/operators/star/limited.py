@@ -12,6 +12,7 @@ Cites: STAR 3.2 (online approximation)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +20,14 @@ import pyarrow as pa
 from seine.network.nodes import LimitedNode
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
-from seine.operators.delta import FOREVER, NEVER, NUMBER, Delta, concat
+from seine.operators.delta import NUMBER, Delta, concat
 from seine.operators.star.carried import Carrier, Relations
+from seine.operators.star.losses import Losses
 from seine.operators.star.meeting import Meeting
 from seine.operators.star.memory import Memory
 from seine.operators.star.residents import END, START, UNTIL, Arrived
+from seine.operators.star.room import Room
+from seine.operators.star.weighing import importance_of
 from seine.operators.store import Store
 from seine.operators.waiting import Waiting
 from seine.shedding.arrivals import Arrivals
@@ -37,6 +41,7 @@ class LimitedOperator:
     def __init__(self, node: LimitedNode, relations: Relations) -> None:
         self._node = node
         self._meeting = Meeting(node, relations)
+        self._losses = Losses(node, relations)
         ports = range(len(node.ports))
         self._carriers = [Carrier(node.star, port, relations) for port in ports]
         self._items = [node.star.items[number] for number in node.star.streams]
@@ -48,7 +53,7 @@ class LimitedOperator:
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         horizon = clock.progress(self._node.streams)
-        memory = Memory(self._node, store)
+        memory = self._memory(store)
         due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
         if any(len(some.arrivals) for some in due):
             memory.open([some.batch[:0] for some in due])
@@ -58,11 +63,17 @@ class LimitedOperator:
             memory.clear()
 
     def state_rows(self, store: Store) -> int:
-        return Memory(self._node, store).rows
+        return self._memory(store).rows
 
-    def account(self, store: Store) -> dict[str, int]:
+    def state_by_port(self, store: Store) -> list[int]:
+        return self._memory(store).rows_by_port
+
+    def account(self, store: Store) -> dict[str, float]:
         """What memory has come to so far."""
-        return Memory(self._node, store).account
+        return self._memory(store).account.to_json()
+
+    def _memory(self, store: Store) -> Memory:
+        return Memory(self._node, store, self._losses)
 
     def _released(self, port: int, pieces: list[Delta], horizon: int, store: Store) -> Arrived:
         """The tuples whose instants are complete, in the order of event time and arrival."""
@@ -81,21 +92,19 @@ class LimitedOperator:
         return pa.RecordBatch.from_arrays([pa.array([], type_) for type_ in named.values()], [*named])
 
     def _arrived(self, port: int, rows: pa.RecordBatch) -> Arrived:
-        """The tuples that can make a result, with what they carry."""
+        """Tuples with what they carry. Also those that carry nothing mark an instant."""
         carried = self._carriers[port].carried(rows)
-        useful = carried.useful
-        rows = rows.take(pa.array(useful))
-        until = carried.until[useful]
         arrivals = Arrivals(
             rows[NUMBER].to_numpy(),
             rows[START].to_numpy(),
             rows[END].to_numpy(),
-            until,
+            carried.until,
             self._importance(port, rows),
-            np.append(carried.offsets[useful], carried.offsets[-1]),
+            carried.offsets,
             carried.tokens,
         )
-        return Arrived(rows.append_column(UNTIL, pa.array(until)), arrivals)
+        useful = rows.append_column(UNTIL, pa.array(carried.until)).take(pa.array(carried.useful))
+        return Arrived(useful, arrivals)
 
     def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
         """How much each tuple matters; all the same in a stream that does not say."""
@@ -107,8 +116,20 @@ class LimitedOperator:
     def _replay(self, memory: Memory, due: Sequence[Arrived]) -> Iterator[Delta]:
         """Let event time pass, a slice after the other."""
         times = np.sort(np.concatenate([some.arrivals.ts for some in due]))
-        cuts = np.unique(times[:: max(_SLICE, 2 * memory.capacity)]).tolist()
-        for begin, end in zip([NEVER, *cuts[1:]], [*cuts[1:], FOREVER], strict=True):
+        for begin, end in pairwise(_cuts(times, memory.room)):
             residents = memory.admit([some.between(begin, end) for some in due])
-            yield from self._meeting.meet(residents)
-            memory.keep(residents, end - 1 if end != FOREVER else int(times[-1]))
+            for found in self._meeting.meet(residents):
+                memory.account.tell(
+                    float(importance_of(found, self._node.star, self._node.memory.importance).sum())
+                )
+                yield Delta(self._meeting.told(found))
+            memory.keep(residents, end - 1)
+
+
+def _cuts(times: np.ndarray, room: Room) -> list[int]:
+    """Where slices begin, and where the last one ends; each has an arrival, and none a fixed point within."""
+    begins = times[:: max(_SLICE, 2 * room.tuples)]
+    if room.varies:
+        first = np.flatnonzero(np.diff(times // room.period)) + 1
+        begins = np.concatenate([begins, times[first]])
+    return [*np.unique(begins).tolist(), int(times[-1]) + 1]
