@@ -32,7 +32,7 @@ from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 3  # of the deployment folder
+_FORMAT = 4  # of the deployment folder
 
 
 @dataclass(frozen=True)
