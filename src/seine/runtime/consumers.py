@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Parameter, walk
+from seine.algebra.expressions import Expression, Parameter, walk
 from seine.network.nodes import (
     AggregateNode,
     DeliverNode,
@@ -17,8 +17,10 @@ from seine.network.nodes import (
     Form,
     GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
 )
 from seine.network.tables import ParameterTable
@@ -208,6 +210,7 @@ class Way:
         """`read` are the columns that count if a row below may change in others too."""
         self.form = forms[0]
         self._read = read
+        self._outputs = _outputs(self.form)
         constants = [table_columns(tables[form.table]) for form in forms]
         self._constants = constants[0] if len(forms) == 1 else []
         self._guards = Guards(
@@ -233,7 +236,7 @@ class Way:
         kept = self._guards.kept(columns, rows, places)
         if kept is not None:
             rows, places = rows[kept], places[kept]
-        return computed(batch, columns, rows, self.form.expressions, self._picked(places)), kept
+        return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
     def _picked(self, places: np.ndarray) -> list[pa.Array]:
         at = pa.array(places)
@@ -243,12 +246,17 @@ class Way:
 Alike = tuple[tuple[int, ...] | None, list[Form]]
 
 
+def _outputs(form: Form) -> tuple[Expression, ...]:
+    """What is computed for each record: its values, and its importance if it has one."""
+    return form.expressions if form.importance is None else (*form.expressions, form.importance)
+
+
 def _alike(forms: Sequence[Form], below: Node, asked: frozenset[int]) -> Iterable[Alike]:
     """The forms by what their records are like, with the columns that count; one with constants is alone."""
     groups: dict[Hashable, Alike] = {}
     for form in forms:
         read = _partly_read(below, form, asked)
-        fixed = not any(isinstance(e, Parameter) for output in form.expressions for e in walk(output))
+        fixed = not any(isinstance(e, Parameter) for output in _outputs(form) for e in walk(output))
         key = (read, replace(form, table=0, checks=())) if fixed else form.table
         groups.setdefault(key, (read, []))[1].append(form)
     return groups.values()
@@ -287,10 +295,11 @@ class Send:
     """Sends rows to a stateful node, by stage and bucket."""
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
-        key = node.ports[port].key
-        is_join = isinstance(node, JoinNode)
-        home = None if key else flow.home(node)
-        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port))
+        target = node.ports[port]
+        is_join = isinstance(node, JoinNode | MultiJoinNode)
+        home = None if node.ports[0].key else flow.home(node)
+        needed, numbered = flow.needed(node, port), isinstance(node, LimitedNode)
+        self._route = Route(node.stage, home, target.key, is_join, needed, numbered, target.broadcast)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 
