@@ -14,25 +14,14 @@ from seine.spark.source import JournalReader
 from seine.spark.state import StateHandles
 
 
-class Value:
-    """A value state in memory, as Spark's looks to us."""
-
-    def __init__(self) -> None:
-        self.held: tuple[Any, ...] | None = None
-
-    def get(self) -> tuple[Any, ...] | None:
-        return self.held
-
-    def update(self, value: tuple[Any, ...]) -> None:
-        self.held = value
-
-
 class Map:
+    """A map state in memory, as Spark's looks to us."""
+
     def __init__(self) -> None:
         self.held: dict[str, tuple[Any, ...]] = {}
 
-    def getValue(self, key: tuple[str]) -> tuple[Any, ...]:
-        return self.held[key[0]]
+    def getValue(self, key: tuple[str]) -> tuple[Any, ...] | None:
+        return self.held.get(key[0])
 
     def updateValue(self, key: tuple[str], value: tuple[Any, ...]) -> None:
         self.held[key[0]] = value
@@ -45,13 +34,10 @@ class Handle:
     """One key of Spark's state."""
 
     def __init__(self) -> None:
-        self.head, self.segments = Value(), Map()
-
-    def getValueState(self, name: str, schema: StructType) -> Value:
-        return self.head
+        self.blobs = Map()
 
     def getMapState(self, name: str, key: StructType, value: StructType) -> Map:
-        return self.segments
+        return self.blobs
 
 
 def handles(handle: Handle, folder: Path, before: str | None, stage: int = 1) -> StateHandles:
@@ -85,7 +71,7 @@ def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
     assert taken.of(4).head == {"run": name} and taken.of(4).get(name) == batch
     second.save(taken)
     assert handles(handle, tmp_path / "again", path).open(0).of(4).get(name) == batch
-    assert list(handle.segments.held) == [name.split("/")[0]]
+    assert list(handle.blobs.held) == [name.split("/")[0], "head"]
     assert handles(Handle(), tmp_path, path, stage=2).open(0).of(4).head == {}, "a stage that is new"
 
 

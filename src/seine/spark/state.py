@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 # Types as objects: Spark would ask the JVM to read each text that names one, in every task.
 _NAME = StructType([StructField("name", StringType())])
 _BLOB = StructType([StructField("blob", BinaryType())])
+_HEAD = ("head",)  # no name of a segment, which is a number in hexadecimal
 _mappings = Mappings()  # of this process, whichever bucket it serves next
 
 
 class StateHandles:
-    """The two state variables of a stage: the head, and the segments by name."""
+    """The state of a stage: the segments by name, and beside them the head.
+
+    It is one state variable: Spark makes each of them ready anew in every task.
+    """
 
     def __init__(self, handle: StatefulProcessorHandle, cache: str, stage: int, before: str | None) -> None:
         """`before` has the state that another pipeline left for this one."""
         self._stage = stage
         self._before = before
-        self._head = handle.getValueState("head", _BLOB)
-        self._segments = handle.getMapState("segments", _NAME, _BLOB)
+        self._blobs = handle.getMapState("blobs", _NAME, _BLOB)
         scratch = _scratch()
         self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
 
@@ -46,13 +49,13 @@ class StateHandles:
         from seine.runtime.segments import Segments
 
         _mappings.next_turn()
-        record = self._head.get()
+        record = self._blobs.getValue(_HEAD)
         head = json.loads(bytes(record[0])) if record else self._take_over(bucket)
         return Segments(head, self._fetch, bucket)
 
     def hand_over(self, bucket: int, path: str) -> None:
         """Leave the state, as it was saved, for another pipeline."""
-        head = json.loads(bytes(self._head.get()[0]))
+        head = json.loads(bytes(self._blobs.getValue(_HEAD)[0]))
         write_state(path, self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
 
     def _take_over(self, bucket: int) -> dict[str, Any] | None:
@@ -62,19 +65,19 @@ class StateHandles:
             return None
         for name in head["segments"]:
             blob = read_segment(self._before, self._stage, bucket, name)
-            self._segments.updateValue((name,), (blob,))
+            self._blobs.updateValue((name,), (blob,))
         return head
 
     def save(self, segments: Segments) -> None:
         head, added, gone = segments.changes()
         for name, blob in added.items():
-            self._segments.updateValue((name,), (blob,))
+            self._blobs.updateValue((name,), (blob,))
         for name, pieces in segments.expanded().items():
             self._remember(name, pieces)
         for name in gone:
-            self._segments.removeKey((name,))
+            self._blobs.removeKey((name,))
             self._forget(name)
-        self._head.update((json.dumps(head, separators=(",", ":")).encode(),))
+        self._blobs.updateValue(_HEAD, (json.dumps(head, separators=(",", ":")).encode(),))
 
     def _fetch(self, name: str) -> pa.Buffer:
         path = self._path(name)
@@ -83,7 +86,7 @@ class StateHandles:
         if not os.path.exists(path):
             from seine.runtime.segments import expand_segment
 
-            self._remember(name, expand_segment(bytes(self._segments.getValue((name,))[0])))
+            self._remember(name, expand_segment(bytes(self._blobs.getValue((name,))[0])))
         return _mappings.map(path)
 
     def _remember(self, name: str, pieces: list[Piece]) -> None:
