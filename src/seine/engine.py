@@ -150,7 +150,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind == "join" for node in self.network.nodes.values())
+        joins = sum(node.kind in ("join", "limited") for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -163,16 +163,18 @@ class Run:
                 "queries": len(self.network.queries),
             },
             "state_rows": {"peak": totals.state_peak, "final": sum(totals.state_rows.values())},
-            "queries": {
-                query: {
-                    "outputs": totals.outputs.get(query, 0),
-                    "importance": self._importance(query),
-                    "shed": 0,
-                    "state_rows_peak": totals.join_peak.get(self._joins.get(query, ""), 0),
-                    "state_rows_final": totals.join_state.get(self._joins.get(query, ""), 0),
-                }
-                for query in self.network.queries
-            },
+            "queries": {query: self._query_statistics(query) for query in self.network.queries},
+        }
+
+    def _query_statistics(self, query: str) -> dict[str, Any]:
+        totals, joins = self.sink.totals, self._joins.get(query, "")
+        memory = totals.memory.get(joins)  # a query that is limited has one join
+        return {
+            "outputs": totals.outputs.get(query, 0),
+            "importance": self._importance(query),
+            "shed": memory["shed"] if memory else 0,
+            "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
+            "state_rows_final": totals.join_state.get(joins, 0),
         }
 
     def _importance(self, query: str) -> float | None:
@@ -245,7 +247,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind == "join":
+        if node.kind in ("join", "limited"):
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, Scan, walk
 
 SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
 IMPORTANCES = ("min", "sum", "product")
@@ -36,10 +36,10 @@ class MemoryLimit:
 
 
 def memory_limit(query: Query) -> MemoryLimit | None:
-    """The limit of a query that has one."""
+    """The limit of a query that has one and holds tuples: it joins two streams or more."""
     options = dict(query.options)
     memory = options.get("memory")
-    if memory is None:
+    if memory is None or sum(isinstance(part, Scan) for part in walk(query.plan)) < 2:
         return None
     size = bytes_of(memory) if isinstance(memory, str) else None
     given = {

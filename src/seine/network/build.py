@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
+from seine.algebra.memory import memory_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
@@ -31,6 +32,7 @@ from seine.network.nodes import (
     Form,
     GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     Node,
     ResolveNode,
@@ -38,9 +40,16 @@ from seine.network.nodes import (
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.site import Claim, Site
+from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.sharing.consing import deliver_signature, join_signature, lookup_signature, signature
+from seine.sharing.consing import (
+    deliver_signature,
+    join_signature,
+    limited_signature,
+    lookup_signature,
+    signature,
+)
 from seine.sharing.strategy import Strategy
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -58,6 +67,7 @@ class Builder:
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
         self._fences = Fences(self._placer)
+        self._memory = memory_limit(query)
 
     @property
     def claims(self) -> list[Claim]:
@@ -70,7 +80,9 @@ class Builder:
         if not tell_ends:
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)
-            self._deliver(self._block(replace(block, outputs=block.outputs + weights)), form)
+            weighed = replace(block, outputs=block.outputs + weights)
+            limited = self._memory is not None
+            self._deliver(self._limited(weighed) if limited else self._block(weighed), form)
             return
         fenced = self._tell_ends(block)
         outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
@@ -265,6 +277,36 @@ class Builder:
         self._placer.claim_node(node.id)
         self._placer.claim_filter(node.id, conditions.enough(lambda index: index < end, decided))
         return node
+
+    def _limited(self, block: Block) -> Rows:
+        """The rows of a block that is joined within a memory.
+
+        What its gates keep out takes no memory, so they ask the same, whatever the strategy.
+        """
+        assert self._memory is not None
+        star, memory, owner = star_of(block), self._memory, self._placer.join_owner
+        scans = [
+            (item, start)
+            for item, start in zip(block.items, block.offsets, strict=False)
+            if isinstance(item, Scan)
+        ]
+        sources = [place_stream(self._placer, scan.stream) for scan, _ in scans]
+        identity = limited_signature(tuple(source.id for source in sources), star, memory, owner)
+        node = self._site.find(identity)
+        if node is None:
+            ports = tuple(port_of(self._new_gate(source)) for source in sources)
+            types = [type_ for item in star.items for type_ in item.types]
+            streams = [scan.stream.name for scan, _ in scans]
+            common = self._placer.common(types, streams, streams, 0, 1, out=(), owner=owner)
+            node = self._site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
+        conditions = Conditions(block.conditions, Strategy())
+        for port, (scan, start) in zip(node.ports, scans, strict=True):
+            own = conditions.enough(range(start, start + len(scan.schema)).__contains__)
+            self._placer.claim_node(port.node)
+            self._placer.claim_filter(port.node, moved(own, start))
+        self._placer.claim_node(node.id)
+        self._placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
+        return Rows(self._site.nodes[node.id], (), (), block.outputs)
 
     def _new_gate(self, node: Node) -> GateNode:
         return self._site.insert(

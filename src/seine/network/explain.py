@@ -49,7 +49,7 @@ def _headline(network: Network) -> str:
 
 def explain_counts(network: Network) -> dict[str, int]:
     """How many nodes, joins and queries there are."""
-    joins = sum(node.kind == "join" for node in network.nodes.values())
+    joins = sum(node.kind in ("join", "limited") for node in network.nodes.values())
     return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
 
 

@@ -18,6 +18,7 @@ from seine.algebra.expressions import (
     shift_columns,
     walk,
 )
+from seine.algebra.star import Item as StarItem
 from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
 from seine.network.live import ARRIVAL
 from seine.network.network import Network
@@ -33,6 +34,7 @@ from seine.network.nodes import (
     Form,
     GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
     Node,
@@ -51,6 +53,7 @@ REASONS = {
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
+    "limited": "same join and the same memory",
     "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
@@ -122,6 +125,8 @@ class Labels:
                 return (Item(column_name(node.stream), names, dated=self.network.live),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
+            case LimitedNode():
+                return tuple(self._item(node, item) for item in node.star.items)
             case LookupNode():
                 names = _declared(self.relations.get(node.relation), len(node.relation_types))
                 return (*self.items(node.inputs[0]), Item(column_name(node.relation), names))
@@ -135,6 +140,12 @@ class Labels:
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
         return (Item(f"rows #{node.id}", below.names, below.tagged),)
+
+    def _item(self, node: LimitedNode, item: StarItem) -> Item:
+        if item.port is not None:
+            return self.items(node.inputs[item.port])[0]
+        relation = item.relation or ""
+        return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
@@ -165,6 +176,8 @@ class Labels:
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
+            case LimitedNode():
+                return self._describe_limited(node)
             case GateNode():
                 return self._legend(node.id)
             case AggregateNode():
@@ -248,6 +261,13 @@ class Labels:
             for one, other in zip(left, right, strict=True)
         ]
         return f"{self._legend(node.id)} on {' AND '.join(parts) or 'every pair'}"
+
+    def _describe_limited(self, node: LimitedNode) -> str:
+        names, memory = self.names(node.id), node.memory
+        whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
+        on = "every pair" if whole is None else plain_words(whole, names)
+        held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
+        return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
 
     def _describe_aggregate(self, node: AggregateNode) -> str:
         item = self.items(node.id)[0]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.memory import memory_limit
 from seine.algebra.plan import Plan, Query
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
@@ -90,8 +91,13 @@ class Network:
         return addition
 
     def plan_of(self, query: Query, born: int = 0) -> Plan:
-        """The plan as which a query would run."""
+        """The plan as which a query would run.
+
+        One that is limited by memory runs as it is written: what it gives up is for its own words to decide.
+        """
         plan = counted_from(query.plan, born) if self.live else query.plan
+        if memory_limit(query) is not None:
+            return plan
         return optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:

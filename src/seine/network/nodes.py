@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seine.algebra.expressions import Expression, columns_of, from_json, to_json
+from seine.algebra.memory import MemoryLimit
 from seine.algebra.plan import AggregateCall
+from seine.algebra.star import Star, star_from_json, star_to_json
 from seine.algebra.types import Type
 
 
@@ -161,6 +163,20 @@ class JoinNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class LimitedNode(Node):
+    """Joins streams, directly or through relations, within a memory; all of it is in one bucket.
+
+    Each port is a stream of the star, and has a window that holds an equal share of the memory. `out`
+    addresses all items side by side.
+    """
+
+    kind = "limited"
+    stateful = True
+    star: Star
+    memory: MemoryLimit
+
+
+@dataclass(frozen=True)
 class FanNode(Node):
     """Rows for a fence: what satisfies a row of the table goes on, computed, with that row's tag in front.
 
@@ -269,6 +285,7 @@ KINDS: dict[str, type[Node]] = {
         GateNode,
         LookupNode,
         JoinNode,
+        LimitedNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -298,6 +315,10 @@ def _plain(value: Any) -> Any:
             return to_json(value)
         case Port() | AggregateCall() | Filter() | Form():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case Star():
+            return star_to_json(value)
+        case MemoryLimit():
+            return dataclasses.asdict(value)
         case tuple():
             return [_plain(item) for item in value]
     return value
@@ -319,6 +340,10 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(from_json, value))
     if name in ("shape", "importance"):
         return from_json(value)
+    if name == "star":
+        return star_from_json(value)
+    if name == "memory":
+        return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
     if name == "filter":

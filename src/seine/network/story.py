@@ -224,6 +224,8 @@ class Story:
         if not isinstance(node, FilteringNode):
             return
         join = self._join_of(node)
+        if join is None:
+            return
         moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
         moved = moved if isinstance(join, JoinNode) else 0
         stated = self._stated(join)
@@ -234,11 +236,11 @@ class Story:
                 if stated is not None and whole not in stated and not hidden & columns_of(whole):
                     yield whole, names
 
-    def _join_of(self, node: Node) -> JoinNode | LookupNode:
+    def _join_of(self, node: Node) -> JoinNode | LookupNode | None:
+        """The join of a gate; None if it is one that keeps all its conditions to itself."""
         if isinstance(node, GateNode):
             node = next(n for n in self.nodes if node.id in n.inputs)
-        assert isinstance(node, JoinNode | LookupNode)
-        return node
+        return node if isinstance(node, JoinNode | LookupNode) else None
 
     def _stated(self, join: Node) -> set[Expression] | None:
         """All conditions of the block of a join: they stand where its rows leave it."""

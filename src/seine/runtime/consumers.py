@@ -15,6 +15,7 @@ from seine.network.nodes import (
     Form,
     GateNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
     Node,
@@ -269,7 +270,8 @@ class Send:
         key = node.ports[port].key
         is_join = isinstance(node, JoinNode)
         home = None if key else flow.home(node)
-        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port))
+        numbered = isinstance(node, LimitedNode)
+        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port), numbered)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 

@@ -6,9 +6,11 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
+from typing import Protocol
 
-from seine.network.nodes import JoinNode, LookupNode, Node, SourceNode
+from seine.algebra.expressions import Expression
+from seine.network.nodes import JoinNode, LimitedNode, LookupNode, Node, SourceNode
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
@@ -16,11 +18,19 @@ from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.relation import RelationIndex
+from seine.operators.star.limited import LimitedOperator
 from seine.runtime.consumers import Arrived, Consumer, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
 
-Lookups = Callable[[LookupNode, AnyOf], LookupOperator]
+
+class Lookups(Protocol):
+    """Access to relations: what looks them up for a node, and their tuples by a key."""
+
+    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator: ...
+
+    def index(self, relation: str, key: tuple[Expression, ...]) -> RelationIndex: ...
 
 
 class Dataflow:
@@ -42,6 +52,7 @@ class Dataflow:
                 self._following[input_.node].append((node, port))
             if node.stateful:
                 self._stages[node.stage].append(node)
+        self.numbered = {i for node in self._limited for i in self._sources_of(node)}
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
 
@@ -64,22 +75,34 @@ class Dataflow:
 
     def operator(self, node: Node) -> Operator:
         if node.id not in self._operators:
-            self._operators[node.id] = (
-                JoinOperator(node, any_of(node.filters, self.tables))
-                if isinstance(node, JoinNode)
-                else make_operator(node)
-            )
+            self._operators[node.id] = self._make_operator(node)
         return self._operators[node.id]
+
+    def _make_operator(self, node: Node) -> Operator:
+        match node:
+            case JoinNode():
+                return JoinOperator(node, any_of(node.filters, self.tables))
+            case LimitedNode():
+                return LimitedOperator(node, self.lookups.index)
+        return make_operator(node)
+
+    @property
+    def _limited(self) -> list[Node]:
+        return [node for node in self.nodes.values() if isinstance(node, LimitedNode)]
+
+    def _sources_of(self, node: Node) -> list[int]:
+        """The sources beneath a node's gates."""
+        return [self.nodes[gate].inputs[0] for gate in node.inputs]
 
     def lookup(self, node: LookupNode) -> LookupOperator:
         return self.lookups(node, any_of(node.filters, self.tables))
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
-        if not isinstance(node, JoinNode):  # others may need what only their stage has, users' aggregates
+        if not isinstance(node, JoinNode | LimitedNode):  # others may need what only their stage has
             return None
         operator = self.operator(node)
-        assert isinstance(operator, JoinOperator)
+        assert isinstance(operator, JoinOperator | LimitedOperator)
         return operator.needed(port)
 
     def push(self, node_id: int, delta: Delta, emission: Emission) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression
 from seine.operators.data_columns import DataColumns
+from seine.operators.delta import NUMBER, carried_names
 from seine.operators.evaluate import evaluate
 from seine.operators.hashing import bucket_of, hash_columns, null_mask
 
@@ -22,6 +23,7 @@ class Route(NamedTuple):
     key: tuple[Expression, ...]
     drop_null: bool  # NULL joins nothing
     columns: tuple[str, ...] | None
+    numbered: bool = False  # arrival numbers travel too
 
 
 def route(
@@ -30,8 +32,8 @@ def route(
     """The rows of a batch by bucket, with the hash of their key in front."""
     keys = [evaluate(e, columns, batch.num_rows) for e in to.key]
     if to.columns is not None:
-        names = batch.schema.names
-        batch = batch.select([*(name for name in names if name[0] == "_"), *to.columns])
+        number = [NUMBER] if to.numbered else []
+        batch = batch.select([*carried_names(batch), *number, *to.columns])
     missing = null_mask(keys) if to.drop_null else None
     if missing is not None:
         known = pa.array(np.flatnonzero(~missing))

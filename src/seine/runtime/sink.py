@@ -43,6 +43,7 @@ class Totals:
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
     state_peak: int = 0
+    memory: dict[str, dict[str, int]] = field(default_factory=dict)  # of joins within a memory, by node
     # By the joins of a query, which few queries have to themselves: their ids, parted by commas.
     join_state: dict[str, int] = field(default_factory=dict)
     join_peak: dict[str, int] = field(default_factory=dict)
@@ -176,6 +177,7 @@ class Sink:
         for report in reports:
             for node, rows in report.get("state_rows", {}).items():
                 held[node] = held.get(node, 0) + rows
+            self.totals.memory.update(report.get("memory", {}))
         totals = self.totals
         totals.state_rows = {node: rows for node, rows in held.items() if rows}
         totals.state_peak = max(totals.state_peak, sum(held.values()))

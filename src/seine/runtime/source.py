@@ -7,13 +7,16 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.network.nodes import SourceNode
-from seine.operators.delta import FOREVER, Delta, data_names
+from seine.operators.delta import FOREVER, NUMBER, Delta, data_names
 
 
-def source_delta(stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epoch: int) -> Delta:
+def source_delta(
+    stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epoch: int, numbered: bool = False
+) -> Delta:
     """Give tuples their lives [ts, ts + window); negative tuples are told by time, not yet resolved.
 
-    In a live network the last column is their arrival, the epoch of the entry.
+    In a live network the last column is their arrival, the epoch of the entry. They are numbered if
+    somebody asks in which order they arrived.
     """
     columns = [batch.column(name) for name in data_names(len(stream.fields))]
     if len(node.types) > len(columns):
@@ -22,7 +25,9 @@ def source_delta(stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epo
     starts = columns[stream.time].view(pa.int64())
     ends = pa.array(_ends(starts.to_numpy(), stream.window))
     if not stream.retractable:
-        return Delta(pa.RecordBatch.from_arrays([starts, ends, *columns], ["_s", "_e", *names]))
+        number = {NUMBER: batch.column("_q")} if numbered else {}
+        front = {"_s": starts, "_e": ends, **number}
+        return Delta(pa.RecordBatch.from_arrays([*front.values(), *columns], [*front, *names]))
     arrival = batch.column("_q")
     plus = pa.RecordBatch.from_arrays([starts, ends, arrival, *columns], ["_s", "_e", "_i0", *names])
     forever = pa.array(np.full(batch.num_rows, FOREVER))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from seine.network.nodes import AggregateNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
+from seine.operators.star.limited import LimitedOperator
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.emission import Emission
@@ -34,6 +35,7 @@ class StageReport(NamedTuple):
 
     state_rows: dict[int, int]
     notices: list[str]
+    memory: dict[int, dict[str, int]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -51,6 +53,7 @@ def run_stage(
     state.forget_except(node.id for node in nodes)
     held: dict[int, int] = {}
     notices: list[str] = []
+    memory: dict[int, dict[str, int]] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
@@ -61,7 +64,9 @@ def run_stage(
             flow.push(node.id, delta, out)
         held[node.id] = operator.state_rows(store)
         notices += _take_notices(operator)
-    return StageReport(held, notices)
+        if isinstance(operator, LimitedOperator):
+            memory[node.id] = operator.account(store)
+    return StageReport(held, notices, memory)
 
 
 def _speaks_first(node: Node) -> bool:

@@ -66,7 +66,8 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
         if source is not None and batch is not None:
             rows_here = batch.slice(slice_.start, slice_.length)
-            delta = source_delta(here.version.streams[slice_.stream], rows_here, source, entry.epoch)
+            stream, numbered = here.version.streams[slice_.stream], source.id in here.flow.numbered
+            delta = source_delta(stream, rows_here, source, entry.epoch, numbered)
             here.flow.push(source.id, delta, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)

@@ -17,6 +17,7 @@ from seine.network.nodes import (
     ExceptNode,
     FanNode,
     JoinNode,
+    LimitedNode,
     LookupNode,
     MergeNode,
     Node,
@@ -47,6 +48,9 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             left, right = node.ports
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
             return join_signature(*inputs, left.key, right.key, node.owner)
+        case LimitedNode():
+            below = tuple(ground.beneath_gate(node, port) for port in range(len(node.ports)))
+            return limited_signature(below, node.star, node.memory, node.owner)
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -76,6 +80,11 @@ def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashabl
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:
     return ("lookup", row, relation, row_key, key, owner)
+
+
+def limited_signature(inputs: Hashable, star: Hashable, memory: Hashable, owner: str) -> Signature:
+    """Constants count: what is given up depends on all conditions and options."""
+    return ("limited", inputs, star, memory, owner)
 
 
 def deliver_signature(row: int, shape: Hashable, owner: str) -> Signature:
