@@ -219,6 +219,19 @@ def test_edges_that_do_not_reach_everybody(name: str) -> None:
     assert all(whole)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("importances", [(0.0,), (0.0, 1e308), (5e-324, 1.0, 1e300)])
+def test_importances_may_be_nothing_or_enormous(importances: tuple[float, ...]) -> None:
+    """The important one stays; nothing is divided by zero."""
+    tuples = random_streams(2)
+    for some in tuples:
+        for one in some:
+            one.importance = importances[one.number % len(importances)]
+    gone = shed(Shedder(Shedding("auto"), 3, 2), tuples, [])
+    assert all(gone)
+    assert shed(Resumed(Shedding("auto"), 3, 2), tuples, [9, 30]) == gone
+
+
 def test_an_edge_counts_only_the_streams_on_it() -> None:
     """A chain a - b - c: tokens 0, 2, ... join a with b, tokens 1, 3, ... b with c."""
     edges = ((0, 1), (1, 2))
