@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from seine.shedding import rates, semantic
 from seine.shedding.arrivals import FOREVER, Arrivals, Evictions
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
@@ -230,6 +231,18 @@ def test_importances_may_be_nothing_or_enormous(importances: tuple[float, ...]) 
     gone = shed(Shedder(Shedding("auto"), 3, 2), tuples, [])
     assert all(gone)
     assert shed(Resumed(Shedding("auto"), 3, 2), tuples, [9, 30]) == gone
+
+
+@pytest.mark.parametrize("name", ["auto", "semantic"])
+def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many keys there are, and a resume still changes nothing."""
+    monkeypatch.setattr(rates, "_CROWD", 40)
+    monkeypatch.setattr(semantic, "_MOST", 40)
+    tuples = [[Tuple(n, n, n + 20, FOREVER, 1.0 + n % 3, (n // 2,)) for n in range(400)] for _ in "rs"]
+    shedder = Shedder(Shedding(name), 4, 2)
+    whole = shed(shedder, tuples, [])
+    assert max(len(column[0]) for column in shedder.save().columns) < 500
+    assert shed(Resumed(Shedding(name), 4, 2), tuples, [50, 180, 333]) == whole
 
 
 def test_an_edge_counts_only_the_streams_on_it() -> None:

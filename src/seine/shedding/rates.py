@@ -27,8 +27,7 @@ _UNSEEN = 0.3  # how often each token counts as seen before anything is
 _RATIOS = 32
 _LEAST, MOST = 1e-150, 1e150  # importances beyond are not told apart: no product of them is infinite
 _HIGHEST = 1e100  # of a scale: then all counts are scaled down
-_CROWD = 1 << 16  # tokens; when there are more, those that are as good as forgotten are
-_FORGOTTEN = 0.01
+_CROWD = 1 << 16  # tokens; when there are more, half as many are kept
 _DECAY = np.exp(-1.0 / np.append(MEMORIES, _MEAN))
 _COLUMNS = len(MEMORIES) + 2  # the counts of each memory, then weight and sum of importances
 
@@ -95,9 +94,11 @@ class Rates:
         return len(self._places) > self._limit
 
     def forget(self, held: set[int]) -> None:
-        """Let go of tokens that have not come for long, and that nothing held carries."""
-        weights = self._counts[:, len(MEMORIES) - 1] / self._scale[len(MEMORIES) - 1]
-        kept = {t: p for t, p in self._places.items() if weights[p] > _FORGOTTEN or t in held}
+        """Keep the tokens that came most, by the longest memory, and those that are held."""
+        last = len(MEMORIES) - 1
+        order = np.argsort(-self._counts[: len(self._places), last], kind="stable")
+        heaviest = set(order[: _CROWD // 2].tolist())
+        kept = {token: p for token, p in self._places.items() if p in heaviest or token in held}
         self._counts = self._counts[list(kept.values())]
         self._places = {token: place for place, token in enumerate(kept)}
         self._limit = max(_CROWD, 2 * len(kept))

@@ -27,7 +27,7 @@ Picture = tuple[str, str]  # the name of its file, and the SVG
 def figure_4(length: int, memories: Sequence[int], facts: int = 250, life: int = 10) -> tuple[Table, Picture]:
     """The optimum, the most results whatever their importance, and random shedding."""
     measured = Measured(make(PAPER, 4, length, life, facts))
-    table = Table("memory", "exact", "optimum", "most results", "rand", "results: optimum", "most results")
+    table = Table("memory", "exact", "optimum", "most results", "rand", "results (optimum)", "results (most)")
     curves: Curves = {
         "exact": [],
         "optimum": [],
