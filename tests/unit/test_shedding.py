@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from seine.shedding import rates, semantic
 from seine.shedding.arrivals import FOREVER, Arrivals, Evictions
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
@@ -217,6 +218,31 @@ def test_edges_that_do_not_reach_everybody(name: str) -> None:
     whole = shed(Shedder(Shedding(name), 3, 3, edges), streams, [])
     assert shed(Shedder(Shedding(name), 3, 3, edges), streams, [7, 20, 31]) == whole
     assert all(whole)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("importances", [(0.0,), (0.0, 1e308), (5e-324, 1.0, 1e300)])
+def test_importances_may_be_nothing_or_enormous(importances: tuple[float, ...]) -> None:
+    """The important one stays; nothing is divided by zero."""
+    tuples = random_streams(2)
+    for some in tuples:
+        for one in some:
+            one.importance = importances[one.number % len(importances)]
+    gone = shed(Shedder(Shedding("auto"), 3, 2), tuples, [])
+    assert all(gone)
+    assert shed(Resumed(Shedding("auto"), 3, 2), tuples, [9, 30]) == gone
+
+
+@pytest.mark.parametrize("name", ["auto", "semantic"])
+def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many keys there are, and a resume still changes nothing."""
+    monkeypatch.setattr(rates, "_CROWD", 40)
+    monkeypatch.setattr(semantic, "_MOST", 40)
+    tuples = [[Tuple(n, n, n + 20, FOREVER, 1.0 + n % 3, (n // 2,)) for n in range(400)] for _ in "rs"]
+    shedder = Shedder(Shedding(name), 4, 2)
+    whole = shed(shedder, tuples, [])
+    assert max(len(column[0]) for column in shedder.save().columns) < 500
+    assert shed(Resumed(Shedding(name), 4, 2), tuples, [50, 180, 333]) == whole
 
 
 def test_an_edge_counts_only_the_streams_on_it() -> None:

@@ -1,6 +1,6 @@
 """A line chart as SVG, legible on light and on dark paper; no library.
 
-Both axes are logarithmic: what is compared differs by factors.
+Both axes are logarithmic where what is compared differs by factors, and begin with 0 where it is shares.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape
 
 _WIDTH, _HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 56, 60  # the right margin holds the names of the curves
-_COLOURS = ("#2f7ed8", "#d9534f", "#2ca02c", "#9467bd", "#e08a00", "#17a2a2")
-_DASHES = ("none", "7 4", "2 3", "9 3 2 3", "4 4", "1 4")
+_COLOURS = ("#2f7ed8", "#d9534f", "#2ca02c", "#9467bd", "#e08a00", "#17a2a2", "#8c564b", "#7f7f7f")
+_DASHES = ("none", "7 4", "2 3", "9 3 2 3", "4 4", "1 4", "12 3", "3 6")
 _LABEL_GAP = 16
 _STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -63,15 +63,33 @@ class _Axis:
         return [value for value in values if 10**self.low <= value <= 10**self.high]
 
 
-def line_chart(title: str, x: str, y: str, curves: Sequence[Curve], note: str = "") -> str:
-    """The SVG of some curves; each point of x has a tick of its own.
+class _EvenAxis:
+    """From values to places, evenly from 0 on."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        self.high, self.start, self.end = max(values) * 1.03, start, end
+
+    def place(self, value: float) -> float:
+        return self.start + value / self.high * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        step = 10.0 ** math.floor(math.log10(self.high))
+        step = next(step / part for part in (1, 2, 5, 10) if self.high * part / step >= 4)
+        return [step * number for number in range(math.floor(self.high / step) + 1)]
+
+
+def line_chart(
+    title: str, x: str, y: str, curves: Sequence[Curve], note: str = "", even: bool = False
+) -> str:
+    """The SVG of some curves; each point of x has a tick of its own. `even`: no logarithms, from 0 on.
 
     >>> line_chart("Cost", "queries", "s", [Curve("all", [(1, 1.0), (10, 2.0)])])[:4]
     '<svg'
     """
     xs = sorted({px for curve in curves for px, _ in curve.points})
-    across = _Axis(xs, _LEFT, _WIDTH - _RIGHT)
-    up = _Axis([py for curve in curves for _, py in curve.points], _HEIGHT - _BOTTOM, _TOP)
+    axis = _EvenAxis if even else _Axis
+    across = axis(xs, _LEFT, _WIDTH - _RIGHT)
+    up = axis([py for curve in curves for _, py in curve.points], _HEIGHT - _BOTTOM, _TOP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="{escape(title, {chr(34): "&quot;"})}">',
@@ -89,7 +107,9 @@ def line_chart(title: str, x: str, y: str, curves: Sequence[Curve], note: str = 
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _drawn(curve: Curve, number: int, across: _Axis, up: _Axis, label: float) -> list[str]:
+def _drawn(
+    curve: Curve, number: int, across: _Axis | _EvenAxis, up: _Axis | _EvenAxis, label: float
+) -> list[str]:
     colour, dash = _COLOURS[number % len(_COLOURS)], _DASHES[number % len(_DASHES)]
     places = [(across.place(px), up.place(py)) for px, py in curve.points]
     line = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)

@@ -9,6 +9,7 @@ from typing import Any
 from seine.bench import index, join, memory, safety, selections, stages, window
 from seine.bench.fed import sharing, sizes
 from seine.bench.side import together
+from seine.bench.star import page
 from seine.bench.table import Table
 
 
@@ -103,6 +104,14 @@ SUITE = (
         sharing.main,
         full={"parts": sizes.FULL},
         quick={"parts": sizes.QUICK},
+    ),
+    Benchmark(
+        "star",
+        "Streams that meet through a relation, with too little memory: what every way of shedding reaches "
+        "beside the offline optimum, and what a decision costs. No Spark.",
+        page.main,
+        full={"sizes": page.FULL},
+        quick={"sizes": page.QUICK},
     ),
 )
 

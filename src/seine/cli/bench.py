@@ -13,7 +13,19 @@ from seine.errors import SeineError
 if TYPE_CHECKING:
     from seine.bench.suite import Benchmark
 
-NAMES = ("join", "join-large", "stages", "selections", "window", "memory", "index", "safety", "sharing")
+NAMES = (
+    "join",
+    "join-large",
+    "stages",
+    "selections",
+    "window",
+    "memory",
+    "index",
+    "safety",
+    "sharing",
+    "star",
+)
+_OPTIONS = {"sharing": ("only", "resume", "pictures"), "star": ("pictures",)}
 PARTS = ("curves", "scale", "registration", "alternatives", "live")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -28,6 +40,7 @@ line that says what is compared:
     index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
     safety      the safety check of a query of 10 to 10,000 streams
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
+    star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs
 """
 _EXAMPLE = """\
 example:
@@ -57,7 +70,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
     parser.add_argument("--only", metavar="PART", choices=PARTS, help=f"of sharing: {', '.join(PARTS)}")
     parser.add_argument("--resume", metavar="FILE", help="of sharing: keep partial figures there, and go on")
-    parser.add_argument("--pictures", metavar="DIR", help="of sharing: write its curves there, as SVG")
+    parser.add_argument("--pictures", metavar="DIR", help="of sharing and star: write curves there, as SVG")
     parser.set_defaults(command=command)
 
 
@@ -66,12 +79,16 @@ def command(arguments: argparse.Namespace) -> int:
 
     check_writable(arguments.out)
     more = {name: getattr(arguments, name) for name in ("only", "resume", "pictures")}
-    if arguments.name != "sharing" and any(more.values()):
-        raise SeineError("--only, --resume and --pictures are for the benchmark 'sharing'")
+    given = {name for name, value in more.items() if value}
+    if given - set(_OPTIONS.get(arguments.name, ())):
+        raise SeineError(
+            "--only, --resume and --pictures are for the benchmark 'sharing', --pictures for 'star' too"
+        )
     chosen = [benchmark(arguments.name)] if arguments.name else SUITE
     pages: list[str] = []
     for one in chosen:
-        pages.append(_measure(one, arguments.quick, more if one.name == "sharing" else {}))
+        options = {name: more[name] for name in _OPTIONS.get(one.name, ())}
+        pages.append(_measure(one, arguments.quick, options))
         if arguments.out:  # each time: what is measured is not lost if the next one fails
             with open(arguments.out, "w", encoding="utf-8") as file:
                 file.write("\n".join(pages))

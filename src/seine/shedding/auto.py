@@ -18,7 +18,7 @@ import numpy as np
 from seine.shedding.arrivals import Floats
 from seine.shedding.matches import Edges
 from seine.shedding.policy import Groups, Policy, State, Tokens
-from seine.shedding.rates import Rates
+from seine.shedding.rates import MOST, Rates
 from seine.shedding.window import Window
 
 _HORIZON = 10  # which part of a life is looked ahead
@@ -44,7 +44,7 @@ class Auto(Policy):
         if stream in self._rates:
             if now != self._now:
                 self._now, self._present = now, {}
-            self._coming[stream].append((tokens, importance))
+            self._coming[stream].append((tokens, min(importance, MOST)))
             self._pending += 1
             for token in tokens:
                 self._present.setdefault(token, []).append(importance)
@@ -57,7 +57,7 @@ class Auto(Policy):
             self._renew(window)
 
     def rank(self, window: Window, slot: int, groups: Groups) -> None:
-        importance, gain = window.importance.item(slot), 0.0
+        importance, gain = min(window.importance.item(slot), MOST), 0.0
         for token in window.tokens[slot]:
             for other in self._others[token % len(self._others)]:
                 gain += self._rates[other].gain(token, importance)
@@ -117,7 +117,9 @@ class Auto(Policy):
         owners = np.repeat(np.arange(window.count), [len(tokens) for tokens in window.tokens])
         carried = [token for tokens in window.tokens for token in tokens]
         window.matches[held] = sum(
-            np.bincount(*self._gains(other, carried, owners, window.importance[held]), window.count)
+            np.bincount(
+                *self._gains(other, carried, owners, np.minimum(window.importance[held], MOST)), window.count
+            )
             for other in self._rates
         )
         life = (window.expiry[held] - window.ts[held]).astype(float)

@@ -25,9 +25,9 @@ _JUDGED = 400.0  # arrivals, by which memories are judged
 _MEAN = 1600.0  # arrivals, of the means of importances
 _UNSEEN = 0.3  # how often each token counts as seen before anything is
 _RATIOS = 32
+_LEAST, MOST = 1e-150, 1e150  # importances beyond are not told apart: no product of them is infinite
 _HIGHEST = 1e100  # of a scale: then all counts are scaled down
-_MOST = 1 << 16  # tokens; when there are more, those that are as good as forgotten are
-_FORGOTTEN = 0.01
+_CROWD = 1 << 16  # tokens; when there are more, half as many are kept
 _DECAY = np.exp(-1.0 / np.append(MEMORIES, _MEAN))
 _COLUMNS = len(MEMORIES) + 2  # the counts of each memory, then weight and sum of importances
 
@@ -45,7 +45,7 @@ class Rates:
         self._loss = np.zeros(len(MEMORIES))
         self._ratios = [1.0] * _RATIOS
         self._next = 0
-        self._limit = _MOST
+        self._limit = _CROWD
         self._settle()
 
     def gain(self, token: int, importance: float) -> float:
@@ -62,7 +62,7 @@ class Rates:
         counts = self._counts[places]
         probabilities = counts[:, : len(MEMORIES)] @ self._factors + self._base
         means = (counts[:, -1] + self._one * self._mean) / (counts[:, -2] + self._one)
-        lower = np.searchsorted(self._sorted, importances / means)
+        lower = np.searchsorted(self._sorted, importances / np.maximum(means, _LEAST))
         sums = means * np.array(self._sums)[lower] + importances * (_RATIOS - lower)
         found: Floats = probabilities * sums / _RATIOS
         return found
@@ -94,12 +94,14 @@ class Rates:
         return len(self._places) > self._limit
 
     def forget(self, held: set[int]) -> None:
-        """Let go of tokens that have not come for long, and that nothing held carries."""
-        weights = self._counts[:, len(MEMORIES) - 1] / self._scale[len(MEMORIES) - 1]
-        kept = {t: p for t, p in self._places.items() if weights[p] > _FORGOTTEN or t in held}
+        """Keep the tokens that came most, by the longest memory, and those that are held."""
+        last = len(MEMORIES) - 1
+        order = np.argsort(-self._counts[: len(self._places), last], kind="stable")
+        heaviest = set(order[: _CROWD // 2].tolist())
+        kept = {token: p for token, p in self._places.items() if p in heaviest or token in held}
         self._counts = self._counts[list(kept.values())]
         self._places = {token: place for place, token in enumerate(kept)}
-        self._limit = max(_MOST, 2 * len(kept))
+        self._limit = max(_CROWD, 2 * len(kept))
         self._settle()
 
     def state(self) -> State:
@@ -157,7 +159,7 @@ class Rates:
 
     def _least(self, mean: float, importance: float) -> float:
         """The expected importance of a result: its least one."""
-        lower = bisect_left(self._sorted, importance / mean)
+        lower = bisect_left(self._sorted, importance / max(mean, _LEAST))
         return (mean * self._sums[lower] + importance * (_RATIOS - lower)) / _RATIOS
 
     def _judge(self, places: np.ndarray, arrivals: int) -> None:
