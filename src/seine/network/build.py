@@ -8,7 +8,7 @@ Cites: ARGUS 4 (conditional materialisation)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
@@ -35,6 +35,7 @@ from seine.network.nodes import (
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
+from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.site import Claim, Site
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
@@ -48,19 +49,36 @@ class Builder:
     """Places one query."""
 
     def __init__(
-        self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
+        self,
+        site: Site,
+        query: Query,
+        strategy: Strategy,
+        estimates: Estimates | None = None,
+        room: int | None = None,
+        left: Set[Place] = frozenset(),
     ) -> None:
+        """`room` is how many stages there are, if no others may be opened for speed alone.
+
+        Groups at places that are `left` are there for a while yet, but not to be used.
+        """
         self._site = site
         self._estimates = estimates
         self.blocks = Blocks()
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
-        self._fences = Fences(self._placer)
+        limits = Limits(strategy.regroup if strategy.share else 0, room, left)
+        self.regrouping = Regrouping(self._placer, limits, estimates)
+        self._fences = Fences(self._placer, self.regrouping)
 
     @property
     def claims(self) -> list[Claim]:
         """Everything that it uses."""
         return self._placer.claims
+
+    @property
+    def grouped(self) -> list[tuple[Wanted, int]]:
+        """The groups that it asked for, and the aggregates that they are of."""
+        return self._fences.grouped
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records."""

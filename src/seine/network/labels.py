@@ -36,6 +36,7 @@ from seine.network.nodes import (
     LookupNode,
     MergeNode,
     Node,
+    RegroupNode,
     ResolveNode,
     SourceNode,
 )
@@ -51,6 +52,7 @@ REASONS = {
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
+    "regroup": "same finer groups",
     "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
@@ -131,6 +133,8 @@ class Labels:
                 return (Item(f"#{node.id}", (*_TAG[:tagged], *names), tagged),)
             case AggregateNode():
                 return (self._groups(node),)
+            case RegroupNode():
+                return (self._finer(node),)
             case GateNode():
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
@@ -151,8 +155,15 @@ class Labels:
             f"groups #{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node)
         )
 
+    def _finer(self, node: RegroupNode) -> Item:
+        """The keys of finer groups, and the row that these are made of: of that there are parts."""
+        groups = self.items(node.inputs[0])[0]
+        finer = self.network.nodes[node.inputs[0]]
+        row = self.names(finer.inputs[0])
+        return Item(groups.what, (*groups.names[: len(node.types)], *row), tagged=True)
+
     def _is_tagged(self, node: AggregateNode) -> bool:
-        return self.items(node.inputs[0])[0].tagged
+        return bool(node.ports[0].key) and self.items(node.inputs[0])[0].tagged
 
     # ---- descriptions
 
@@ -165,6 +176,8 @@ class Labels:
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
+            case RegroupNode():
+                return f"parts of {self._legend(node.id)}"
             case GateNode():
                 return self._legend(node.id)
             case AggregateNode():

@@ -134,6 +134,16 @@ class GateNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class RegroupNode(GateNode):
+    """In front of an aggregate that regroups: keeps out the parts of tags that no coarser group is made of.
+
+    Its input is the finer aggregate. Of that one's rows it has the keys.
+    """
+
+    kind = "regroup"
+
+
+@dataclass(frozen=True)
 class LookupNode(FilteringNode):
     """Joins each row with the relation's tuples on equal keys.
 
@@ -191,12 +201,18 @@ class AggregateNode(Node):
 
     A result row lives from the instant at which the group got it until the instant at which
     it changes (an early end); its one identity column is unique for ever.
+
+    One that `regroups` gets the parts of a finer aggregate instead of rows. The row that its calls address
+    is that one's keys and, behind them, the row that that one addresses: of this there are only
+    parts, of the calls that the finer one has in `carried`.
     """
 
     kind = "aggregate"
     stateful = True
     calls: tuple[AggregateCall, ...]
     generation: int = 0  # of those with the same groups; below zero if its calls are fixed
+    carried: tuple[AggregateCall, ...] = ()  # what it tells the parts of to coarser aggregates
+    regroups: bool = False
 
 
 @dataclass(frozen=True)
@@ -266,6 +282,7 @@ KINDS: dict[str, type[Node]] = {
         SourceNode,
         ResolveNode,
         GateNode,
+        RegroupNode,
         LookupNode,
         JoinNode,
         FanNode,
@@ -304,7 +321,13 @@ def _plain(value: Any) -> Any:
 
 _TYPES = {"types", "relation_types"}
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter, "forms": Form}
+_PARTS: dict[str, Any] = {
+    "ports": Port,
+    "calls": AggregateCall,
+    "carried": AggregateCall,
+    "filters": Filter,
+    "forms": Form,
+}
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ operator can route and probe with it. Within a batch the order of rows means not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -35,6 +35,15 @@ class Delta(NamedTuple):
     @property
     def num_rows(self) -> int:
         return self.plus.num_rows + (self.minus.num_rows if self.minus is not None else 0)
+
+
+class Parts(NamedTuple):
+    """What groups tell to coarser ones: what their rows add up to at each instant, made if it is wanted.
+
+    Columns: the instant `_t`, by how many the live rows grew `_w`, parts of folds, and the keys c0, c1, ..
+    """
+
+    make: Callable[[], pa.RecordBatch]
 
 
 def data_names(width: int) -> list[str]:

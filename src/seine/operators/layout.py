@@ -50,6 +50,12 @@ class Layout:
         sums += base.take(self.group)
         return sums
 
+    def sums(self, reached: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The sum of the weights at each place."""
+        sums = np.zeros(len(weights) + 1, np.int64)
+        np.cumsum(weights, out=sums[1:])
+        return np.diff(sums.take(reached), prepend=0)
+
     def previous(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
         """What was at the place before, or before the step."""
         before = np.empty_like(values)

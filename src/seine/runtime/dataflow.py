@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 
-from seine.network.nodes import JoinNode, LookupNode, Node, SourceNode
+from seine.network.nodes import JoinNode, LookupNode, Node, RegroupNode, SourceNode
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
-from seine.operators.delta import Delta
+from seine.operators.delta import Delta, Parts
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.operator import Operator
@@ -36,10 +36,12 @@ class Dataflow:
         self.lookups = lookups
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
+        self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
             for port, input_ in enumerate(node.ports):
-                self._following[input_.node].append((node, port))
+                following = self._regrouping if isinstance(node, RegroupNode) else self._following
+                following[input_.node].append((node, port))
             if node.stateful:
                 self._stages[node.stage].append(node)
         self._consumers: dict[tuple[int, int], Consumer] = {}
@@ -82,12 +84,16 @@ class Dataflow:
         assert isinstance(operator, JoinOperator)
         return operator.needed(port)
 
-    def push(self, node_id: int, delta: Delta, emission: Emission) -> None:
-        """Send a node's output to all that follow from it without state."""
+    def push(self, node_id: int, told: Delta | Parts, emission: Emission) -> None:
+        """Send a node's output to all that follow from it without state: parts to those who regroup them."""
+        following = (self._regrouping if isinstance(told, Parts) else self._following)[node_id]
+        if not following:
+            return
+        delta = Delta(told.make()) if isinstance(told, Parts) else told
         if not delta.num_rows:
             return
         arrived = Arrived.of(delta)
-        for node, port in self._following[node_id]:
+        for node, port in following:
             if (node.id, port) not in self._consumers:
                 self._consumers[node.id, port] = consumer(self, node, port)
             self._consumers[node.id, port](self, arrived, emission)
