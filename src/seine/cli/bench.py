@@ -13,7 +13,7 @@ from seine.errors import SeineError
 if TYPE_CHECKING:
     from seine.bench.suite import Benchmark
 
-NAMES = ("join", "join-large", "stages", "selections", "window", "memory", "index", "sharing")
+NAMES = ("join", "join-large", "stages", "selections", "window", "memory", "index", "regroup", "sharing")
 PARTS = ("curves", "scale", "registration", "alternatives", "live")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -26,6 +26,7 @@ line that says what is compared:
     window      a window of 1x, 4x and 16x at equally many matches: what holding more costs
     memory      bytes of state beside the bytes of the tuples that are alive
     index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
+    regroup     coarser aggregates from rows and from the parts of finer ones, in one process
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
 """
 _EXAMPLE = """\
