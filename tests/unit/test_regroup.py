@@ -21,7 +21,7 @@ from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, Parts
 from seine.operators.hashing import hash_columns
 from seine.operators.store import MemoryStore
-from tests.unit.changelog_law import Row, check, drive
+from tests.unit.changelog_law import Row, World, batch_of, check, drive
 from tests.unit.test_aggregate import CALLS, N, S, X, aggregate, call, node, random_value, reference, world
 
 FINE = (Column(0, S.type), Column(1, X.type), S)
@@ -160,6 +160,29 @@ def test_users_aggregates_have_parts_too() -> None:
         assert len(records(alone)) > 10
     finally:
         aggregates.unregister("spread_of_two")
+
+
+def test_groups_that_have_run_begin_to_tell_parts() -> None:
+    """Events from before lack what parts are made of; those who ask do not want these."""
+    random, store = Random(7), MemoryStore()
+    old = AggregateOperator(node(FINE, (call("count_all", None, BIGINT),)))
+    new = AggregateOperator(fine((call("count_all", None, BIGINT),), (call("sum", N, BIGINT),)))
+    rows = world(random, FINE, False, hashes=None).rows
+    keyed = world(random, FINE, False, hashes=None)
+    first, second = ([row for row in rows if row.early is None][i : i + 8] for i in (0, 8))
+    assert not list(old.step([[_delta(keyed, first)]], Clock({"a": NEVER}, {"plain": 0}), store))
+    waiting = list(new.step([[]], Clock({"a": 20}, {"plain": 20}), store))
+    assert [part.make()["_psum:::#2:0"].to_numpy().any() for part in waiting if isinstance(part, Parts)] == [
+        False
+    ]
+    told = list(new.step([[_delta(keyed, second)]], Clock({"a": FOREVER}, {"plain": 99}, end=True), store))
+    (parts,) = (part.make() for part in told if isinstance(part, Parts))
+    gone = sum(row.values[2] or 0 for row in second if row.end == FOREVER or row.end > 99)
+    assert parts["_psum:::#2:0"].to_numpy().sum() == gone
+
+
+def _delta(world: World, rows: list[Row]) -> Delta:
+    return Delta(batch_of(world, rows, False), None)
 
 
 def records(told: list[Delta]) -> list[Any]:

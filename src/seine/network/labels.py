@@ -192,6 +192,8 @@ class Labels:
 
     def details(self, node: Node) -> list[str]:
         """Which rows pass it, a line each shape of conditions."""
+        if isinstance(node, RegroupNode):
+            return []
         if isinstance(node, FilteringNode):
             return self._passing(node)
         if isinstance(node, FanNode | DeliverNode):

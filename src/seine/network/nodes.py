@@ -303,7 +303,8 @@ def node_to_json(node: Node) -> dict[str, Any]:
 
 def node_from_json(form: dict[str, Any]) -> Node:
     cls = KINDS[form["kind"]]
-    return cls(**{field.name: _typed(field.name, form[field.name]) for field in dataclasses.fields(cls)})
+    known = [field.name for field in dataclasses.fields(cls) if field.name in form]
+    return cls(**{name: _typed(name, form[name]) for name in known})
 
 
 def _plain(value: Any) -> Any:

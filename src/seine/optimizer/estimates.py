@@ -51,6 +51,10 @@ class Estimates:
     samples: Mapping[str, Sample]
     _columns: dict[tuple[str, int], ColumnStatistics] = field(default_factory=dict, compare=False, repr=False)
 
+    _shares: dict[tuple[str, int, tuple[Expression, ...]], float] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
     def rows(self, stream: str) -> float | None:
         """How many rows have been seen; None if nothing is known."""
         sample = self.samples.get(stream)
@@ -102,16 +106,12 @@ class Estimates:
         sample = self.samples.get(stream)
         if sample is None or sample.rate is None or not sample.rows.num_rows:
             return None
-        columns, count = sample.rows.columns, sample.rows.num_rows
-        if not all(readable(key, columns) for key in keys):
+        if not all(readable(key, sample.rows.columns) for key in keys):
             return None
-        rows = sample.rate * _step(columns[time])
-        if rows <= 1:
-            return 1.0
-        values = {f"k{i}": evaluate(key, columns, count) for i, key in enumerate(keys)}
-        groups: int = pa.table(values).group_by(list(values)).aggregate([]).num_rows
-        touched = groups * (1 - (1 - 1 / groups) ** rows)
-        return min(1.0, touched / rows)
+        known = (stream, time, tuple(keys))
+        if known not in self._shares:
+            self._shares[known] = _change_share(sample.rows, sample.rate, time, keys)
+        return self._shares[known]
 
     def to_json(self) -> dict[str, Any]:
         """A JSON form that `from_json` reads back; a sample is compressed Arrow as text."""
@@ -125,6 +125,15 @@ class Estimates:
         return Estimates(
             {name: Sample(_unpacked(of["rows"]), of["seen"], of["rate"]) for name, of in form.items()}
         )
+
+
+def _change_share(sample: pa.RecordBatch, rate: float, time: int, keys: Sequence[Expression]) -> float:
+    rows = rate * _step(sample.column(time))
+    if rows <= 1:
+        return 1.0
+    values = {f"k{i}": evaluate(key, sample.columns, sample.num_rows) for i, key in enumerate(keys)}
+    groups: int = pa.table(values).group_by(list(values)).aggregate([]).num_rows
+    return min(1.0, groups * (1 - (1 - 1 / groups) ** rows) / rows)
 
 
 def _step(times: pa.Array) -> int:

@@ -154,4 +154,7 @@ class Events:
         self._order = order
 
     def column(self, name: str, type_: pa.DataType) -> pa.Array:
-        return pa.nulls(0, type_) if self._batch is None else self._batch[name].take(pa.array(self._order))
+        """A column of the events; NULL where they are older than the first who asked for it."""
+        if self._batch is None or name not in self._batch.schema.names:
+            return pa.nulls(len(self._order), type_)
+        return self._batch[name].take(pa.array(self._order))
