@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -22,7 +23,7 @@ from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import node_to_json
+from seine.network.nodes import JOINS, node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
@@ -32,7 +33,7 @@ from seine.runtime.sink import Sink
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 3  # of the deployment folder
+_FORMAT = 4  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,9 @@ class Run:
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
-        sets = frozenset(self._joins.values())
+        self._important = self.network.important()
+        self._places = {query: self.network.state_places(query) for query in self._joins}
+        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
@@ -148,7 +151,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind == "join" for node in self.network.nodes.values())
+        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -161,17 +164,33 @@ class Run:
                 "queries": len(self.network.queries),
             },
             "state_rows": {"peak": totals.state_peak, "final": sum(totals.state_rows.values())},
-            "queries": {
-                query: {
-                    "outputs": totals.outputs.get(query, 0),
-                    "importance": None,
-                    "shed": 0,
-                    "state_rows_peak": totals.join_peak.get(self._joins.get(query, ""), 0),
-                    "state_rows_final": totals.join_state.get(self._joins.get(query, ""), 0),
+            "queries": {query: self._query_statistics(query) for query in self.network.queries},
+        }
+
+    def _query_statistics(self, query: str) -> dict[str, Any]:
+        totals, joins = self.sink.totals, self._joins.get(query, "")
+        memory = totals.memory.get(joins)  # a query that is limited has one join
+        return {
+            "outputs": totals.outputs.get(query, 0),
+            "importance": self._importance(query),
+            "shed": memory["shed"] if memory else 0,
+            "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
+            "state_rows_final": totals.join_state.get(joins, 0),
+            "state_rows_by_stream": {
+                streams: {
+                    "peak": totals.join_peak.get(places, 0),
+                    "final": totals.join_state.get(places, 0),
                 }
-                for query in self.network.queries
+                for streams, places in self._places.get(query, {}).items()
             },
         }
+
+    def _importance(self, query: str) -> float | None:
+        """The sum over all records; none where they have none, or were cut at a limit."""
+        if query not in self._important or query in self.sink.totals.cut:
+            return None
+        total = self.sink.totals.importance.get(query, 0.0)
+        return total if math.isfinite(total) else None
 
 
 def enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:
@@ -236,7 +255,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind == "join":
+        if node.kind in JOINS:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

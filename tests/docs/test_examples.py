@@ -75,3 +75,11 @@ def test_python_examples_compile() -> None:
     assert len(examples) == 2
     for text in examples:
         compile(text, "example", "exec")
+
+
+def test_the_optimum_is_the_real_one(capsys: pytest.CaptureFixture[str]) -> None:
+    page = DOCS / "cli.md"
+    (block,) = [block for block in blocks(page, "console") if block.startswith("$ seine optimum")]
+    first, shown = block.split("\n", 1)
+    words = first.split()[2:]
+    assert shown == _told([words[0], str(ROOT / words[1]), *words[2:]], capsys)

@@ -32,7 +32,7 @@ def test_ends_come_after_beginnings(tmp_path: Path) -> None:
     results = Results(str(path))
     results.deliver(form(), ["q"], chosen(rows([1, 2])), chosen(rows([1], ended=True)))
     results.deliver(form(changelog=True), ["c"], chosen(rows([5])), chosen(rows([5], ended=True)))
-    assert closed(results) == {"path": str(path), "counts": {"q": 3, "c": 2}, "cut": []}
+    assert closed(results) == {"path": str(path), "counts": {"q": 3, "c": 2}, "importance": {}, "cut": []}
     assert [(r["query"], r["op"], r["t_start"], r["t_end"], r["row"]["v"]) for r in records(path)] == [
         ("q", "+", 1, None, 1),
         ("q", "+", 2, None, 2),
@@ -60,7 +60,7 @@ def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
     assert results.cut == set()
     results.deliver(few, ["q"], chosen(rows([3])), chosen(rows([1], ended=True)))
     results.deliver(few, ["q"], chosen(rows([4])))
-    assert closed(results) == {"path": str(path), "counts": {"q": 3}, "cut": ["q"]}
+    assert closed(results) == {"path": str(path), "counts": {"q": 3}, "importance": {}, "cut": ["q"]}
     assert [r["row"]["v"] for r in records(path)] == [1, 2, 3]
 
 

@@ -43,7 +43,7 @@ def report(
         path = folder / f"{len(os.listdir(folder))}.jsonl"
         path.write_bytes(b"".join(lines_of(query, values) for query, values in results.items()))
         counts = {query: len(values) for query, values in results.items()}
-        told["results"] = {"path": str(path), "counts": counts, "cut": list(cut)}
+        told["results"] = {"path": str(path), "counts": counts, "importance": {}, "cut": list(cut)}
     return json.loads(json.dumps(told))
 
 

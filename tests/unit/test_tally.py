@@ -26,13 +26,14 @@ def test_what_is_settled_survives_and_nothing_else(
     begun = set()
     for entry in range(120):
         now = Counter(one.counts)
-        assert now == settled
+        assert now == settled and one.importance == {name: 0.5 * count for name, count in now.items()}
         gone = rng.sample(sorted(now), rng.randint(0, min(2, len(now))))
         one.forget(gone)
         for name in gone:
             del now[name]
         more = Counter({f"q{rng.randint(0, 30)}": rng.randint(1, 9) for _ in range(rng.randint(0, 6))})
         one.add(more)
+        one.weigh({name: 0.5 * count for name, count in more.items()})
         now += more
         place = one.settle(entry)
         begun.add(place and place["name"])

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import traceback
 
-from seine.cli import bench, check, demo, drop, explain, listing, register, run, serve, tail
+from seine.cli import bench, check, demo, drop, explain, listing, optimum, register, run, serve, tail
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -21,8 +21,6 @@ together in one shared network in one Spark pipeline.
     seine explain alerts.sql          what the queries share
     seine serve  state/               run for ever, while queries come and go
 """
-
-_LATER = ("optimum",)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -71,17 +69,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="seine", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, run, check, explain, serve, register, drop, listing, tail, bench):
+    for module in (demo, run, check, explain, optimum, serve, register, drop, listing, tail, bench):
         module.add_parser(commands)
-    for name in _LATER:
-        later = commands.add_parser(name, help="not available yet", add_help=False)
-        later.add_argument("words", nargs=argparse.REMAINDER)
-        later.set_defaults(command=_refuse_later, name=name)
     return parser
-
-
-def _refuse_later(arguments: argparse.Namespace) -> int:
-    raise SeineError(f"'seine {arguments.name}' is not available yet", hint="seine --help lists what is")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
-Rules, in this order. A negative needs a RETRACTABLE stream. A tuple that equals an earlier promise
-of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is below
-clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
+Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
+one that is 0 or more (parsers let no number pass that is not finite). A tuple that equals an earlier
+promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
+below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
 move no clock; a punctuation is a promise however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
-all rows that the first two rules let pass.
+all rows that the rules before it let pass.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Admitted:
     """What some lines of one stream became.
 
     `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
-    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, ..
+    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, .. ; not those that
+    promise what was promised before, for as long.
     `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
     """
 
@@ -106,9 +108,12 @@ class Admission:
         verdict = Verdict(len(parsed.lines))
         if not self.stream.retractable:
             verdict.refuse(parsed.op == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
+        self._judge_importance(parsed, verdict)
         fresh = self._judge_promises(parsed, verdict)
         before = self._judge_lateness(parsed, verdict)
-        admitted = self._admitted(parsed, verdict.alive, self._letters(parsed, verdict))
+        told = verdict.alive
+        told[self._repeated(fresh)] = False
+        admitted = self._admitted(parsed, told, self._letters(parsed, verdict))
         self.clock = before
         for promises, made in zip(self.promises, fresh, strict=True):
             if made is not None:
@@ -117,8 +122,19 @@ class Admission:
                 promises.forget(self.watermark)
         return admitted
 
+    def _judge_importance(self, parsed: Parsed, verdict: Verdict) -> None:
+        if self.stream.importance is None:
+            return
+        column = parsed.rows.column(self.stream.importance)
+        name = self.stream.fields[self.stream.importance].name
+        values = column.cast(pa.float64()).fill_null(0.0).to_numpy()
+        tuples = parsed.op == TUPLE
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        verdict.refuse(tuples & (values < 0), f"the importance {name} is negative")
+        verdict.refuse(tuples & missing, f"the importance {name} is missing")
+
     def _judge_promises(self, parsed: Parsed, verdict: Verdict) -> list[Fresh | None]:
-        tuples = np.flatnonzero(parsed.op == TUPLE)
+        tuples = np.flatnonzero(verdict.alive & (parsed.op == TUPLE))
         result = []
         for index, promises in enumerate(self.promises):
             fresh = self._fresh(parsed, index)
@@ -128,6 +144,14 @@ class Admission:
                 verdict.refuse(tuples[broken], self._broken_reason(index))
             result.append(fresh)
         return result
+
+    def _repeated(self, fresh: list[Fresh | None]) -> np.ndarray:
+        """The lines of punctuations that say nothing new."""
+        found = [np.zeros(0, np.int64)]
+        for promises, made in zip(self.promises, fresh, strict=True):
+            if made is not None:
+                found.append(made.order[promises.broken(made.keys, made.limits - 1, made.order, made)])
+        return np.concatenate(found)
 
     def _fresh(self, parsed: Parsed, index: int) -> Fresh | None:
         places = np.flatnonzero((parsed.op == PUNCTUATION) & (parsed.scheme == index))

@@ -18,6 +18,7 @@ class RecordForm:
     changelog: bool
     domain: str
     limit: int
+    importance: str = "min"  # how that of a result follows from those of its tuples
 
 
 def form_of(query: Query) -> RecordForm:
@@ -26,7 +27,7 @@ def form_of(query: Query) -> RecordForm:
     changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
     limit = query.option("limit", DEFAULT_LIMIT)
     assert isinstance(limit, int)
-    return RecordForm(names, changelog, _domain(query), limit)
+    return RecordForm(names, changelog, _domain(query), limit, str(query.option("importance", "min")))
 
 
 def ends_are_told(plan: Plan) -> bool:

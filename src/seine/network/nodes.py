@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seine.algebra.expressions import Expression, columns_of, from_json, to_json
+from seine.algebra.memory import MemoryLimit
 from seine.algebra.plan import AggregateCall
+from seine.algebra.star import Star, star_from_json, star_to_json
 from seine.algebra.types import Type
 
 
@@ -29,7 +31,7 @@ class Port:
 
     `streams` are the streams beneath; `identities` counts the identity columns, zero
     meaning that rows of this input never end early; an empty `key` puts all rows in the
-    one bucket of the node.
+    one bucket of the node. `broadcast` sends them to all of the node's buckets instead.
     """
 
     node: int
@@ -37,6 +39,7 @@ class Port:
     streams: tuple[str, ...]
     identities: int = 0
     key: tuple[Expression, ...] = ()
+    broadcast: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,20 @@ class SourceNode(Node):
 
     kind = "source"
     stream: str
+
+
+@dataclass(frozen=True)
+class PromiseNode(Node):
+    """The promises of one punctuation scheme of a stream: a row for each accepted punctuation.
+
+    Its columns are the scheme's, and it lives from the punctuation's time to its limit, FOREVER if it never
+    lapses: no tuple that arrives after it and starts before the limit has these values. Tuples that
+    arrived before it have come to every port when it does: in its entry or in an earlier one.
+    """
+
+    kind = "promises"
+    stream: str
+    scheme: int
 
 
 @dataclass(frozen=True)
@@ -159,15 +176,93 @@ class LookupNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class Purge:
+    """What the promises of one port of a join say: a side sends no more rows with some values of the key.
+
+    The port's key has these values, one for each of `places`, which are places in the join's key.
+    """
+
+    side: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class JoinNode(FilteringNode):
     """Joins two inputs on their ports' keys (equal and not NULL).
 
     Filters and `out` address the left row followed by the right. A row of the output
-    lives where both live; its identity is the left's followed by the right's.
+    lives where both live; its identity is the left's followed by the right's. Its first two ports are its
+    inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
+    lets promises gather before it frees what they finish. `times` are the places of the columns in which a
+    side's rows have their start, None where they have more than one tuple of a stream.
     """
 
     kind = "join"
     stateful = True
+    purges: tuple[Purge, ...] = ()
+    lazy: bool = False
+    times: tuple[int | None, int | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class LimitedNode(Node):
+    """Joins streams, directly or through relations, within a memory; all of it is in one bucket.
+
+    Each port is a stream of the star, and has a window that holds an equal share of the memory. `out`
+    addresses all items side by side.
+    """
+
+    kind = "limited"
+    stateful = True
+    star: Star
+    memory: MemoryLimit
+
+
+@dataclass(frozen=True)
+class Member:
+    """What the rows of a port have in one group of equal values."""
+
+    port: int
+    group: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a port of promises tells of: the rows of a port, by the groups that its columns belong to."""
+
+    port: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A row of a port starts at most `span` after what the row of another has in a column of times."""
+
+    port: int
+    other: int
+    column: int
+    span: int
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins three inputs or more at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
+    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
+    the first ports side by side. No row can end early.
+
+    Cites: SAFETY 3.2 (MJoin)
+    """
+
+    kind = "multijoin"
+    stateful = True
+    width: int
+    members: tuple[Member, ...]
+    promised: tuple[Promised, ...]
+    bounds: tuple[Bound, ...] = ()
+    lazy: bool = False
 
 
 @dataclass(frozen=True)
@@ -244,7 +339,7 @@ class Form:
     """How records of some queries are checked, computed and written; its table has the constants for it.
 
     `checks` are conditions that the shape of the node's filter only comes close to. A changelog's
-    records have an instant and no end.
+    records have an instant and no end. `importance` is that of a record, where it has one.
     """
 
     table: int
@@ -254,6 +349,7 @@ class Form:
     changelog: bool
     domain: str
     limit: int
+    importance: Expression | None = None
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -276,15 +372,20 @@ class DeliverNode(Node):
         return (self.filter.table, *(form.table for form in self.forms))
 
 
+JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
+
 KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (
         SourceNode,
+        PromiseNode,
         ResolveNode,
         GateNode,
         RegroupNode,
         LookupNode,
         JoinNode,
+        LimitedNode,
+        MultiJoinNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -313,8 +414,12 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | Bound():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case Star():
+            return star_to_json(value)
+        case MemoryLimit():
+            return dataclasses.asdict(value)
         case tuple():
             return [_plain(item) for item in value]
     return value
@@ -328,6 +433,10 @@ _PARTS: dict[str, Any] = {
     "carried": AggregateCall,
     "filters": Filter,
     "forms": Form,
+    "members": Member,
+    "promised": Promised,
+    "bounds": Bound,
+    "purges": Purge,
 }
 
 
@@ -340,8 +449,12 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name == "shape":
+    if name in ("shape", "importance", "expression"):
         return from_json(value)
+    if name == "star":
+        return star_from_json(value)
+    if name == "memory":
+        return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
     if name == "filter":

@@ -8,6 +8,7 @@ from a result that changed. Columns of a batch, in this order:
     _s   int64   start of life: the latest start of the tuples combined
     _e   int64   natural end of life: the earliest end of the tuples combined
     _d   int64   early end, only in `minus`; _s < _d < _e
+    _q   int64   arrival number of a tuple; only from a source that feeds who asks for it
     _i0, _i1, .. int64  identity of the parts that may end early; none for append-only rows
     c0, c1, ..   the data columns that somebody needs, named by position
 
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+NUMBER = "_q"
 FOREVER = 2**63 - 1  # an open end; also the watermark of a stream that has ended
 NEVER = -(2**63)  # before all time; the watermark of a stream without a tuple yet
 
@@ -48,6 +50,11 @@ class Parts(NamedTuple):
 
 def data_names(width: int) -> list[str]:
     return [f"c{i}" for i in range(width)]
+
+
+def carried_names(batch: pa.RecordBatch) -> list[str]:
+    """The columns that are no data and stay with a row: its life and identity."""
+    return [name for name in batch.schema.names if name[0] == "_" and name != NUMBER]
 
 
 def identity_names(count: int) -> list[str]:

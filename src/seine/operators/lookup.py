@@ -6,17 +6,18 @@ A row keeps its life and identity; if it meets several tuples they share it, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.expressions import Expression
 from seine.network.nodes import LookupNode
 from seine.operators.any_of import AnyOf
 from seine.operators.coalesce import coalesce
 from seine.operators.combination import Combination, Rows, key_columns
-from seine.operators.delta import Delta
+from seine.operators.delta import Delta, carried_names
 from seine.operators.relation import RelationIndex
 from seine.operators.sorted_run import KEY
 
@@ -36,7 +37,9 @@ class LookupOperator:
             node.tested,
             node.out,
         )
-        self._index = relation if isinstance(relation, RelationIndex) else index_relation(node, relation)
+        self._index = (
+            relation if isinstance(relation, RelationIndex) else index_relation(relation, node.relation_key)
+        )
 
     def apply(self, delta: Delta) -> Iterator[Delta]:
         """What a delta becomes, in pieces of bounded size; with or without `_k`, which is dropped."""
@@ -57,12 +60,11 @@ class LookupOperator:
 
     def _combined(self, batch: pa.RecordBatch, rows: np.ndarray, tuples: np.ndarray) -> pa.RecordBatch:
         left, right = Rows(batch, rows), Rows(self._index.batch, tuples)
-        kept = [name for name in batch.schema.names if name.startswith("_") and name != KEY]
-        named = [(name, left.column(name)) for name in kept]
+        named = [(name, left.column(name)) for name in carried_names(batch) if name != KEY]
         named += self._combination.output(self._combination.columns(left, right))
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
 
-def index_relation(node: LookupNode, tuples: pa.RecordBatch) -> RelationIndex:
-    """Sort a relation's tuples by a node's key, for all nodes with that key."""
-    return RelationIndex(tuples, key_columns(tuples, node.relation_key))
+def index_relation(tuples: pa.RecordBatch, key: Sequence[Expression]) -> RelationIndex:
+    """Sort a relation's tuples by a key, for all who look them up by it."""
+    return RelationIndex(tuples, key_columns(tuples, key))

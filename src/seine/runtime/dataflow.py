@@ -6,21 +6,43 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
+from typing import Protocol
 
-from seine.network.nodes import JoinNode, LookupNode, Node, RegroupNode, SourceNode
+from seine.algebra.expressions import Expression
+from seine.network.nodes import (
+    JOINS,
+    JoinNode,
+    LimitedNode,
+    LookupNode,
+    MultiJoinNode,
+    Node,
+    PromiseNode,
+    RegroupNode,
+    SourceNode,
+)
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta, Parts
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
+from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.reach import reaches
+from seine.operators.relation import RelationIndex
+from seine.operators.star.limited import LimitedOperator
 from seine.runtime.consumers import Arrived, Consumer, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
 
-Lookups = Callable[[LookupNode, AnyOf], LookupOperator]
+
+class Lookups(Protocol):
+    """Access to relations: what looks them up for a node, and their tuples by a key."""
+
+    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator: ...
+
+    def index(self, relation: str, key: tuple[Expression, ...]) -> RelationIndex: ...
 
 
 class Dataflow:
@@ -35,6 +57,7 @@ class Dataflow:
         self.buckets = buckets
         self.lookups = lookups
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
+        self.promises: dict[str, list[PromiseNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
@@ -42,8 +65,11 @@ class Dataflow:
             for port, input_ in enumerate(node.ports):
                 following = self._regrouping if isinstance(node, RegroupNode) else self._following
                 following[input_.node].append((node, port))
+            if isinstance(node, PromiseNode):
+                self.promises[node.stream].append(node)
             if node.stateful:
                 self._stages[node.stage].append(node)
+        self.numbered = {i for node in self._limited for i in self._sources_of(node)}
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
 
@@ -66,22 +92,36 @@ class Dataflow:
 
     def operator(self, node: Node) -> Operator:
         if node.id not in self._operators:
-            self._operators[node.id] = (
-                JoinOperator(node, any_of(node.filters, self.tables))
-                if isinstance(node, JoinNode)
-                else make_operator(node)
-            )
+            self._operators[node.id] = self._make_operator(node)
         return self._operators[node.id]
+
+    def _make_operator(self, node: Node) -> Operator:
+        match node:
+            case JoinNode():
+                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
+            case LimitedNode():
+                return LimitedOperator(node, self.lookups.index)
+            case MultiJoinNode():
+                return MultiJoinOperator(node, any_of(node.filters, self.tables))
+        return make_operator(node)
+
+    @property
+    def _limited(self) -> list[Node]:
+        return [node for node in self.nodes.values() if isinstance(node, LimitedNode)]
+
+    def _sources_of(self, node: Node) -> list[int]:
+        """The sources beneath a node's gates."""
+        return [self.nodes[gate].inputs[0] for gate in node.inputs]
 
     def lookup(self, node: LookupNode) -> LookupOperator:
         return self.lookups(node, any_of(node.filters, self.tables))
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
-        if not isinstance(node, JoinNode):  # others may need what only their stage has, users' aggregates
+        if node.kind not in JOINS:  # others may need what only their stage has, users' aggregates
             return None
         operator = self.operator(node)
-        assert isinstance(operator, JoinOperator)
+        assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
 
     def push(self, node_id: int, told: Delta | Parts, emission: Emission) -> None:

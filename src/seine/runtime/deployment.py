@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from seine.algebra.expressions import Expression
 from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.network.nodes import LookupNode
@@ -133,10 +134,13 @@ class RelationFiles:
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         self._paths = paths
-        self._indexes: dict[tuple[str, object], RelationIndex] = {}
+        self._indexes: dict[tuple[str, tuple[Expression, ...]], RelationIndex] = {}
 
     def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
-        key = (node.relation, node.relation_key)
-        if key not in self._indexes:
-            self._indexes[key] = index_relation(node, mapped(self._paths[node.relation]))
-        return LookupOperator(node, filters, self._indexes[key])
+        return LookupOperator(node, filters, self.index(node.relation, node.relation_key))
+
+    def index(self, relation: str, key: tuple[Expression, ...]) -> RelationIndex:
+        """A relation's tuples by a key."""
+        if (relation, key) not in self._indexes:
+            self._indexes[relation, key] = index_relation(mapped(self._paths[relation]), key)
+        return self._indexes[relation, key]

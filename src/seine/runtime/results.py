@@ -48,6 +48,7 @@ class Results:
     def __init__(self, path: str) -> None:
         self.path = path
         self.counts: Counter[str] = Counter()
+        self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
         self._numbers: dict[str, int] = {}  # of the queries that had a record
@@ -66,10 +67,17 @@ class Results:
         for begins, chosen in ((True, plus), (False, minus)):
             if chosen is not None and len(chosen.picks):
                 told = _told(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
-                self._deliver(kind, form.limit, queries, told, chosen.picks)
+                weights = _weights(form, chosen.batch) if begins else None
+                self._deliver(kind, form.limit, queries, told, chosen.picks, weights)
 
     def _deliver(
-        self, kind: Records, limit: int, queries: list[str], told: pa.RecordBatch, picks: np.ndarray
+        self,
+        kind: Records,
+        limit: int,
+        queries: list[str],
+        told: pa.RecordBatch,
+        picks: np.ndarray,
+        weights: np.ndarray | None = None,
     ) -> None:
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
@@ -78,7 +86,10 @@ class Results:
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
+            weights = None if weights is None else weights[keep]
         self.counts.update(dict(zip(names, counts.tolist(), strict=True)))
+        if weights is not None:
+            self._weigh(names, np.bincount(place, weights, len(names)))
         numbers = np.array([self._number(name) for name in names], np.int32)
         waiting = self._waiting.setdefault(kind, [])
         waiting.append(told.append_column(QUERY, pa.array(numbers[place])))
@@ -92,7 +103,16 @@ class Results:
         if self._file is None:
             return None
         self._file.close()
-        return {"path": self.path, "counts": dict(self.counts), "cut": sorted(self.cut)}
+        return {
+            "path": self.path,
+            "counts": dict(self.counts),
+            "importance": self.importance,
+            "cut": sorted(self.cut),
+        }
+
+    def _weigh(self, names: list[str], sums: np.ndarray) -> None:
+        for name, more in zip(names, sums.tolist(), strict=True):
+            self.importance[name] = self.importance.get(name, 0.0) + more
 
     def _room(self, query: str, limit: int) -> int:
         """How many more records a query may deliver here."""
@@ -136,6 +156,13 @@ class Results:
         if len(used) == 1:
             return names[used[0]]
         return json_strings(pa.array([names[i] for i in used.tolist()], pa.string())).take(pa.array(place))
+
+
+def _weights(form: Form, batch: pa.RecordBatch) -> np.ndarray | None:
+    """The importance of each record, which follows the columns that are told; NULL counts nothing."""
+    if form.importance is None:
+        return None
+    return batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
 
 
 def _ops(begins: pa.Array) -> pa.Array | str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression
 from seine.operators.data_columns import DataColumns
+from seine.operators.delta import NUMBER, carried_names
 from seine.operators.evaluate import evaluate
 from seine.operators.hashing import bucket_of, hash_columns, null_mask
 
@@ -22,6 +23,8 @@ class Route(NamedTuple):
     key: tuple[Expression, ...]
     drop_null: bool  # NULL joins nothing
     columns: tuple[str, ...] | None
+    numbered: bool = False  # arrival numbers travel too
+    broadcast: bool = False  # to all buckets
 
 
 def route(
@@ -30,8 +33,8 @@ def route(
     """The rows of a batch by bucket, with the hash of their key in front."""
     keys = [evaluate(e, columns, batch.num_rows) for e in to.key]
     if to.columns is not None:
-        names = batch.schema.names
-        batch = batch.select([*(name for name in names if name[0] == "_"), *to.columns])
+        number = [NUMBER] if to.numbered else []
+        batch = batch.select([*carried_names(batch), *number, *to.columns])
     missing = null_mask(keys) if to.drop_null else None
     if missing is not None:
         known = pa.array(np.flatnonzero(~missing))
@@ -40,6 +43,9 @@ def route(
         return
     hashes = hash_columns(keys, batch.num_rows)
     keyed = pa.RecordBatch.from_arrays([pa.array(hashes), *batch.columns], ["_k", *batch.schema.names])
+    if to.broadcast and to.home is None:
+        yield from ((bucket, keyed) for bucket in range(buckets))
+        return
     if to.home is not None or buckets == 1:
         yield to.home or 0, keyed
         return

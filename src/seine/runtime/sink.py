@@ -39,10 +39,13 @@ class Totals:
     out_bytes: int = 0
     dead_bytes: int = 0
     outputs: dict[str, int] = field(default_factory=dict)
+    importance: dict[str, float] = field(default_factory=dict)  # of queries whose results have one
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
+    state_parts: dict[str, int] = field(default_factory=dict)  # by input of a node, `node/port`
     state_peak: int = 0
-    # By the joins of a query, which few queries have to themselves: their ids, parted by commas.
+    memory: dict[str, dict[str, int]] = field(default_factory=dict)  # of joins within a memory, by node
+    # By what queries hold, which few have to themselves: joins or inputs of joins, parted by commas.
     join_state: dict[str, int] = field(default_factory=dict)
     join_peak: dict[str, int] = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ class Sink:
         self.roster = Roster(limits)
         self.totals, place = _read_totals(deployment.output)
         self._tally = Tally(deployment.folder, place)
-        self.totals.outputs = self._tally.counts
+        self.totals.outputs, self.totals.importance = self._tally.counts, self._tally.importance
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
@@ -95,7 +98,8 @@ class Sink:
                 self._letter({"reason": notice})
         self._count_state(reports, joins)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
-        durable = {**vars(totals), "entry": entry.number, "outputs": self._tally.settle(entry.number)}
+        counted = {"outputs": self._tally.settle(entry.number), "importance": {}}  # both are in the tally
+        durable = {**vars(totals), "entry": entry.number, **counted}
         write_whole(self._deployment.output, json.dumps(durable).encode())
         self._tally.tidy()
         self.settled = totals.out_bytes
@@ -141,6 +145,7 @@ class Sink:
             else:
                 self._out.append(stream)
                 self._count(counts)
+        self._tally.weigh(results["importance"])
         for query in results["cut"]:  # the task itself left out what is beyond the limit
             self._cut(query)
 
@@ -169,16 +174,27 @@ class Sink:
         self.totals.output_rows += sum(counts.values())
 
     def _count_state(self, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
-        held: dict[str, int] = {}
         for report in reports:
-            for node, rows in report.get("state_rows", {}).items():
-                held[node] = held.get(node, 0) + rows
+            self.totals.memory.update(report.get("memory", {}))
+        held = _added_up(reports, "state_rows")
+        parts = _added_up(reports, "state_parts")
         totals = self.totals
+        totals.state_parts = parts
         totals.state_rows = {node: rows for node, rows in held.items() if rows}
         totals.state_peak = max(totals.state_peak, sum(held.values()))
-        totals.join_state = {some: sum(held.get(node, 0) for node in some.split(",")) for some in joins}
+        totals.join_state = {
+            some: sum(held.get(place, 0) + parts.get(place, 0) for place in some.split(",")) for some in joins
+        }
         for some, rows in totals.join_state.items():
             totals.join_peak[some] = max(totals.join_peak.get(some, 0), rows)
+
+
+def _added_up(reports: list[dict[str, Any]], name: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for report in reports:
+        for place, rows in report.get(name, {}).items():
+            found[place] = found.get(place, 0) + rows
+    return found
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from seine.network.nodes import AggregateNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
+from seine.operators.star.limited import LimitedOperator
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.emission import Emission
@@ -30,10 +31,13 @@ class BucketState(Protocol):
 
 
 class StageReport(NamedTuple):
-    """What a stage tells of itself: rows held for joins by node, and what its operators noticed."""
+    """What a stage tells of itself: rows held for joins by node, of each input apart (`node/port`) where
+    that is known, and what its operators noticed."""
 
     state_rows: dict[int, int]
+    state_parts: dict[str, int]
     notices: list[str]
+    memory: dict[int, dict[str, int]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -50,7 +54,9 @@ def run_stage(
     nodes = list(flow.stateful(stage, bucket))
     state.forget_except(node.id for node in nodes)
     held: dict[int, int] = {}
+    parts: dict[str, int] = {}
     notices: list[str] = []
+    memory: dict[int, dict[str, int]] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
@@ -60,13 +66,23 @@ def run_stage(
         for delta in operator.step(arrived, clock, store):
             flow.push(node.id, delta, out)
         held[node.id] = operator.state_rows(store)
+        parts.update(_parts(node, operator, store))
         notices += _take_notices(operator)
-    return StageReport(held, notices)
+        if isinstance(operator, LimitedOperator):
+            memory[node.id] = operator.account(store)
+    return StageReport(held, parts, notices, memory)
 
 
 def _speaks_first(node: Node) -> bool:
     """An aggregate without keys has a row before anything arrives."""
     return isinstance(node, AggregateNode) and not node.ports[0].key
+
+
+def _parts(node: Node, operator: object, store: Store) -> dict[str, int]:
+    by_port = getattr(operator, "state_by_port", None)
+    if by_port is None:
+        return {}
+    return {f"{node.id}/{port}": rows for port, rows in enumerate(by_port(store)) if rows}
 
 
 def _take_notices(operator: object) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Expression
 from seine.network.nodes import MergeNode
 from seine.operators.data_columns import DataColumns
-from seine.operators.delta import data_names, identity_names
+from seine.operators.delta import carried_names, data_names, identity_names
 from seine.operators.evaluate import evaluate
 
 
@@ -35,7 +35,7 @@ def computed(
     tags: pa.Array | None = None,
 ) -> pa.RecordBatch:
     """Picked rows as a batch of computed columns, in front of them their tags if there are any."""
-    names = [name for name in batch.schema.names if name[0] == "_"]
+    names = carried_names(batch)
     at = pa.array(rows)
     system = [pc.take(batch[name], at, boundscheck=False) for name in names]
     picked = Picked(columns, rows)

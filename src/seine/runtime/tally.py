@@ -1,4 +1,6 @@
-"""How many records each query has delivered, durable at a price that grows with what is delivered.
+"""How many records each query has delivered and how important they were.
+
+It is durable at a price that grows with what is delivered.
 
 A log of additions, one line a micro-batch, beside the file that says how long it is. When it has grown
 far beyond what there is to say it is begun anew, under another name.
@@ -27,6 +29,7 @@ class Tally:
 
     def __init__(self, folder: str, place: Place | None) -> None:
         self.counts: dict[str, int] = {}
+        self.importance: dict[str, float] = {}
         self._folder = folder
         if place and not (re.fullmatch(_NAME, str(place["name"])) and _is_length(place["bytes"])):
             raise damaged(folder)
@@ -34,6 +37,7 @@ class Tally:
         self._bytes = place["bytes"] if place else 0
         self._whole = 0  # bytes of the line that the log began with
         self._added: dict[str, int] = {}
+        self._weighed: dict[str, float] = {}
         self._gone: dict[str, None] = {}
         if place:
             self._read()
@@ -43,11 +47,18 @@ class Tally:
             self.counts[query] = self.counts.get(query, 0) + count
             self._added[query] = self._added.get(query, 0) + count
 
+    def weigh(self, sums: Mapping[str, float]) -> None:
+        """The importance of what was added."""
+        for query, more in sums.items():
+            self.importance[query] = self.importance.get(query, 0.0) + more
+            self._weighed[query] = self._weighed.get(query, 0.0) + more
+
     def forget(self, queries: Iterable[str]) -> None:
         """The counts of these end; a query of the same name is another one."""
         for query in queries:
             if self.counts.pop(query, None) is not None:
-                self._added.pop(query, None)
+                for part in (self.importance, self._added, self._weighed):
+                    part.pop(query, None)
                 self._gone[query] = None
 
     def settle(self, entry: int) -> Place | None:
@@ -56,8 +67,9 @@ class Tally:
             if self._name is None or self._bytes > max(_SMALL, _GROWN * self._whole):
                 self._begin(entry)
             else:
-                self._append({"gone": list(self._gone), "added": self._added})
-            self._added, self._gone = {}, {}
+                change = {"gone": list(self._gone), "added": self._added, "importance": self._weighed}
+                self._append(change)
+            self._added, self._weighed, self._gone = {}, {}, {}
         return None if self._name is None else {"name": self._name, "bytes": self._bytes}
 
     def tidy(self) -> None:
@@ -68,7 +80,7 @@ class Tally:
 
     def _begin(self, entry: int) -> None:
         self._name = f"tally-{entry:012d}.jsonl"
-        content = _line({"gone": [], "added": self.counts})
+        content = _line({"gone": [], "added": self.counts, "importance": self.importance})
         write_whole(self._path, content)
         self._bytes = self._whole = len(content)
 
@@ -91,8 +103,11 @@ class Tally:
                 self._whole = self._whole or len(line)
                 for query in change["gone"]:
                     self.counts.pop(query, None)
+                    self.importance.pop(query, None)
                 for query, count in change["added"].items():
                     self.counts[query] = self.counts.get(query, 0) + count
+                for query, more in change["importance"].items():
+                    self.importance[query] = self.importance.get(query, 0.0) + more
         except (OSError, ValueError, KeyError, TypeError):
             raise damaged(self._path) from None
         if len(content) < self._bytes:

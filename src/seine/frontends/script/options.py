@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from seine.algebra.memory import IMPORTANCES, SHEDDERS, bytes_of
 from seine.frontends.script.cursor import Cursor
 from seine.frontends.script.lexer import Token, TokenKind
 
-SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
 _NEED_MEMORY = ("shed", "alpha", "beta", "seed")
 
 
-def read_options(cursor: Cursor) -> tuple[tuple[str, object], ...]:
-    """The options in parentheses, in the order given; none twice, none unknown."""
+Options = tuple[tuple[str, object], ...]
+
+
+def read_options(cursor: Cursor) -> tuple[Options, dict[str, Token]]:
+    """The options in parentheses, in the order given, and where each stands; none twice, none unknown."""
     options: dict[str, object] = {}
     places: dict[str, Token] = {}
 
@@ -31,7 +35,7 @@ def read_options(cursor: Cursor) -> tuple[tuple[str, object], ...]:
     for name in _NEED_MEMORY:
         if name in options and "memory" not in options:
             raise cursor.error(f"option {name} needs memory", "add memory = n", at=places[name])
-    return tuple(options.items())
+    return tuple(options.items()), places
 
 
 def _boolean(cursor: Cursor) -> bool:
@@ -48,15 +52,34 @@ def _count(cursor: Cursor) -> int:
     return int(token.text)
 
 
+def _memory(cursor: Cursor) -> int | str:
+    token = cursor.token
+    hint = "memory = 1000 counts tuples, memory = '64 MB' bytes"
+    if token.kind is TokenKind.STRING and (bytes_of(token.value) or 0) > 0:
+        return cursor.advance().value
+    if token.kind is not TokenKind.NUMBER or not token.text.isdigit() or not 0 < int(token.text) < 2**62:
+        raise cursor.error(f"expected a number of tuples above 0, or a size, found {token}", hint)
+    return int(cursor.advance().text)
+
+
 def _seed(cursor: Cursor) -> int:
     token = cursor.expect_kind(TokenKind.NUMBER, "a whole number")
-    if not token.text.isdigit():
-        raise cursor.error(f"expected a whole number, found {token}", at=token)
+    if not token.text.isdigit() or int(token.text) >= 2**63:
+        raise cursor.error(f"expected a whole number below 2**63, found {token}", at=token)
     return int(token.text)
 
 
-def _weight(cursor: Cursor) -> float:
-    return float(cursor.expect_kind(TokenKind.NUMBER, "a number, 0 or more").text)
+def _weight(above: bool) -> Callable[[Cursor], float]:
+    what = "a number above 0" if above else "a number, 0 or more"
+
+    def read(cursor: Cursor) -> float:
+        token = cursor.expect_kind(TokenKind.NUMBER, what)
+        value = float(token.text)
+        if not math.isfinite(value) or (above and value == 0):
+            raise cursor.error(f"expected {what}, found {token}", at=token)
+        return value
+
+    return read
 
 
 def _one_of(*choices: str) -> Callable[[Cursor], str]:
@@ -71,11 +94,12 @@ def _one_of(*choices: str) -> Callable[[Cursor], str]:
 
 _READERS: dict[str, Callable[[Cursor], object]] = {
     "unbounded": _boolean,
-    "memory": _count,
+    "memory": _memory,
     "shed": _one_of(*SHEDDERS),
-    "alpha": _weight,
-    "beta": _weight,
+    "alpha": _weight(above=True),
+    "beta": _weight(above=False),
     "seed": _seed,
     "emit": _one_of("changes", "final"),
     "limit": _count,
+    "importance": _one_of(*IMPORTANCES),
 }

@@ -11,9 +11,11 @@ from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.lexer import TokenKind
+from seine.frontends.script.limited import refuse_misplaced_limit
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse import parse_select
+from seine.frontends.sql.phrases import Phrasebook
 from seine.frontends.xscl.parse import parse_xscl
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
@@ -31,11 +33,15 @@ class Registration:
     publishes: str | None = None
 
 
-def read_query(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:
+def read_query(
+    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: Phrasebook
+) -> Registration:
     """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
     position = cursor.position(name)
-    options = read_options(cursor) if cursor.accept("WITH") else ()
+    options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
+    if "memory" in places and cursor.token.is_word("SEARCH", "XSCL"):
+        raise cursor.error("only SELECT can be limited by memory", "leave memory out", at=places["memory"])
     if cursor.accept("SEARCH"):
         search = read_search(cursor, declared.streams)
         return Registration(
@@ -45,15 +51,17 @@ def read_query(cursor: Cursor, name: Name, declared: Declarations, published: se
         return _read_xscl(cursor, name, declared, published)
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
-    start, end = cursor.skip_to_statement_end()
-    plan = parse_select(cursor.source, start, end, declared.tables)
+    tokens, start, end = cursor.skip_to_statement_end()
+    plan = book.plan(cursor.source, tokens, start, end)
+    if plan is None:
+        plan = parse_select(cursor.source, start, end, book.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
+    if "memory" in places:
+        refuse_misplaced_limit(cursor, query, places["memory"])
     return Registration(name.written, position, tables_of(query), query, _unavailable(query))
 
 
 def _unavailable(query: Query) -> str | None:
-    if query.option("memory") is not None:
-        return "memory limits (memory, shed) are not available yet"
     if query.option("emit") == "final":
         return "emit = 'final' is not available yet"
     return None

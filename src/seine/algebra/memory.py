@@ -1,0 +1,60 @@
+"""WITH (memory = ..., shed = ...): how much a join may hold, and what it gives up when that is not enough."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from seine.algebra.plan import Query, Scan, walk
+
+SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
+IMPORTANCES = ("min", "sum", "product")
+_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A limit in tuples or in bytes, and how to keep within it.
+
+    Each of n streams has an equal share, rounded down. `alpha` None is what suits the policy.
+    """
+
+    tuples: int | None
+    bytes: int | None
+    shed: str = "auto"
+    alpha: float | None = None
+    beta: float | None = None
+    seed: int = 0
+    importance: str = "min"
+
+    def __post_init__(self) -> None:
+        if (self.tuples is None) == (self.bytes is None):
+            raise ValueError("a limit is in tuples or in bytes")
+        if self.shed not in SHEDDERS or self.importance not in IMPORTANCES:
+            raise ValueError(f"no such way to shed: {self.shed}, {self.importance}")
+
+
+def memory_limit(query: Query) -> MemoryLimit | None:
+    """The limit of a query that has one and holds tuples: it joins two streams or more."""
+    options = dict(query.options)
+    memory = options.get("memory")
+    if memory is None or sum(isinstance(part, Scan) for part in walk(query.plan)) < 2:
+        return None
+    size = bytes_of(memory) if isinstance(memory, str) else None
+    given = {
+        name: options[name] for name in ("shed", "alpha", "beta", "seed", "importance") if name in options
+    }
+    return MemoryLimit(memory if isinstance(memory, int) else None, size, **given)  # type: ignore[arg-type]
+
+
+def bytes_of(text: str) -> int | None:
+    """A size in bytes; None if it is none.
+
+    >>> [bytes_of(text) for text in ("64 MB", "1.5KiB", "10", "MB", "5 parsecs")]
+    [64000000, 1536, None, None, None]
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in _UNITS:
+        return None
+    return int(float(found[1]) * _UNITS[found[2].lower()])

@@ -1,0 +1,33 @@
+"""All tuples of some streams, let in exactly as a run lets them in."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.intake.intake import Intake
+from seine.intake.journal import Journal
+from seine.intake.layout import Layout
+
+
+def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
+    """For each stream its tuples as `_q` (arrival number), c0, c1, ..; late and broken lines are left out."""
+    pieces: dict[str, list[pa.RecordBatch]] = {stream.name: [] for stream in streams}
+    with tempfile.TemporaryDirectory(prefix="seine-") as folder:
+        intake = Intake(streams, Journal(folder))
+        try:
+            while (entry := intake.next_entry()) is not None:
+                for name in entry.rows:
+                    pieces[name].append(entry.batch(name))
+        finally:
+            intake.close()
+        return {stream.name: _whole(stream, pieces[stream.name]) for stream in streams}
+
+
+def _whole(stream: StreamDef, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
+    schema = pa.schema([pa.field("_q", pa.int64()), *Layout.of(stream).schema])
+    none = pa.RecordBatch.from_pylist([], schema)
+    return pa.concat_batches([none, *(piece.select(schema.names).cast(schema) for piece in pieces)])

@@ -1,0 +1,34 @@
+"""Which queries a memory limit fits: joins of streams with windows, whose results nothing takes back."""
+
+from __future__ import annotations
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Query, Scan, UnionAll, walk
+from seine.errors import ScriptError
+from seine.frontends.script.cursor import Cursor
+from seine.frontends.script.lexer import Token
+
+_CHANGING = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
+
+
+def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
+    """Raise a ScriptError if the option `memory`, which stands at a token, does not fit its query."""
+
+    def error(message: str, hint: str) -> ScriptError:
+        return cursor.error(f"memory does not fit query {query.name}: {message}", hint, at=at)
+
+    parts = [*walk(query.plan)]
+    for kind, what in _CHANGING.items():
+        if any(isinstance(part, kind) for part in parts):
+            hint = "limit the join alone, in a SELECT without GROUP BY, DISTINCT and set operators"
+            raise error(f"a result of {what} is no part of the exact one when tuples are missing", hint)
+    scans = [part for part in parts if isinstance(part, Scan)]
+    if len(scans) < 2 and not any(isinstance(part, Lookup) for part in parts):
+        raise error("it joins nothing, so it holds no tuples", "leave memory out")
+    for scan in scans:
+        if scan.stream.retractable:
+            raise error(
+                f"stream {scan.stream.name} is RETRACTABLE, and a tuple that was given up cannot be deleted",
+                "leave memory out, or read a stream that only appends",
+            )
+        if scan.stream.window is None and len(scans) > 1:
+            raise error(f"stream {scan.stream.name} has no window", "give it a WINDOW")

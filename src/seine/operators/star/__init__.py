@@ -1,0 +1,1 @@
+"""Joins of streams, directly or through relations, in one operator."""

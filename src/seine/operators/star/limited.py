@@ -1,0 +1,114 @@
+"""A join of streams, directly or through relations, that holds no more than its memory allows.
+
+It follows event time up to the progress of all its streams; later tuples wait, which counts apart. Law: at
+instant t what has expired leaves, then arrivals are admitted or evict (`seine.shedding`), then each arrival
+meets what the other windows hold after that, and all other arrivals of t. So of the exact results those are
+told of which every tuple that came before the latest one still resides, with the same lives; and memory
+holds at most an equal share for each stream, however the input was cut.
+
+Cites: STAR 3.2 (online approximation)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.network.nodes import LimitedNode
+from seine.operators.clock import Clock
+from seine.operators.coalesce import coalesce
+from seine.operators.delta import FOREVER, NEVER, NUMBER, Delta, concat
+from seine.operators.star.carried import Carrier, Relations
+from seine.operators.star.meeting import Meeting
+from seine.operators.star.memory import Memory
+from seine.operators.star.residents import END, START, UNTIL, Arrived
+from seine.operators.store import Store
+from seine.operators.waiting import Waiting
+from seine.shedding.arrivals import Arrivals
+
+_SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other
+
+
+class LimitedOperator:
+    """One join within a memory."""
+
+    def __init__(self, node: LimitedNode, relations: Relations) -> None:
+        self._node = node
+        self._meeting = Meeting(node, relations)
+        ports = range(len(node.ports))
+        self._carriers = [Carrier(node.star, port, relations) for port in ports]
+        self._items = [node.star.items[number] for number in node.star.streams]
+        self._names = [[START, END, NUMBER, *self.needed(port)] for port in ports]
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        return self._meeting.needed(port)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        horizon = clock.progress(self._node.streams)
+        memory = Memory(self._node, store)
+        due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
+        if any(len(some.arrivals) for some in due):
+            memory.open([some.batch[:0] for some in due])
+            yield from coalesce(self._replay(memory, due))
+            memory.close(horizon)
+        if clock.end:
+            memory.clear()
+
+    def state_rows(self, store: Store) -> int:
+        return Memory(self._node, store).rows
+
+    def account(self, store: Store) -> dict[str, int]:
+        """What memory has come to so far."""
+        return Memory(self._node, store).account
+
+    def _released(self, port: int, pieces: list[Delta], horizon: int, store: Store) -> Arrived:
+        """The tuples whose instants are complete, in the order of event time and arrival."""
+        batches = [delta.plus.select(self._names[port]) for delta in pieces if delta.plus.num_rows]
+        rows = Waiting(store, f"waiting{port}", START).release(concat(batches) if batches else None, horizon)
+        if rows is None:
+            return self._arrived(port, self._empty(port))
+        order = np.lexsort((rows[NUMBER].to_numpy(), rows[START].to_numpy()))
+        return self._arrived(port, rows.take(pa.array(order)))
+
+    def _empty(self, port: int) -> pa.RecordBatch:
+        types = self._items[port].types
+        named = {
+            name: types[int(name[1:])].arrow() if name[0] == "c" else pa.int64() for name in self._names[port]
+        }
+        return pa.RecordBatch.from_arrays([pa.array([], type_) for type_ in named.values()], [*named])
+
+    def _arrived(self, port: int, rows: pa.RecordBatch) -> Arrived:
+        """The tuples that can make a result, with what they carry."""
+        carried = self._carriers[port].carried(rows)
+        useful = carried.useful
+        rows = rows.take(pa.array(useful))
+        until = carried.until[useful]
+        arrivals = Arrivals(
+            rows[NUMBER].to_numpy(),
+            rows[START].to_numpy(),
+            rows[END].to_numpy(),
+            until,
+            self._importance(port, rows),
+            np.append(carried.offsets[useful], carried.offsets[-1]),
+            carried.tokens,
+        )
+        return Arrived(rows.append_column(UNTIL, pa.array(until)), arrivals)
+
+    def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
+        """How much each tuple matters; all the same in a stream that does not say."""
+        index = self._items[port].importance
+        if index is None:
+            return np.ones(rows.num_rows)
+        return rows[f"c{index}"].cast(pa.float64()).to_numpy()
+
+    def _replay(self, memory: Memory, due: Sequence[Arrived]) -> Iterator[Delta]:
+        """Let event time pass, a slice after the other."""
+        times = np.sort(np.concatenate([some.arrivals.ts for some in due]))
+        cuts = np.unique(times[:: max(_SLICE, 2 * memory.capacity)]).tolist()
+        for begin, end in zip([NEVER, *cuts[1:]], [*cuts[1:], FOREVER], strict=True):
+            residents = memory.admit([some.between(begin, end) for some in due])
+            yield from self._meeting.meet(residents)
+            memory.keep(residents, end - 1 if end != FOREVER else int(times[-1]))

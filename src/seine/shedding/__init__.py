@@ -1,0 +1,1 @@
+"""Which tuples to keep when memory cannot hold the window: pure algorithms over NumPy."""

@@ -1,0 +1,21 @@
+"""DIMPPROB: importance times matches in the opposite window, as they are now."""
+
+from __future__ import annotations
+
+from seine.shedding.policy import Groups
+from seine.shedding.simpprob import SimpProb
+from seine.shedding.window import Window
+
+
+class DimpProb(SimpProb):
+    """P(r) = r.imp * mn(r), calculated anew at each instant; ties as in SIMPPROB.
+
+    Cites: STAR 3.2 (Dynamic Importance Probability)
+    """
+
+    watches = True
+
+    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+        slots = slice(0, window.count)
+        window.matches[slots] = groups.matches[window.group[slots]]
+        window.priority[slots] = window.importance[slots] * window.matches[slots]

@@ -1,0 +1,63 @@
+"""The offline optimum: the largest total importance that any way of shedding can reach.
+
+A result is made by the younger tuple probing the window of the older one, so what the left window
+holds never matters for the right one: the optimum is that of each window by itself, and what
+tuples of the same instant make comes on top.
+
+Cites: STAR 3.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from seine.shedding.arrivals import Floats, Ints
+from seine.shedding.best_stays import Stay, best_stays
+from seine.shedding.exact import Exact
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best total importance, with how many results; per window, until when each tuple is held.
+
+    Tuple i of a window is held in [ts, until[i]): until[i] is its own timestamp if it never is.
+    """
+
+    importance: float
+    outputs: int
+    until: tuple[Ints, Ints]
+
+
+def find_optimum(exact: Exact, starts: tuple[Ints, Ints], capacity: int) -> Optimum:
+    """The optimum of two windows of this capacity each; `starts` are the timestamps of all tuples."""
+    weights = _whole(exact.importance)
+    left = _best(exact.left, exact.left_ts, exact.right_ts, weights, starts[0], capacity)
+    right = _best(exact.right, exact.right_ts, exact.left_ts, weights, starts[1], capacity)
+    kept = exact.reported(left, right)
+    return Optimum(fsum(exact.importance[kept].tolist()), int(kept.sum()), (left, right))
+
+
+def _best(holder: Ints, since: Ints, instants: Ints, weights: list[int], starts: Ints, capacity: int) -> Ints:
+    """Until when a window holds each of its tuples; a gain falls at the instant of the younger one."""
+    gains: list[dict[int, int]] = [{} for _ in starts]
+    older = np.flatnonzero(since < instants)
+    for place, tuple_, instant in zip(
+        older.tolist(), holder[older].tolist(), instants[older].tolist(), strict=True
+    ):
+        gains[tuple_][instant] = gains[tuple_].get(instant, 0) + weights[place]
+    stays = [
+        Stay(start, tuple(sorted((at, gain) for at, gain in some.items() if gain)))
+        for start, some in zip(starts.tolist(), gains, strict=True)
+    ]
+    last = best_stays(stays, capacity)
+    return np.array([s.start if at is None else at + 1 for s, at in zip(stays, last, strict=True)], np.int64)
+
+
+def _whole(importance: Floats) -> list[int]:
+    """Importances as whole numbers in the same proportion: every float is a multiple of a power of two."""
+    ratios = [value.as_integer_ratio() for value in importance.tolist()]
+    common = max((below for _, below in ratios), default=1)
+    return [above * (common // below) for above, below in ratios]

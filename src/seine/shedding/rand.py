@@ -1,0 +1,54 @@
+"""RAND: any tuple may go, each with the same probability."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seine.shedding.policy import Policy, State
+from seine.shedding.window import Window
+
+_MASK = (1 << 64) - 1
+
+
+class Rand(Policy):
+    """Draws victims among the tuples held and the arrivals, without regard to anything.
+
+    The n-th draw is a hash of seed and n, so that the whole state is n, and a run that is resumed
+    goes on with the same draws.
+
+    Cites: STAR 4.1 (RAND-S)
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._draws = 0
+
+    def victims(self, window: Window, count: int) -> list[int]:
+        left = list(range(window.count)) if count > 1 else []
+        found = []
+        for taken in range(count):
+            place = self._draw(window.count - taken)
+            if count == 1:
+                return [place]
+            found.append(left[place])
+            left[place] = left[-1]
+            left.pop()
+        return found
+
+    def _draw(self, bound: int) -> int:
+        self._draws += 1
+        return scramble(scramble(self._seed & _MASK) ^ self._draws) % bound
+
+    def state(self) -> State:
+        return {"draws": np.array([self._draws], np.int64)}
+
+    def restore(self, state: State) -> None:
+        self._draws = int(state["draws"][0])
+
+
+def scramble(number: int) -> int:
+    """A 64-bit hash (the finaliser of SplitMix64)."""
+    number = (number + 0x9E3779B97F4A7C15) & _MASK
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK
+    return number ^ (number >> 31)

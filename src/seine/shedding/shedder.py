@@ -1,0 +1,189 @@
+"""Decides, instant by instant, which tuples of each stream's window stay in memory.
+
+Law, at instant t: (1) tuples that expired, or that nothing can match any more, leave; (2) every
+policy ranks what its window holds and the arrivals of its stream; where matches in the opposite
+window count, that is what it holds after (1) and the arrivals of t; (3) of both, the `capacity`
+highest stay. Then arrivals probe what the *other* windows hold.
+So shedding turns the end of a tuple's life into min(expiry, the instant of its eviction), and the
+join is otherwise the ordinary one. The answer depends on the arrivals, never on how they were cut
+into steps.
+
+    >>> import numpy as np
+    >>> shedder = Shedder(Shedding("simp"), capacity=1, streams=2)
+    >>> ints = lambda *values: np.array(values, np.int64)
+    >>> r = Arrivals.keyed(ints(0, 1), ints(5, 6), ints(9, 10), ints(7, 7), np.array([3.0, 2.0]))
+    >>> s = Arrivals.keyed(ints(0), ints(6), ints(10), ints(7), np.array([1.0]))
+    >>> [(gone.number.tolist(), gone.at.tolist()) for gone in shedder.step([r, s])]
+    [([1], [6]), ([], [])]
+
+Cites: STAR 3.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seine.shedding.arrivals import Arrivals, Evictions
+from seine.shedding.matches import Edges, Matches
+from seine.shedding.policies import Shedding
+from seine.shedding.policy import Groups, Policy, State
+from seine.shedding.window import Window
+
+
+class Shedder:
+    """The windows of all streams of one join, and what keeps them within memory.
+
+    `capacity` is what each window may hold. An edge is a set of streams that carry the same tokens;
+    of several edges, token f belongs to edge f % len(edges). Without any, there is one of all streams.
+    """
+
+    def __init__(self, shedding: Shedding, capacity: int, streams: int, edges: Edges = ()) -> None:
+        assert capacity >= 0 and streams >= 2
+        edges = edges or (tuple(range(streams)),)
+        self.shedding = shedding
+        self.capacity = capacity
+        self._windows = [Window() for _ in range(streams)]
+        self._policies: list[Policy] = [shedding.policy(stream, edges) for stream in range(streams)]
+        self._matches = Matches(streams, edges)
+        self._evictions: list[tuple[list[int], list[int]]] = []
+
+    def step(self, arrivals: Sequence[Arrivals]) -> list[Evictions]:
+        """Take in all arrivals of some instants, later than every instant before; what memory shed."""
+        self._evictions = [([], []) for _ in arrivals]
+        queues = [_rows(some) for some in arrivals]
+        instants = np.unique(np.concatenate([some.ts for some in arrivals])).tolist()
+        waiting = [next(queue, None) for queue in queues]
+        for now in instants:
+            coming: list[tuple[int, Row]] = []
+            for stream, queue in enumerate(queues):
+                while (row := waiting[stream]) is not None and row.ts == now:
+                    coming.append((stream, row))
+                    waiting[stream] = next(queue, None)
+            if coming:
+                self._instant(now, coming)
+        return [Evictions(np.array(n, np.int64), np.array(at, np.int64)) for n, at in self._evictions]
+
+    def leave(self, now: int) -> None:
+        """Let go of what is useless at an instant: changes no answer, and shows in `held`."""
+        for stream, window in enumerate(self._windows):
+            if gone := window.leaving(now):
+                self._remove(stream, gone)
+
+    @property
+    def held(self) -> list[int]:
+        """How many tuples each window holds."""
+        return [window.count for window in self._windows]
+
+    def _instant(self, now: int, coming: list[tuple[int, Row]]) -> None:
+        self.leave(now)
+        groups = [self._enter(stream, row) for stream, row in coming]
+        for stream, policy in enumerate(self._policies):
+            if policy.watches:
+                self._show(stream, policy, now, coming)
+        for (stream, row), group in zip(coming, groups, strict=True):
+            slot = self._windows[stream].add(*row[:4], group, row.importance)
+            self._policies[stream].rank(self._windows[stream], slot, row.tokens, self._groups(stream))
+        for stream in range(len(self._windows)):
+            self._matches.fresh[stream].clear()
+            self._evict(stream, now)
+
+    def _enter(self, stream: int, row: Row) -> int:
+        group = self._matches.enter(stream, row.tokens)
+        if self._policies[stream].counts_matches:
+            self._matches.hold(stream, group)
+        return group
+
+    def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, Row]]) -> None:
+        for other, row in coming:
+            if other != stream:
+                policy.witness(other, row.tokens, row.importance, now)
+        policy.refresh(self._windows[stream], self._groups(stream), now)
+
+    def _groups(self, stream: int) -> Groups:
+        known = self._matches
+        return Groups(known.tokens[stream], known.matches[stream], known.fresh[stream])
+
+    def _evict(self, stream: int, now: int) -> None:
+        window = self._windows[stream]
+        excess = window.count - self.capacity
+        if excess > 0:
+            slots = self._policies[stream].victims(window, excess)
+            numbers, times = self._evictions[stream]
+            numbers += sorted(window.number[slots].tolist())
+            times += [now] * excess
+            self._remove(stream, slots)
+
+    def _remove(self, stream: int, slots: list[int]) -> None:
+        window = self._windows[stream]
+        for group in window.group[slots].tolist():
+            if self._policies[stream].counts_matches:
+                self._matches.release(stream, group)
+            self._matches.leave(stream, group)
+        window.remove(slots)
+
+    def save(self) -> pa.RecordBatch:
+        """All that decisions depend on, as one row of lists."""
+        columns: State = {}
+        for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
+            parts = {"window": window.state(), "policy": policy.state(), "tokens": self._tokens(stream)}
+            columns |= {
+                f"{stream}.{part}.{name}": values
+                for part, some in parts.items()
+                for name, values in some.items()
+            }
+        return pa.record_batch({name: pa.array([values]) for name, values in columns.items()})
+
+    def load(self, saved: pa.RecordBatch) -> None:
+        """Take up, in a new shedder of the same kind, what another one saved."""
+        columns = {name: saved.column(name)[0].values.to_numpy() for name in saved.schema.names}
+        for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
+            window.restore(_part(columns, f"{stream}.window."))
+            policy.restore(_part(columns, f"{stream}.policy."))
+            self._enter_all(stream, **_part(columns, f"{stream}.tokens."))
+
+    def _tokens(self, stream: int) -> State:
+        """The tokens of the tuples held."""
+        window, tokens = self._windows[stream], self._matches.tokens[stream]
+        lists = [tokens[group] for group in window.group[: window.count].tolist()]
+        offsets = np.cumsum([0, *map(len, lists)])
+        return {"offsets": offsets, "tokens": np.array([token for some in lists for token in some], np.int64)}
+
+    def _enter_all(self, stream: int, offsets: np.ndarray, tokens: np.ndarray) -> None:
+        window = self._windows[stream]
+        for slot in range(window.count):
+            group = self._matches.enter(stream, tuple(tokens[offsets[slot] : offsets[slot + 1]].tolist()))
+            window.group[slot] = group
+            if self._policies[stream].counts_matches:
+                self._matches.hold(stream, group)
+        for fresh in self._matches.fresh:
+            fresh.clear()
+
+
+class Row(NamedTuple):
+    """A tuple that arrives, `leaves` being when it goes by itself."""
+
+    number: int
+    ts: int
+    expiry: int
+    leaves: int
+    importance: float
+    tokens: tuple[int, ...]
+
+
+def _rows(arrivals: Arrivals) -> Iterator[Row]:
+    """Arrivals one by one, without those that match no relation tuple: they never enter."""
+    tokens = arrivals.tokens.tolist()
+    carried = (tuple(tokens[begin:end]) for begin, end in pairwise(arrivals.offsets.tolist()))
+    leaves = np.minimum(arrivals.expiry, arrivals.until)
+    columns = (arrivals.number, arrivals.ts, arrivals.expiry, leaves, arrivals.importance)
+    rows = zip(*(column.tolist() for column in columns), carried, strict=True)
+    return map(Row._make, (row for row in rows if row[5]))
+
+
+def _part(columns: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): values for name, values in columns.items() if name.startswith(prefix)}

@@ -1,0 +1,21 @@
+"""SIMPPROB: importance times matches in the opposite window, as they were when the tuple came."""
+
+from __future__ import annotations
+
+from seine.shedding.policy import Groups, Policy, Tokens
+from seine.shedding.window import Window
+
+
+class SimpProb(Policy):
+    """P(r) = r.imp * mn(r) at arrival; of equals the least important, then the one with the fewest
+    matches, then the oldest goes.
+
+    Cites: STAR 3.2 (Static Importance Probability)
+    """
+
+    ties = ("importance", "matches", "number")
+    counts_matches = True
+
+    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
+        window.matches[slot] = found = groups.matches[window.group[slot]]
+        window.priority[slot] = window.importance[slot] * found

@@ -1,0 +1,112 @@
+"""Joins within a memory, against windows that are simulated tuple by tuple."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine.algebra.memory import SHEDDERS
+from seine.local import LocalResult, run_local
+from seine.shedding.policies import NAMES
+from tests.unit.limited_shapes import (
+    SHAPES,
+    Played,
+    Shape,
+    combinations,
+    data,
+    laid_out,
+    play,
+    ready,
+    record,
+    simulated,
+)
+
+
+def limited(memory: int | str, shed: str = "simp", more: str = "") -> str:
+    return f"WITH (memory = {memory}, shed = '{shed}'{more})"
+
+
+def test_the_names_of_policies_are_those_of_options() -> None:
+    assert NAMES == SHEDDERS
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", SHAPES)
+def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> None:
+    shape, rng = SHAPES[name], Random(f"{name}{seed}")
+    tables = ready(data(rng, 80 // len(shape.streams)))
+    exact = Counter(record(shape, rows) for rows in combinations(shape, tables))
+    assert exact
+    for steps in (1, 20):
+        played = play(shape, tables, limited(10_000, "auto"), rng, steps)
+        assert played.told == exact and played.account["shed"] == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", ["direct", "star", "star of three", "three alike"])
+def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
+    shape, rng = SHAPES[name], Random(f"{name}{seed}")
+    streams, shed = len(shape.streams), 0
+    tables = ready(data(rng, 80 // streams))
+    exact = combinations(shape, tables)
+    for memory in (1, streams, 2 * streams + 1, 4 * streams):
+        expected, given_up = simulated(shape, tables, exact, memory // streams)
+        for steps in (1, 20):
+            played = play(shape, tables, limited(memory), rng, steps)
+            assert played.told == expected and played.account["shed"] == given_up
+            assert max(played.sizes) <= played.account["peak"] <= memory
+        shed += given_up
+    assert shed
+
+
+@pytest.mark.parametrize(
+    ("name", "shed"), [(name, SHEDDERS[(i + j) % 7]) for i, name in enumerate(SHAPES) for j in (0, 2, 5)]
+)
+def test_results_are_a_subset_however_the_input_is_cut(name: str, shed: str) -> None:
+    shape, rng = SHAPES[name], Random(name)
+    tables = ready(data(rng, 60))
+    exact = play(shape, tables, limited(10_000, shed), rng, 1).told
+    memory = 3 * len(shape.streams)
+    first: Played | None = None
+    for steps in (1, 4, 30):
+        played = play(shape, tables, limited(memory, shed, ", seed = 5, alpha = 7, beta = 0.5"), rng, steps)
+        first = first or played
+        assert played.told == first.told <= exact and played.account == first.account
+        assert max(played.sizes) <= played.account["peak"] <= memory
+    assert first is not None and first.told and first.account["shed"]
+
+
+def told(result: LocalResult, shape: Shape, query: str) -> Counter[Any]:
+    names = [f"{c}{i}" for i in shape.streams for c in ("ts", "a")]
+    return Counter(
+        (one["t_start"], one["t_end"], *(one["row"].get(name) for name in names))
+        for one in result.records
+        if one["query"] == query
+    )
+
+
+@pytest.mark.parametrize("name", ["star", "no equality"])
+def test_the_whole_engine_tells_what_the_operator_does(tmp_path: Path, name: str) -> None:
+    shape, rng = SHAPES[name], Random(name)
+    tables = data(rng)
+    path = laid_out(
+        tmp_path, tables, [shape.query("q"), shape.query("m", limited(5)), shape.query("n", limited(5))]
+    )
+    exact = Counter(record(shape, rows) for rows in combinations(shape, ready(tables)))
+    expected = play(shape, ready(tables), limited(5), rng, 4)
+    assert expected.told < exact
+    for batch_rows in (None, 7):
+        result = run_local(path, batch_rows=batch_rows)
+        stats = result.stats["queries"]
+        assert told(result, shape, "q") == exact
+        assert told(result, shape, "m") == told(result, shape, "n") == expected.told
+        assert (stats["m"]["shed"], stats["m"]["state_rows_peak"]) == (
+            expected.account["shed"],
+            expected.account["peak"],
+        )
+        assert stats["m"]["importance"] < stats["q"]["importance"] and stats["q"]["shed"] == 0
+        assert result.stats["network"]["joins"] == 2  # those that are alike are one

@@ -1,0 +1,202 @@
+"""Shedding, against a simulation that does at each instant what the paper says, the slow way."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from seine.shedding.arrivals import FOREVER, Arrivals, Evictions
+from seine.shedding.policies import NAMES, Shedding
+from seine.shedding.shedder import Shedder
+
+PAPER = ("simp", "simpprob", "dimpprob", "dgl", "semantic")
+
+
+@dataclass
+class Tuple:
+    number: int
+    ts: int
+    expiry: int
+    until: int
+    importance: float
+    tokens: tuple[int, ...]
+    priority: float = 0.0
+    matches: int = 0
+    rank: tuple[float, ...] = field(default=())
+
+
+def random_streams(seed: int, streams: int = 2, length: int = 40) -> list[list[Tuple]]:
+    """Tuples with few tokens and few importances, so that there are matches and ties; bursts and gaps."""
+    some = random.Random(seed)
+    life = some.randint(2, 12) if length < 100 else 60
+    found = []
+    for _ in range(streams):
+        times = sorted(some.sample(range(length), length // 2) + some.choices(range(length), k=length // 2))
+        found.append([random_tuple(some, number, ts, life) for number, ts in enumerate(times)])
+    return found
+
+
+def random_tuple(some: random.Random, number: int, ts: int, life: int) -> Tuple:
+    tokens = tuple(sorted(some.sample(range(7), some.choice((0, 1, 1, 2, 3)))))
+    until = some.choice((FOREVER, FOREVER, ts + some.randint(1, life + 2)))
+    return Tuple(number, ts, ts + life, until, float(some.randint(1, 3)), tokens)
+
+
+def as_arrivals(tuples: list[Tuple]) -> Arrivals:
+    def column(name: str, kind: type = np.int64) -> np.ndarray:
+        return np.array([getattr(one, name) for one in tuples], kind)
+
+    offsets = np.cumsum([0, *(len(one.tokens) for one in tuples)])
+    tokens = np.array([token for one in tuples for token in one.tokens], np.int64)
+    columns = [column(name) for name in ("number", "ts", "expiry", "until")]
+    return Arrivals(*columns, column("importance", np.float64), offsets, tokens)
+
+
+def common(one: Tuple, other: Tuple) -> int:
+    return len(set(one.tokens) & set(other.tokens))
+
+
+class Simulation:
+    """Two streams, one policy of the paper; lists of tuples and nothing clever."""
+
+    def __init__(self, name: str, capacity: int, alpha: float | None, beta: float) -> None:
+        self.name, self.capacity, self.alpha, self.beta = name, capacity, alpha, beta
+        self.windows: list[list[Tuple]] = [[], []]
+        self.seen: list[list[Tuple]] = [[], []]
+        self.evicted: list[list[tuple[int, int]]] = [[], []]
+
+    def run(self, streams: list[list[Tuple]]) -> list[list[tuple[int, int]]]:
+        for now in sorted({one.ts for some in streams for one in some if one.tokens}):
+            self.instant(now, [[one for one in some if one.ts == now and one.tokens] for some in streams])
+        return self.evicted
+
+    def instant(self, now: int, arrivals: list[list[Tuple]]) -> None:
+        self.windows = [[one for one in w if min(one.expiry, one.until) > now] for w in self.windows]
+        for side in (0, 1):
+            self.seen[side] += arrivals[side]
+        for side in (0, 1):
+            opposite = self.windows[1 - side] + arrivals[1 - side]
+            for one in self.windows[side]:
+                self.look_again(one, opposite, arrivals[1 - side], now)
+            for one in arrivals[side]:
+                self.look_first(one, opposite, self.seen[1 - side])
+        self.windows = [self.shed(side, self.windows[side] + arrivals[side], now) for side in (0, 1)]
+
+    def look_first(self, one: Tuple, opposite: list[Tuple], seen: list[Tuple]) -> None:
+        one.matches = sum(common(one, other) for other in opposite)
+        if self.name == "semantic":
+            one.priority = sum(common(one, other) for other in seen)
+        else:
+            one.priority = one.importance * (1 if self.name == "simp" else one.matches)
+
+    def look_again(self, one: Tuple, opposite: list[Tuple], new: list[Tuple], now: int) -> None:
+        matches = sum(common(one, other) for other in opposite)
+        if self.name in ("dimpprob", "dgl"):
+            one.matches = matches
+        if self.name == "dimpprob":
+            one.priority = one.importance * matches
+        if self.name == "dgl" and any(common(one, other) for other in new):
+            one.priority += (
+                one.importance * matches * (one.expiry - now) / (self.alpha or one.expiry - one.ts)
+            )
+        elif self.name == "dgl":
+            one.priority = max(0.0, one.priority - self.beta)
+
+    def shed(self, side: int, tuples: list[Tuple], now: int) -> list[Tuple]:
+        def rank(one: Tuple) -> tuple[float, ...]:
+            if self.name in ("simp", "semantic"):
+                return one.priority, one.number
+            return one.priority, one.importance, one.matches, one.number
+
+        ordered = sorted(tuples, key=rank)
+        excess = max(0, len(tuples) - self.capacity)
+        self.evicted[side] += sorted((one.number, now) for one in ordered[:excess])
+        return ordered[excess:]
+
+
+def shed(shedder: Shedder, streams: list[list[Tuple]], cuts: list[int]) -> list[list[tuple[int, int]]]:
+    """Run it, cut into steps at these instants; after each step it is saved and loaded into a new one."""
+    found: list[list[tuple[int, int]]] = [[] for _ in streams]
+    for begin, end in zip([-1, *cuts], [*cuts, FOREVER], strict=True):
+        part = [as_arrivals([one for one in some if begin <= one.ts < end]) for some in streams]
+        for side, gone in enumerate(shedder.step(part)):
+            found[side] += pairs_of(gone)
+        assert max(shedder.held) <= shedder.capacity
+    return found
+
+
+def pairs_of(gone: Evictions) -> list[tuple[int, int]]:
+    return list(zip(gone.number.tolist(), gone.at.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("alpha", [None, 3.0])
+def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | None) -> None:
+    evicted = 0
+    for seed in range(30):
+        capacity, length = (1 + seed % 5, 40) if seed else (24, 300)
+        expected = Simulation(name, capacity, alpha, beta=0.7).run(random_streams(seed, length=length))
+        shedder = Shedder(Shedding(name, alpha, beta=0.7), capacity, 2)
+        assert shed(shedder, random_streams(seed, length=length), []) == expected, seed
+        evicted += len(expected[0]) + len(expected[1])
+    assert evicted > 300
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("streams", [2, 3])
+def test_decisions_do_not_depend_on_cuts_nor_on_a_resume(name: str, streams: int) -> None:
+    for seed in range(8):
+        tuples, some = random_streams(seed, streams), random.Random(seed)
+        whole = shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, [])
+        cuts = sorted(some.sample(range(40), 6))
+        assert shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, cuts) == whole
+        assert shed(Resumed(Shedding(name, seed=seed), 3, streams), tuples, cuts) == whole
+        assert all(whole)
+
+
+class Resumed(Shedder):
+    """A shedder that forgets everything after each step, but what it saved."""
+
+    def step(self, arrivals):  # type: ignore[no-untyped-def]
+        found = super().step(arrivals)
+        fresh = Shedder(self.shedding, self.capacity, len(arrivals))
+        fresh.load(self.save())
+        self.__dict__ = fresh.__dict__
+        return found
+
+
+def test_another_seed_draws_others() -> None:
+    tuples = random_streams(1)
+    runs = [shed(Shedder(Shedding("rand", seed=seed), 3, 2), tuples, []) for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_memory_for_the_window_nothing_goes(name: str) -> None:
+    assert shed(Shedder(Shedding(name), 40, 2), random_streams(3), []) == [[], []]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_memory_everything_is_kept_out(name: str) -> None:
+    tuples = random_streams(3)
+    expected = [[(one.number, one.ts) for one in some if one.tokens] for some in tuples]
+    assert shed(Shedder(Shedding(name), 0, 2), tuples, []) == expected
+
+
+def test_what_can_match_nothing_new_leaves_for_what_can() -> None:
+    ended = Tuple(0, ts=0, expiry=9, until=2, importance=9.0, tokens=(1,))
+    later = Tuple(1, ts=2, expiry=9, until=FOREVER, importance=1.0, tokens=(1,))
+    assert shed(Shedder(Shedding("simp"), 1, 2), [[ended, later], []], []) == [[], []]
+
+
+def test_an_edge_counts_only_the_streams_on_it() -> None:
+    """A chain a - b - c: tokens 0, 2, ... join a with b, tokens 1, 3, ... b with c."""
+    edges = ((0, 1), (1, 2))
+    a = [Tuple(0, 0, 9, FOREVER, 1.0, (0,)), Tuple(1, 0, 9, FOREVER, 1.0, (2,))]
+    b = [Tuple(0, 0, 9, FOREVER, 1.0, (2, 1))]
+    c = [Tuple(0, 0, 9, FOREVER, 1.0, (1,))]
+    shedder = Shedder(Shedding("simpprob"), 1, 3, edges)
+    assert shed(shedder, [a, b, c], []) == [[(0, 0)], [], []]
