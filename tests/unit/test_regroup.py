@@ -8,7 +8,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seine.algebra import aggregates
@@ -52,11 +54,15 @@ class Chain:
                 yield from (delta for delta in told if isinstance(delta, Delta))
             else:
                 key = self._nodes[i + 1].ports[0].key
-                parts = [part.make() for part in told if isinstance(part, Parts)]
+                parts = [part.make(everything) for part in told if isinstance(part, Parts)]
                 inputs = [[Delta(_routed(batch, key)) for batch in parts]]
 
     def state_rows(self, store: MemoryStore) -> int:
         return 0
+
+
+def everything(keys: pa.RecordBatch) -> None:
+    """All groups are wanted."""
 
 
 def _routed(batch: pa.RecordBatch, key: tuple[Any, ...]) -> pa.RecordBatch:
@@ -172,13 +178,34 @@ def test_groups_that_have_run_begin_to_tell_parts() -> None:
     first, second = ([row for row in rows if row.early is None][i : i + 8] for i in (0, 8))
     assert not list(old.step([[_delta(keyed, first)]], Clock({"a": NEVER}, {"plain": 0}), store))
     waiting = list(new.step([[]], Clock({"a": 20}, {"plain": 20}), store))
-    assert [part.make()["_psum:::#2:0"].to_numpy().any() for part in waiting if isinstance(part, Parts)] == [
-        False
-    ]
+    assert [
+        part.make(everything)["_psum:::#2:0"].to_numpy().any() for part in waiting if isinstance(part, Parts)
+    ] == [False]
     told = list(new.step([[_delta(keyed, second)]], Clock({"a": FOREVER}, {"plain": 99}, end=True), store))
-    (parts,) = (part.make() for part in told if isinstance(part, Parts))
+    (parts,) = (part.make(everything) for part in told if isinstance(part, Parts))
     gone = sum(row.values[2] or 0 for row in second if row.end == FOREVER or row.end > 99)
     assert parts["_psum:::#2:0"].to_numpy().sum() == gone
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_are_made_of_the_groups_that_are_wanted(seed: int) -> None:
+    random, store = Random(seed), MemoryStore()
+    rows = world(random, FINE, seed % 2 == 1, hashes=None)
+    operator = AggregateOperator(fine((), CARRIED))
+    compared = 0
+    for until in (15, 30, FOREVER):
+        some = [row for row in rows.rows if row.early is None and (row.start < until)]
+        rows.rows = [row for row in rows.rows if row not in some]
+        clock = Clock({"a": until}, {"plain": until if until < FOREVER else 99}, end=until == FOREVER)
+        for parts in operator.step([[_delta(rows, some)]], clock, store):
+            if isinstance(parts, Parts):
+                whole = parts.make(everything).to_pylist()
+                chosen = parts.make(lambda keys: pc.equal(keys["c0"], "x").fill_null(False).to_numpy(False))
+                wanted = [row for row in whole if row["c0"] == "x"]
+                assert repr(chosen.to_pylist()) == repr(wanted)
+                assert parts.make(lambda keys: np.zeros(keys.num_rows, bool)).num_rows == 0
+                compared += len(wanted)
+    assert compared > 5
 
 
 def _delta(world: World, rows: list[Row]) -> Delta:

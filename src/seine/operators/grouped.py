@@ -7,7 +7,7 @@ depend on how the input was cut into steps, not even in its identities.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,11 @@ import pyarrow as pa
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding, Named
-from seine.operators.delta import NEVER, Delta, Parts, concat, data_names
+from seine.operators.delta import NEVER, Delta, Parts, Wanted, concat, data_names
 from seine.operators.events import TIME, WEIGHT, EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
-from seine.operators.layout import Layout, lay_out
+from seine.operators.layout import Excerpt, Layout, lay_out
 from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
 from seine.operators.store import Store
@@ -127,15 +127,19 @@ class Grouped:
         self._write(step, told, since, identity, kept, table)
         yield self._delta(step, told, since, identity)
         if self._carries:
-            yield Parts(lambda: self._parts(step, parts()))
+            yield Parts(lambda wanted: self._parts(step, parts, wanted))
 
-    def _parts(self, step: Step, parts: list[Named]) -> pa.RecordBatch:
-        """What the rows of each place add up to, with the keys of its group."""
-        layout, events = step.layout, step.events
-        rows = layout.sums(events.reached, events.weights)
-        keys = [pick(key, layout.group) for key in step.keys]
-        named = [(TIME, layout.time), (WEIGHT, rows), *parts, *zip(data_names(len(keys)), keys, strict=True)]
-        return pa.RecordBatch.from_arrays([arrow(array) for _, array in named], [name for name, _ in named])
+    def _parts(self, step: Step, parts: Callable[[Excerpt], list[Named]], wanted: Wanted) -> pa.RecordBatch:
+        """What the rows of each place of the wanted groups add up to, with the keys of the group."""
+        layout, events, names = step.layout, step.events, data_names(len(step.keys))
+        keys = pa.RecordBatch.from_arrays([arrow(key) for key in step.keys], names)
+        mask = wanted(keys)
+        excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
+        groups = layout.group.take(excerpt.places)
+        rows = layout.sums(events.reached, events.weights).take(excerpt.places)
+        told = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
+        told += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
+        return pa.RecordBatch.from_arrays([arrow(array) for _, array in told], [name for name, _ in told])
 
     def _existence(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """At which places there is a result row, and which groups had one before the step."""

@@ -64,6 +64,30 @@ class Layout:
         return before
 
 
+@dataclass(frozen=True)
+class Excerpt:
+    """Some groups of a layout and the places that are theirs; by themselves they are a layout too.
+
+    >>> whole = Layout(np.array([0, 2]), np.array([1, 2]), np.array([0, 0, 1]), np.array([3, 7, 5]))
+    >>> part = Excerpt.of(whole, np.array([False, True]))
+    >>> part.places.tolist(), part.layout.time.tolist(), part.layout.group.tolist()
+    ([2], [5], [0])
+    """
+
+    layout: Layout
+    groups: np.ndarray
+    places: np.ndarray
+
+    @staticmethod
+    def of(whole: Layout, wanted: np.ndarray) -> Excerpt:
+        """The groups that are wanted, by a mask."""
+        groups, places = wanted.nonzero()[0], wanted.take(whole.group).nonzero()[0]
+        sizes = (whole.last - whole.first + 1).take(groups)
+        last = np.cumsum(sizes) - 1
+        group = np.repeat(np.arange(len(groups)), sizes)
+        return Excerpt(Layout(last - sizes + 1, last, group, whole.time.take(places)), groups, places)
+
+
 def lay_out(groups: Groups, times: np.ndarray) -> tuple[Layout, np.ndarray]:
     """The layout of grouped events and the place of each; `times` ascend within a group.
 

@@ -6,8 +6,12 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
+from functools import partial
 from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
 
 from seine.algebra.expressions import Expression
 from seine.network.nodes import (
@@ -23,6 +27,7 @@ from seine.network.nodes import (
 )
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
+from seine.operators.data_columns import DataColumns
 from seine.operators.delta import Delta, Parts
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
@@ -32,7 +37,7 @@ from seine.operators.parameters import any_of
 from seine.operators.reach import reaches
 from seine.operators.relation import RelationIndex
 from seine.operators.star.limited import LimitedOperator
-from seine.runtime.consumers import Arrived, Consumer, consumer
+from seine.runtime.consumers import Arrived, Consumer, Gate, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
 
@@ -127,13 +132,25 @@ class Dataflow:
     def push(self, node_id: int, told: Delta | Parts, emission: Emission) -> None:
         """Send a node's output to all that follow from it without state: parts to those who regroup them."""
         following = (self._regrouping if isinstance(told, Parts) else self._following)[node_id]
-        if not following:
+        if not following or (isinstance(told, Delta) and not told.num_rows):
             return
-        delta = Delta(told.make()) if isinstance(told, Parts) else told
+        consumers = [self._consumer(node, port) for node, port in following]
+        delta = Delta(told.make(partial(_wanted_by, consumers))) if isinstance(told, Parts) else told
         if not delta.num_rows:
             return
         arrived = Arrived.of(delta)
-        for node, port in following:
-            if (node.id, port) not in self._consumers:
-                self._consumers[node.id, port] = consumer(self, node, port)
-            self._consumers[node.id, port](self, arrived, emission)
+        for one in consumers:
+            one(self, arrived, emission)
+
+    def _consumer(self, node: Node, port: int) -> Consumer:
+        if (node.id, port) not in self._consumers:
+            self._consumers[node.id, port] = consumer(self, node, port)
+        return self._consumers[node.id, port]
+
+
+def _wanted_by(gates: Sequence[Consumer], keys: pa.RecordBatch) -> np.ndarray | None:
+    """The groups, by their keys, of which somebody wants the parts; None if all."""
+    columns = DataColumns(keys)
+    masks = [gate.wants(columns, keys.num_rows) for gate in gates if isinstance(gate, Gate)]
+    known = [mask for mask in masks if mask is not None]
+    return np.logical_or.reduce(known) if len(known) == len(masks) else None

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.keyed import Found
-from seine.operators.layout import Layout
+from seine.operators.layout import Excerpt, Layout
 from seine.operators.values import ValueStep
 
 ROWS = "_n"
@@ -41,6 +41,19 @@ class Changes:
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """The sum, at each place, of one weight for each change."""
         return self.layout.sums(self.reached, weights)
+
+    def within(self, excerpt: Excerpt) -> Changes:
+        """Those in some of the groups, as values alone."""
+        if len(excerpt.places) == self.layout.size:
+            return self
+        places = np.full(self.layout.size, -1)
+        places[excerpt.places] = np.arange(len(excerpt.places))
+        kept = (places.take(self.places) >= 0).nonzero()[0]
+        inside = places.take(self.places.take(kept))
+        values = [array.take(pa.array(kept)) for array in self.values]
+        reached = excerpt.layout.reached(inside)
+        weights = self.weights.take(kept)
+        return Changes(excerpt.layout, inside, reached, weights, values, summed=self.summed)
 
     def distinct(self) -> Changes:
         """Each value once: it comes when it appears and goes when it vanishes."""

@@ -13,7 +13,7 @@ from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.aggregates.parted import Parted, part_name
 from seine.operators.keyed import Found
-from seine.operators.layout import Layout
+from seine.operators.layout import Excerpt, Layout
 from seine.operators.store import Store
 from seine.operators.values import ValueTable
 
@@ -68,8 +68,8 @@ class Folding:
 
     def advance(
         self, events: Events, layout: Layout, found: Found, numbers: np.ndarray, store: Store
-    ) -> tuple[list[Any], Kept, Callable[[], list[Named]]]:
-        """What the folds are at all places, the state to keep of each group, and how to make its parts."""
+    ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
+        """What the folds are at all places, the state to keep of each group, and how to make parts."""
         by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
         changes = {
             key: by_argument[self._arguments.index(key.argument)]
@@ -82,11 +82,11 @@ class Folding:
             values[key], state = fold.advance(changes[key], found)
             kept += state
 
-        def parts() -> list[Named]:
+        def parts(excerpt: Excerpt) -> list[Named]:
             return [
                 part
                 for key, fold in self._passed.items()
-                for part in fold.part(changes[key], values.get(key), found)
+                for part in fold.part(changes[key], values.get(key), found, excerpt)
             ]
 
         return list(values.values()), kept, parts
@@ -130,9 +130,12 @@ class _NamedFold:
         changes = changes.distinct() if self._distinct else changes
         return self._fold.advance(changes, found, self._names)
 
-    def part(self, changes: Changes, value: Any, found: Found) -> list[Named]:
-        start = found.column(self._names[0]) if self._key.is_extreme else None
-        arrays = self._fold.part(changes, value, start)
+    def part(self, changes: Changes, value: Any, found: Found, excerpt: Excerpt) -> list[Named]:
+        start = None
+        if self._key.is_extreme:
+            value = value.take(pa.array(excerpt.places))
+            start = found.column(self._names[0]).take(pa.array(excerpt.groups))
+        arrays = self._fold.part(changes.within(excerpt), value, start)
         return [(part_name(self._key, j), array) for j, array in enumerate(arrays)]
 
 
