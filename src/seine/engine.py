@@ -23,7 +23,8 @@ from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import JOINS, node_to_json
+from seine.network.node_json import node_to_json
+from seine.network.nodes import JOINS
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver

@@ -90,7 +90,7 @@ class Queries:
         span = length(self.rng.randint(2, 12), self.calendar)
         return f"{later} {self.rng.choice(['>', '>='])} {earlier} AND {later} <= {earlier} + {span}"
 
-    def _from_where(self, block: Block) -> str:
+    def from_where(self, block: Block) -> str:
         """The same block as a comma join or as JOIN ... ON."""
         expressions = Expressions(self.rng, block.scope)
         where = [expressions.condition(1)] if self.rng.random() < 0.4 else []
@@ -108,7 +108,7 @@ class Queries:
     def plain(self, count: int) -> str:
         block = self.block(count)
         if count == 1 and self.rng.random() < 0.3:
-            return "SELECT *" + self._from_where(block)
+            return "SELECT *" + self.from_where(block)
         return self._select(block)
 
     def _select(self, block: Block) -> str:
@@ -118,18 +118,18 @@ class Queries:
         listed = ", ".join(f"{text} AS c{i}" for i, text in enumerate(chosen))
         if self.rng.random() < 0.15:
             listed += f", {block.times[0].removesuffix('.ts')}.*"
-        return f"SELECT {listed}" + self._from_where(block)
+        return f"SELECT {listed}" + self.from_where(block)
 
     def _typed_select(self, block: Block, types: list[str]) -> str:
         expressions = Expressions(self.rng, block.scope)
         listed = ", ".join(f"{expressions.value(type_, 1)} AS c{i}" for i, type_ in enumerate(types))
-        return f"SELECT {listed}" + self._from_where(block)
+        return f"SELECT {listed}" + self.from_where(block)
 
     def over_plain(self) -> str:
         """A join with a sub-query that has no aggregate: its tuples' lives count."""
         inner = self.block(self.rng.choice([1, 2]))
         key, time = next(n for n, t in inner.scope if n.endswith(".k")), inner.times[0]
-        what = f"(SELECT {key} AS k, {time} AS seen{self._from_where(inner)}) u"
+        what = f"(SELECT {key} AS k, {time} AS seen{self.from_where(inner)}) u"
         block = self.block(1)
         link = f"u.k = {next(n for n, _ in block.scope if n.endswith('.k'))}"
         self._add(block, what, [link], [("u.k", "BIGINT")])
@@ -140,16 +140,16 @@ class Queries:
         expressions = Expressions(self.rng, block.scope)
         keys = [expressions.value(self.rng.choice(KEYS), 1) for _ in range(self.rng.choice([0, 1, 1, 1, 2]))]
         keys = [key for key in keys if "." in key]
-        calls = [self._call(expressions) for _ in range(self.rng.randint(1, 4))]
+        calls = [self.call(expressions) for _ in range(self.rng.randint(1, 4))]
         listed = ", ".join(f"{text} AS c{i}" for i, text in enumerate([*keys, *calls]))
-        text = f"SELECT {listed}{self._from_where(block)}"
+        text = f"SELECT {listed}{self.from_where(block)}"
         if keys:
             text += f" GROUP BY {', '.join(keys)}"
         if self.rng.random() < 0.35:
             text += f" HAVING {self.rng.choice(['COUNT(*) > 1', 'COUNT(*) <= 2', f'{calls[0]} IS NOT NULL'])}"
         return text
 
-    def _call(self, expressions: Expressions) -> str:
+    def call(self, expressions: Expressions) -> str:
         numbers = [n for n in expressions.columns(*NUMERIC) if not n.endswith("big")] or ["1"]
         doubles = [n for n in expressions.columns("DOUBLE", "INT") if not n.endswith("big")] or ["2"]
         ordered = expressions.columns(*NUMERIC, "STRING", "DATE")
@@ -178,7 +178,7 @@ class Queries:
         """A grouped sub-query with columns k and n."""
         block = self.block(self.rng.choice([1, 1, 2]))
         key = next(name for name, _ in block.scope if name.endswith(".k"))
-        return f"SELECT {key} AS k, COUNT(*) AS n{self._from_where(block)} GROUP BY {key}"
+        return f"SELECT {key} AS k, COUNT(*) AS n{self.from_where(block)} GROUP BY {key}"
 
     def join_aggregate(self) -> str:
         if self.rng.random() < 0.5:

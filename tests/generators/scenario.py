@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from tests.generators.lines import random_lines
+from tests.generators.nested import nested_groups
 from tests.generators.queries import Queries
 from tests.generators.siblings import sibling
 from tests.generators.tables import Table, random_tables
@@ -50,6 +51,17 @@ def related_scenario(seed: int, families: int = 4, siblings: int = 4) -> Scenari
     maker = Queries(rng, tables)
     texts = [maker.query() for _ in range(families)]
     texts += [sibling(rng, text) for text in texts for _ in range(siblings)]
+    rng.shuffle(texts)
+    return _scenario(rng, tables, texts)
+
+
+def nested_scenario(seed: int, families: int = 3, members: int = 5) -> Scenario:
+    """Queries in families that group the same rows, some coarser than others; and some siblings of them."""
+    rng = Random(seed)
+    tables = random_tables(rng)
+    maker = Queries(rng, tables)
+    texts = [text for _ in range(families) for text in nested_groups(rng, maker, members)]
+    texts += [sibling(rng, rng.choice(texts)) for _ in range(families)]
     rng.shuffle(texts)
     return _scenario(rng, tables, texts)
 

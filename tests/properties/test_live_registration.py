@@ -20,9 +20,11 @@ import pytest
 
 from seine.network.network import Network
 from seine.runtime.host import LocalHost
+from seine.service import present
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from seine.sharing.strategy import Strategy
 
 STREAMS = {
     name: f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW {window}"
@@ -50,6 +52,14 @@ STATEFUL = (
     "SELECT k FROM s WHERE v > {d} UNION SELECT k FROM t",
     "SELECT k FROM s EXCEPT SELECT k FROM t WHERE v > {c}",
 )
+NESTED = (
+    "SELECT k, v, ts, COUNT(*) AS n FROM s WHERE v <> 1 GROUP BY k, v, ts",
+    "SELECT k, v, SUM(ts) AS total, MAX(ts) AS last FROM s WHERE v <> 1 GROUP BY k, v",
+    "SELECT v, k, MIN(ts) AS first FROM s WHERE v <> 1 GROUP BY v, k",
+    "SELECT k, AVG(v) AS mean, COUNT(DISTINCT v) AS n FROM s WHERE v <> 1 GROUP BY k",
+    "SELECT v % 2 AS odd, MIN(ts) AS first, SUM(k) AS total FROM s WHERE v <> 1 GROUP BY v % 2",
+    "SELECT COUNT(*) AS n, MAX(ts) AS last FROM s WHERE v <> 1",
+)
 
 BORN = "born" in inspect.signature(Network.add).parameters
 
@@ -70,6 +80,14 @@ def test_stateless_queries_count_from_their_registration(seed: int) -> None:
 def test_all_queries_count_from_their_registration(seed: int) -> None:
     rng = Random(seed)
     _check(rng, tuple(rng.sample(STATELESS + STATEFUL, 3)))  # few of them, so that they share much
+
+
+@pytest.mark.parametrize("seed", _seeds())
+def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are registered between the same two entries are made of one another, whatever it saves."""
+    monkeypatch.setattr(present, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
+    regrouped = _check(Random(seed), NESTED)
+    assert regrouped or seed  # of the first story it is known that there are some
 
 
 @dataclass
@@ -132,7 +150,8 @@ class Story:
         return Counter(_whole(record) for record in told if (record["t_start"] or 0) < END)
 
 
-def _check(rng: Random, pool: tuple[str, ...]) -> None:
+def _check(rng: Random, pool: tuple[str, ...]) -> int:
+    """Compare all survivors; the result is how many aggregates were made of finer ones at the end."""
     with tempfile.TemporaryDirectory() as name:
         story = Story(Path(name))
         for _ in range(rng.randint(15, 25)):
@@ -140,12 +159,14 @@ def _check(rng: Random, pool: tuple[str, ...]) -> None:
         story.end()
         survivors = [one for one, life in story.lives.items() if not life.dropped]
         got = {one: story.records(one) for one in survivors}
+        regrouped = sum(node.kind == "regroup" for node in story.service.present.network)
         story.service.close()
         expected = {one: _fresh(story, one) for one in survivors}
     for one in survivors:
         life = story.lives[one]
         assert got[one] == expected[one], f"{one}: {life.sql} since {life.before}"
     assert survivors and any(expected.values())
+    return regrouped
 
 
 def _step(story: Story, rng: Random, pool: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from seine.local import run_local
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
-from tests.generators.scenario import Scenario, related_scenario
+from tests.generators.scenario import Scenario, nested_scenario, related_scenario
 from tests.generators.shrink import shrink
 from tests.properties.test_random_scripts import told, whole
 from tests.reference.answers import Answers
@@ -37,11 +37,13 @@ def _seeds() -> range:
 @pytest.mark.parametrize("seed", _seeds())
 def test_every_strategy_agrees_with_unshared_evaluation(seed: int) -> None:
     scenario = related_scenario(seed)
-    wrong = _wrong(scenario, seed)
-    if wrong:
-        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
-        again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+    _compare(scenario, seed, STRATEGIES)
+
+
+@pytest.mark.parametrize("seed", _seeds())
+def test_coarser_groups_are_the_same_from_finer_ones(seed: int) -> None:
+    few = {name: STRATEGIES[name] for name in ("all", "no-vertical")}
+    _compare(nested_scenario(seed), seed, {**few, "all again": few["all"]})
 
 
 def test_families_share_and_have_answers(tmp_path: Path) -> None:
@@ -58,23 +60,31 @@ def test_families_share_and_have_answers(tmp_path: Path) -> None:
     assert records > 500
 
 
-def _wrong(scenario: Scenario, seed: int) -> list[str]:
+def _compare(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> None:
+    wrong = _wrong(scenario, seed, strategies)
+    if wrong:
+        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed, strategies)))
+        again = _wrong(small, seed, strategies) or wrong
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+
+
+def _wrong(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = scenario.write(folder)
         try:
-            return list(_complaints(path, folder, Random(seed)))
+            return list(_complaints(path, folder, Random(seed), strategies))
         except Exception as error:
             return [f"{type(error).__name__}: {error}"]
 
 
-def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
+def _complaints(path: Path, folder: Path, rng: Random, strategies: Mapping[str, Strategy]) -> Iterator[str]:
     answers = Answers(path.read_text(encoding="utf-8"), folder)
     unshared = run_local(str(path), sharing=UNSHARED)
     instants = answers.instants()
     looked_at = rng.sample(instants, min(3, len(instants)))
     yield from disagreements(answers, unshared.records, unshared.dead, looked_at)
-    for name, strategy in STRATEGIES.items():
+    for name, strategy in strategies.items():
         cut: dict[str, Any] = {"batch_rows": rng.choice([None, 3, 10]), "buckets": rng.choice([1, 2, 3])}
         shared = run_local(str(path), sharing=strategy, **cut)
         missing, extra = difference(*(map(whole, r.records) for r in (unshared, shared)))

@@ -193,12 +193,12 @@ def _pieces(world: World, port: int, plus: list[Row], minus: list[Row], random: 
         return []
     cut = random.randrange(len(mine) + 1)
     return [
-        Delta(_batch(world, mine[:cut], False), _batch(world, ended, True)),
-        Delta(_batch(world, mine[cut:], False), None),
+        Delta(batch_of(world, mine[:cut], False), batch_of(world, ended, True)),
+        Delta(batch_of(world, mine[cut:], False), None),
     ]
 
 
-def _batch(world: World, rows: list[Row], ended: bool) -> pa.RecordBatch:
+def batch_of(world: World, rows: list[Row], ended: bool) -> pa.RecordBatch:
     named: dict[str, pa.Array] = {"_s": pa.array([row.start for row in rows], pa.int64())}
     named["_e"] = pa.array([row.end for row in rows], pa.int64())
     if ended:

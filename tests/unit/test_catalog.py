@@ -20,7 +20,8 @@ from seine.catalog import Catalog, StoredQuery
 from seine.catalog.records import signature
 from seine.catalog.tables import metadata
 from seine.errors import SeineError
-from seine.network.nodes import DeliverNode, Filter, Form, Port, node_from_json, node_to_json
+from seine.network.node_json import node_from_json, node_to_json
+from seine.network.nodes import DeliverNode, Filter, Form, Port
 from tests.unit.postgres_server import postgres_server
 
 _numbers = itertools.count(1)

@@ -16,7 +16,8 @@ from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.engine import Options, Run, read_script
 from seine.intake.journal import Entry
-from seine.network.nodes import LookupNode, PromiseNode, SourceNode, node_from_json, node_to_json
+from seine.network.node_json import node_from_json, node_to_json
+from seine.network.nodes import LookupNode, PromiseNode, SourceNode
 from seine.operators.clock import Clock
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import FOREVER

@@ -17,7 +17,7 @@ import pytest
 from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
 from seine.network.network import Network, network_text
-from seine.network.nodes import node_from_json
+from seine.network.node_json import node_from_json
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.sharing.strategy import CONFIGURATIONS

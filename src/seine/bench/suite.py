@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index, join, memory, safety, selections, stages, window
+from seine.bench import index, join, memory, regroup, safety, selections, stages, window
 from seine.bench.fed import sharing, sizes
 from seine.bench.side import together
 from seine.bench.star import page
@@ -89,6 +89,15 @@ SUITE = (
         index.main,
         full={"counts": (1_000, 10_000, 100_000), "searches": 300},
         quick={"counts": (100, 1_000), "searches": 30},
+    ),
+    Benchmark(
+        "regroup",
+        "Seven aggregates by some of the keys of a finer one, {batches} micro-batches of {rows:,} rows: "
+        "CPU seconds if they are fed with rows and if they are made of the finer groups, beyond what the "
+        "finer one takes. One process, no Spark.",
+        regroup.main,
+        full={"batches": 10, "rows": 50_000},
+        quick={"batches": 3, "rows": 5_000, "instants": (1, 1_000)},
     ),
     Benchmark(
         "safety",

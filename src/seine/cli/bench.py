@@ -21,6 +21,7 @@ NAMES = (
     "window",
     "memory",
     "index",
+    "regroup",
     "safety",
     "sharing",
     "star",
@@ -38,6 +39,7 @@ line that says what is compared:
     window      a window of 1x, 4x and 16x at equally many matches: what holding more costs
     memory      bytes of state beside the bytes of the tuples that are alive
     index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
+    regroup     coarser aggregates from rows and from the parts of finer ones, in one process
     safety      the safety check of a query of 10 to 10,000 streams
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs

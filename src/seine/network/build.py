@@ -7,7 +7,7 @@ or fanned into a fence (an aggregate or set operator), whose rows are an item of
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -43,6 +43,7 @@ from seine.network.nodes import (
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.promising import promises_of, promising_stream
+from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -65,8 +66,18 @@ class Builder:
     """Places one query."""
 
     def __init__(
-        self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
+        self,
+        site: Site,
+        query: Query,
+        strategy: Strategy,
+        estimates: Estimates | None = None,
+        room: int | None = None,
+        left: Set[Place] = frozenset(),
     ) -> None:
+        """`room` is how many stages there are, if no others may be opened for speed alone.
+
+        Groups at places that are `left` are there for a while yet, but not to be used.
+        """
         self._site = site
         self._query = query
         self._estimates = estimates
@@ -74,8 +85,10 @@ class Builder:
         self._strategy = strategy
         self._final_item: Plan | None = None
         self._placer = Placer(site, query.name, strategy)
+        limits = Limits(strategy.regroup if strategy.share else 0, room, left)
+        self.regrouping = Regrouping(self._placer, limits, estimates)
         self._gates = Gates(self._placer, strategy, estimates)
-        self._fences = Fences(self._placer)
+        self._fences = Fences(self._placer, self.regrouping)
         self._memory = memory_limit(query)
 
     @cached_property
@@ -86,6 +99,11 @@ class Builder:
     def claims(self) -> list[Claim]:
         """Everything that it uses."""
         return self._placer.claims
+
+    @property
+    def grouped(self) -> list[tuple[Wanted, int]]:
+        """The groups that it asked for, and the aggregates that they are of."""
+        return self._fences.grouped
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""

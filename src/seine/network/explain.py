@@ -9,7 +9,8 @@ from seine.errors import printable
 from seine.network.labels import Labels
 from seine.network.lines import Line, Relations, States, Streams, explain_lines, known_query
 from seine.network.network import Network
-from seine.network.nodes import JOINS, Node, node_to_json
+from seine.network.node_json import node_to_json
+from seine.network.nodes import JOINS, Node
 from seine.network.picture import draw
 from seine.network.story import Story
 from seine.network.wording import count, enumerate_names

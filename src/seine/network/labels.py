@@ -42,6 +42,7 @@ from seine.network.nodes import (
     MultiJoinNode,
     Node,
     PromiseNode,
+    RegroupNode,
     ResolveNode,
     SourceNode,
     Static,
@@ -61,6 +62,7 @@ REASONS = {
     "join": "same join",
     "limited": "same join and the same memory",
     "multijoin": "same join",
+    "regroup": "same finer groups",
     "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
@@ -149,6 +151,8 @@ class Labels:
                 return (Item(f"#{node.id}", (*_TAG[:tagged], *names), tagged),)
             case AggregateNode():
                 return (self._groups(node),)
+            case RegroupNode():
+                return (self._finer(node),)
             case GateNode():
                 return self.items(node.inputs[0])
         below = self.items(node.inputs[0])[0]
@@ -184,8 +188,15 @@ class Labels:
             f"groups #{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node)
         )
 
+    def _finer(self, node: RegroupNode) -> Item:
+        """The keys of finer groups, and the row that these are made of: of that there are parts."""
+        groups = self.items(node.inputs[0])[0]
+        finer = self.network.nodes[node.inputs[0]]
+        row = self.names(finer.inputs[0])
+        return Item(groups.what, (*groups.names[: len(node.types)], *row), tagged=True)
+
     def _is_tagged(self, node: AggregateNode) -> bool:
-        return self.items(node.inputs[0])[0].tagged
+        return bool(node.ports[0].key) and self.items(node.inputs[0])[0].tagged
 
     # ---- descriptions
 
@@ -204,6 +215,8 @@ class Labels:
                 return self._describe_limited(node)
             case MultiJoinNode():
                 return self._describe_multi_join(node)
+            case RegroupNode():
+                return f"parts of {self._legend(node.id)}"
             case GateNode():
                 return self._legend(node.id)
             case AggregateNode():
@@ -218,6 +231,8 @@ class Labels:
 
     def details(self, node: Node) -> list[str]:
         """Which rows pass it, a line each shape of conditions."""
+        if isinstance(node, RegroupNode):
+            return []
         if isinstance(node, FilteringNode):
             return self._passing(node)
         if isinstance(node, FanNode | DeliverNode):

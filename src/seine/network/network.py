@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,17 @@ from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
 from seine.network.live import counted_from, live, young
+from seine.network.node_json import node_from_json, node_to_json
 from seine.network.nodes import (
     JOINS,
     DeliverNode,
     LimitedNode,
     Node,
     PromiseNode,
-    node_from_json,
-    node_to_json,
 )
 from seine.network.placing import Placer
+from seine.network.regrouping import Place
+from seine.network.rerouting import Grouper, finest_first, left_places
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
@@ -61,10 +62,12 @@ class Network:
         self.strategy = strategy
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
+        self.room = 0  # the stages that there are, whatever is used of them; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = Site()
         self._touched_queries: dict[str, None] = {}
         self._touched_streams: dict[str, None] = {}
+        self._fresh: dict[str, Grouper] = {}  # the queries with groups that have not run
 
     @property
     def nodes(self) -> dict[int, Node]:
@@ -84,12 +87,11 @@ class Network:
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
+        builder = self._builder(query)
         self._site.begin()
-        builder = Builder(self._site, query, self.strategy, self.estimates)
         try:
-            form = form_of(query)
             plan = self._prepared(query, born, builder.blocks)
-            builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
+            _deliver(builder, query, plan)
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition = Addition(tuple(added), tuple(shared), plan, builder.blocks)
@@ -103,7 +105,27 @@ class Network:
         self._site.end()
         self.queries[query.name] = builder.claims
         self._touched_queries[query.name] = None
+        if builder.grouped:
+            self._fresh[query.name] = Grouper(query, born, builder.grouped)
         return addition
+
+    def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
+        room = self.room if self.live else None
+        return Builder(self._site, query, self.strategy, self.estimates, room, left)
+
+    def _reroute(self) -> None:
+        """Build those queries anew whose groups can be made of finer ones that came after; none has run."""
+        left: set[Place] = set()
+        for name in finest_first(self._fresh):
+            grouper = self._fresh[name]
+            builder = self._builder(grouper.query, left)
+            places = left_places(self._site, builder.regrouping, grouper, self._fresh)
+            if places:
+                left.update(places)
+                self._site.release(self.queries[name], name)
+                _deliver(builder, grouper.query, self._prepared(grouper.query, grouper.born, builder.blocks))
+                self.queries[name] = builder.claims
+        self._fresh.clear()
 
     def _prepared(self, query: Query, born: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
@@ -138,6 +160,7 @@ class Network:
         if name not in self.queries:
             raise SeineError(f"there is no query {name!r}")
         self._touched_queries[name] = None
+        self._fresh.pop(name, None)
         return tuple(self._site.release(self.queries.pop(name), name))
 
     def watch(self, stream: StreamDef) -> None:
@@ -174,6 +197,7 @@ class Network:
         """The same, and what the new version has changed."""
         if not self.changed:
             return None
+        self._reroute()
         site = self._site
         change = Change(
             {i: node_to_json(site.nodes[i]) if i in site.nodes else None for i in sorted(site.touched_nodes)},
@@ -200,7 +224,7 @@ class Network:
     @property
     def depth(self) -> int:
         """The highest stage: how many stateful stages the pipeline needs."""
-        return max((node.stage for node in self.nodes.values()), default=0)
+        return self._site.depth
 
     def users(self, node_id: int) -> list[str]:
         """The names of the queries that a node serves."""
@@ -300,6 +324,11 @@ class Network:
         network._site.next_id = next_id
         network._site.forget_changes()
         return network
+
+
+def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
+    form = form_of(query)
+    builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
 
 
 def topological(nodes: dict[int, Node]) -> list[int]:

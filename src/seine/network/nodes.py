@@ -1,6 +1,6 @@
 """The nodes of the shared network: what runs, as data.
 
-A node is frozen, knows its inputs by id, and prints to JSON and back: the running
+A node is frozen, knows its inputs by id, and prints to JSON and back (node_json.py): the running
 pipeline reads it, Spark's plan never depends on it. Stateless nodes (gate, lookup, fan,
 merge, deliver) run where their input appears; a stateful one has a stage of its own, one
 above its highest input (ARGUS calls it JoinLevel), and receives each input by a port.
@@ -14,14 +14,13 @@ Cites: ARGUS 4 (minimum projection, projection enrichment), 6 (JoinLevel order)
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from seine.algebra.expressions import Expression, columns_of, from_json, to_json
+from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.memory import MemoryLimit
 from seine.algebra.plan import AggregateCall
-from seine.algebra.star import Star, star_from_json, star_to_json
+from seine.algebra.star import Star
 from seine.algebra.types import Type
 
 
@@ -148,6 +147,16 @@ class GateNode(FilteringNode):
     """In front of one join: keeps out what no query can use there."""
 
     kind = "gate"
+
+
+@dataclass(frozen=True)
+class RegroupNode(GateNode):
+    """In front of an aggregate that regroups: keeps out the parts of tags that no coarser group is made of.
+
+    Its input is the finer aggregate. Of that one's rows it has the keys.
+    """
+
+    kind = "regroup"
 
 
 @dataclass(frozen=True)
@@ -294,12 +303,18 @@ class AggregateNode(Node):
 
     A result row lives from the instant at which the group got it until the instant at which
     it changes (an early end); its one identity column is unique for ever.
+
+    One that `regroups` gets the parts of a finer aggregate instead of rows. The row that its calls address
+    is that one's keys and, behind them, the row that that one addresses: of this there are only
+    parts, of the calls that the finer one has in `carried`.
     """
 
     kind = "aggregate"
     stateful = True
     calls: tuple[AggregateCall, ...]
     generation: int = 0  # of those with the same groups; below zero if its calls are fixed
+    carried: tuple[AggregateCall, ...] = ()  # what it tells the parts of to coarser aggregates
+    regroups: bool = False
 
 
 @dataclass(frozen=True)
@@ -391,103 +406,3 @@ class DeliverNode(Node):
 
 
 JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
-
-KINDS: dict[str, type[Node]] = {
-    cls.kind: cls
-    for cls in (
-        SourceNode,
-        PromiseNode,
-        ResolveNode,
-        GateNode,
-        LookupNode,
-        JoinNode,
-        LimitedNode,
-        MultiJoinNode,
-        FanNode,
-        MergeNode,
-        AggregateNode,
-        DistinctNode,
-        ExceptNode,
-        ChangelogNode,
-        FinalNode,
-        DeliverNode,
-    )
-}
-
-
-def node_to_json(node: Node) -> dict[str, Any]:
-    form = {field.name: _plain(getattr(node, field.name)) for field in dataclasses.fields(node)}
-    return {"kind": node.kind, **form}
-
-
-def node_from_json(form: dict[str, Any]) -> Node:
-    cls = KINDS[form["kind"]]
-    return cls(**{field.name: _typed(field.name, form[field.name]) for field in dataclasses.fields(cls)})
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case Type():
-            return str(value)
-        case Expression():
-            return to_json(value)
-        case (
-            Port()
-            | AggregateCall()
-            | Filter()
-            | Form()
-            | Purge()
-            | Member()
-            | Promised()
-            | Static()
-            | FinalTime()
-        ):
-            return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        case Star():
-            return star_to_json(value)
-        case MemoryLimit():
-            return dataclasses.asdict(value)
-        case tuple():
-            return [_plain(item) for item in value]
-    return value
-
-
-_TYPES = {"types", "relation_types"}
-_EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {
-    "ports": Port,
-    "calls": AggregateCall,
-    "filters": Filter,
-    "forms": Form,
-    "members": Member,
-    "promised": Promised,
-    "statics": Static,
-    "purges": Purge,
-    "clocks": FinalTime,
-}
-
-
-def _typed(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if name == "type":
-        return Type.parse(value)
-    if name in _TYPES:
-        return tuple(map(Type.parse, value))
-    if name in _EXPRESSIONS:
-        return tuple(map(from_json, value))
-    if name in ("shape", "importance", "expression"):
-        return from_json(value)
-    if name == "star":
-        return star_from_json(value)
-    if name == "memory":
-        return MemoryLimit(**value)
-    if name in _PARTS:
-        return tuple(_part(_PARTS[name], form) for form in value)
-    if name == "filter":
-        return _part(Filter, value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _part(cls: Any, form: dict[str, Any]) -> Any:
-    return cls(**{name: _typed(name, value) for name, value in form.items()})

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar
 
 from seine.algebra.expressions import Column, Expression, Literal
-from seine.algebra.types import Type
+from seine.algebra.types import BIGINT, Type
 from seine.network.conditions import shaped
 from seine.network.nodes import DeliverNode, FanNode, Form, Node, Port
-from seine.network.site import Claim, Site
+from seine.network.site import Claim, Site, tag_identity
 from seine.sharing.strategy import Strategy
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
@@ -89,6 +89,16 @@ class Placer:
     def claim_tag(self, identity: Hashable) -> int:
         claim, tag = self.site.claim_tag(identity, self.query)
         self.claims.append(claim)
+        return tag
+
+    def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
+        """Claim a fence and its fans, with the rows of constants that make them this query's."""
+        tag = self.claim_tag(tag_identity(node.id, constants)) if tagged else None
+        for fan, given in zip(node.inputs, constants, strict=True):
+            self.claim_node(fan)
+            mark = [] if tag is None else [Literal(tag, BIGINT)]
+            self.claim_row(self.site.nodes[fan].tables[0], [*given, *mark])
+        self.claim_node(node.id)
         return tag
 
     def common(

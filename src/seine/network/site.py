@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
 from seine.network.nodes import (
+    AggregateNode,
     DeliverNode,
     Filter,
     FilteringNode,
@@ -22,7 +23,7 @@ from seine.network.nodes import (
     Node,
 )
 from seine.network.tables import ParameterTable
-from seine.sharing.consing import signature
+from seine.sharing.consing import Signature, grouping, signature
 
 Claim = tuple[Any, ...]  # ("node", id) | ("row", table, number) | ("columns", node, positions) | ("tag", tag)
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -50,6 +51,8 @@ class Site:
         self._index: dict[Hashable, int] = {}
         self._joins: dict[tuple[int, int], dict[int, None]] = {}
         self._tag_of: dict[Hashable, int] = {}
+        self._groupings: dict[Signature, dict[int, tuple[Expression, ...]]] = {}
+        self._stages: Counter[int] = Counter()
         self._needed: dict[int, Counter[int]] = {}
 
     # ---- finding
@@ -63,6 +66,24 @@ class Site:
         """The joins of the rows of one node with those of another."""
         found = [self.nodes[i] for i in self._joins.get((left, right), ())]
         return [node for node in found if isinstance(node, JoinNode)]
+
+    def groupings(self, rows: Signature) -> list[tuple[AggregateNode, tuple[Expression, ...]]]:
+        """The aggregates of the same rows, and their keys over these."""
+        found = [(self.nodes[i], keys) for i, keys in self._groupings.get(rows, {}).items()]
+        return [(node, keys) for node, keys in found if isinstance(node, AggregateNode)]
+
+    def find_tag(self, identity: Hashable) -> int | None:
+        """The tag of the rows that this identity stands for, if somebody claims it."""
+        return self._tag_of.get(identity)
+
+    def claimers(self, tag: int) -> set[str]:
+        """The queries that claim a tag."""
+        return {*self.tags[tag][1]}
+
+    @property
+    def depth(self) -> int:
+        """The highest stage."""
+        return max(self._stages, default=0)
 
     def beneath_gate(self, node: Node, port: int) -> int:
         """The node whose rows arrive at a port, gates apart."""
@@ -226,8 +247,7 @@ class Site:
             identity = signature(node, self)
             if identity is not None:
                 self._index[identity] = node.id
-            if isinstance(node, JoinNode):
-                self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
+            self._enter(node)
 
     def without(self, query: str, first: int, queries: Mapping[str, Sequence[Claim]]) -> Site:
         """The site as it was when a query began to build, wherever that stopped; `first` was the next id.
@@ -254,8 +274,26 @@ class Site:
         self.nodes[node.id] = node
         self.users[node.id] = {}
         self.touched_nodes.add(node.id)
+        self._enter(node)
+
+    def _enter(self, node: Node) -> None:
+        """Note what can be found other than by its signature."""
+        self._stages[node.stage] += 1
         if isinstance(node, JoinNode):
             self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
+        grouped = grouping(node, self)
+        if grouped is not None:
+            self._groupings.setdefault(grouped[0], {})[node.id] = grouped[1]
+
+    def _leave(self, node: Node) -> None:
+        self._stages[node.stage] -= 1
+        if not self._stages[node.stage]:
+            del self._stages[node.stage]
+        if isinstance(node, JoinNode):
+            _discard(self._joins, self._inputs_of_join(node), node.id)
+        grouped = grouping(node, self)
+        if grouped is not None:
+            _discard(self._groupings, grouped[0], node.id)
 
     def _inputs_of_join(self, node: JoinNode) -> tuple[int, int]:
         return self.beneath_gate(node, 0), self.beneath_gate(node, 1)
@@ -277,11 +315,7 @@ class Site:
         identity = signature(gone, self)
         if identity is not None:
             del self._index[identity]
-        if isinstance(gone, JoinNode):
-            inputs = self._inputs_of_join(gone)
-            del self._joins[inputs][node]
-            if not self._joins[inputs]:
-                del self._joins[inputs]
+        self._leave(gone)
         for table in gone.tables:
             self._remove_table(table)
         del self.nodes[node], self.users[node]
@@ -321,3 +355,14 @@ class Site:
         if not claims:
             del self.tags[tag], self._tag_of[identity]
             self.touched_tags.add(tag)
+
+
+def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> Hashable:
+    """What a tag of a fence stands for: the constants of each of its inputs."""
+    return (node, tuple(tuple(map(str, given)) for given in constants))
+
+
+def _discard(index: dict[Any, dict[int, Any]], key: Hashable, node: int) -> None:
+    del index[key][node]
+    if not index[key]:
+        del index[key]

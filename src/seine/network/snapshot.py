@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seine.algebra.types import Type
-from seine.network.nodes import Node, node_from_json
+from seine.network.node_json import node_from_json
+from seine.network.nodes import Node
 from seine.network.tables import ParameterTable
 
 

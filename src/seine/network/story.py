@@ -34,6 +34,7 @@ from seine.network.nodes import (
     LookupNode,
     MultiJoinNode,
     Node,
+    RegroupNode,
 )
 from seine.network.wording import count, enumerate_names, plain_words
 from seine.optimizer.canonical.atoms import Clause, PredicateSet
@@ -41,6 +42,8 @@ from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import clause_implies, implies
 
 MOST_COMPARED = 2_000  # conditions of others that a condition is compared with
+
+_UNREAD = "finer groups that nobody reads for themselves"
 
 
 @dataclass(frozen=True)
@@ -121,13 +124,26 @@ class Story:
         return "; ".join(dict.fromkeys(forms))
 
     def _says(self, node: Node) -> Iterator[str]:
-        for filter_, number in self._claimed(node):
-            yield from self._about_condition(node, filter_, number)
+        if isinstance(node, RegroupNode):
+            whose = self._readers(node)
+            groups = f"the finer groups of {enumerate_names(whose)}" if whose else _UNREAD
+            yield f"grouped from {groups}"
+        else:
+            for filter_, number in self._claimed(node):
+                yield from self._about_condition(node, filter_, number)
         others = [name for name in self._network.users(node.id) if name != self._query]
         if others:
             yield f"shared with {enumerate_names(others)}: {REASONS[node.kind]}"
         else:
             yield "only for it"
+
+    def _readers(self, node: RegroupNode) -> list[str]:
+        """The other queries that read the finer groups of the same rows for themselves."""
+        finer, queries = node.inputs[0], self._network.queries
+        readers = [n for n in self._network.nodes.values() if finer in n.inputs and n.kind != node.kind]
+        tags = {claim for claim in queries[self._query] if claim[0] == "tag"}
+        names = dict.fromkeys(query for reader in readers for query in self._network.users(reader.id))
+        return [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
 
     # ---- conditions
 
@@ -223,7 +239,7 @@ class Story:
 
     def _inferred_at(self, node: Node) -> Iterator[tuple[Expression, list[str]]]:
         """Conditions of a gate or join that the query does not state, over the row of the join."""
-        if not isinstance(node, FilteringNode):
+        if not isinstance(node, FilteringNode) or isinstance(node, RegroupNode):
             return
         join = self._join_of(node)
         if join is None:

@@ -53,6 +53,10 @@ class ParameterTable:
             if not self.claims[number]:
                 self.drop(number)
 
+    def holds(self, values: tuple[Any, ...]) -> bool:
+        """Whether there is a row of these constants."""
+        return _key(values) in self._numbers
+
     def __iter__(self) -> Iterator[int]:
         """The numbers of the rows, ascending."""
         return iter(self.rows)

@@ -13,8 +13,8 @@ from seine.operators.aggregates.argument import value_of
 from seine.operators.aggregates.calls import Compiled, compile_call
 from seine.operators.aggregates.registered import compile_registered
 from seine.operators.clock import Clock
-from seine.operators.delta import Delta, data_names
-from seine.operators.events import Columns, events_of
+from seine.operators.delta import Delta, Parts, data_names
+from seine.operators.events import TIME, WEIGHT, Columns, events_of
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
 from seine.operators.keyed import HASH
@@ -30,6 +30,8 @@ class AggregateOperator:
     """One result row for each group that has live rows; without keys, one always.
 
     Law: at every instant the rows it has told and not ended are the aggregates of the rows alive then.
+    One that regroups gets the parts of finer groups instead of rows, and tells the same as if it had
+    got the rows: its bound is theirs, so parts wait for nothing, and instants come to it complete.
     `notices` tells, once each, what went wrong inside users' own aggregates.
     """
 
@@ -39,10 +41,13 @@ class AggregateOperator:
         self._streams = node.streams
         self._port = node.ports[0]
         keys = [key.type.arrow() for key in self._port.key]
-        calls = [self._compile(call) for call in node.calls]
-        self._grouped = Grouped(keys, calls, [call.type.arrow() for call in node.calls])
+        calls, carried = (list(map(self._compile, some)) for some in (node.calls, node.carried))
+        types = [call.type.arrow() for call in node.calls]
+        self._regroups = node.regroups
+        width = len(self._port.types) if node.regroups else None
+        self._grouped = Grouped(keys, calls, types, carried=carried, width=width)
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
         deltas = [delta for delta in inputs[0] if delta.num_rows]
         arrived = [batch for delta in deltas for batch in self._events(delta)]
         yield from self._grouped.advance(arrived, clock.progress(self._streams), store)
@@ -51,7 +56,13 @@ class AggregateOperator:
         return 0
 
     def _events(self, delta: Delta) -> Iterator[pa.RecordBatch]:
-        return events_of(delta, self._columns)
+        return self._parts(delta.plus) if self._regroups else events_of(delta, self._columns)
+
+    def _parts(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The parts of finer groups as events."""
+        named = [(name, rows[name]) for name in (TIME, WEIGHT)]
+        named += [*self._columns(rows), *self._grouped.folding.parts_of(rows)]
+        yield pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
 
     def _columns(self, rows: pa.RecordBatch) -> Columns:
         row = [rows[name] for name in data_names(len(self._port.types))]

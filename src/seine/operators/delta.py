@@ -18,9 +18,10 @@ operator can route and probe with it. Within a batch the order of rows means not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 NUMBER = "_q"
@@ -37,6 +38,19 @@ class Delta(NamedTuple):
     @property
     def num_rows(self) -> int:
         return self.plus.num_rows + (self.minus.num_rows if self.minus is not None else 0)
+
+
+Wanted = Callable[[pa.RecordBatch], np.ndarray | None]
+
+
+class Parts(NamedTuple):
+    """What groups tell to coarser ones: what their rows add up to at each instant, made if it is wanted.
+
+    `make` is given what says, of a batch of groups' keys, which are wanted, None if all. Columns: the
+    instant `_t`, by how many the live rows grew `_w`, parts of folds, and the keys c0, c1, ..
+    """
+
+    make: Callable[[Wanted], pa.RecordBatch]
 
 
 def data_names(width: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from seine.operators.clock import Clock
-from seine.operators.delta import Delta, data_names
+from seine.operators.delta import Delta, Parts, data_names
 from seine.operators.events import Columns, events_of
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
@@ -30,7 +30,7 @@ class DistinctOperator:
         self._width = len(node.types)
         self._grouped = Grouped([type_.arrow() for type_ in node.types], [], [], self._second)
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
         arrived = [
             batch
             for port, deltas in enumerate(inputs)

@@ -7,7 +7,7 @@ depend on how the input was cut into steps, not even in its identities.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
-from seine.operators.aggregates.folding import Events, Folding
-from seine.operators.delta import NEVER, Delta, concat
-from seine.operators.events import EventQueue, times_of, weights_of
+from seine.operators.aggregates.folding import Events, Folding, Named
+from seine.operators.delta import NEVER, Delta, Parts, Wanted, concat, data_names
+from seine.operators.events import TIME, WEIGHT, EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
-from seine.operators.layout import Layout, lay_out
+from seine.operators.layout import Excerpt, Layout, lay_out
 from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
 from seine.operators.store import Store
@@ -59,8 +59,11 @@ class Grouped:
         calls: Sequence[Compiled],
         types: Sequence[pa.DataType],
         second: bool = False,
+        carried: Sequence[Compiled] = (),
+        width: int | None = None,
     ) -> None:
-        self.folding = Folding(calls)
+        self.folding = Folding(calls, carried, width)
+        self._carries = bool(carried)
         self._keys = [f"k{i}" for i in range(len(keys))]
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
         self._second = second
@@ -73,15 +76,15 @@ class Grouped:
         none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
         self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
-    def advance(self, arrived: list[pa.RecordBatch], bound: int, store: Store) -> Iterator[Delta]:
+    def advance(self, arrived: list[pa.RecordBatch], bound: int, store: Store) -> Iterator[Delta | Parts]:
         """Take events in, and tell all changes of results before the bound."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         if not self._keys and "begun" not in store.head:
             store.head["begun"] = True
-            yield self._change(self._beginning(table, store), table, store)
+            yield from self._change(self._beginning(table, store), table, store)
         due = EventQueue(store, "events").due(arrived, bound)
         if due:
-            yield self._change(self._step(concat(due), table, store), table, store)
+            yield from self._change(self._step(concat(due), table, store), table, store)
 
     def _beginning(self, table: KeyedTable, store: Store) -> Step:
         """The one row of an aggregate without keys is there before anything happens."""
@@ -111,9 +114,9 @@ class Grouped:
         events = Events(places, reached, weights, due, groups.order)
         return Step(layout, events, hashes, keys, found, rows, second, numbers)
 
-    def _change(self, step: Step, table: KeyedTable, store: Store) -> Delta:
+    def _change(self, step: Step, table: KeyedTable, store: Store) -> Iterator[Delta | Parts]:
         layout, found = step.layout, step.found
-        values, kept = self.folding.advance(step.events, layout, found, step.numbers, store)
+        values, kept, parts = self.folding.advance(step.events, layout, found, step.numbers, store)
         exists, existed = self._existence(step)
         shown = exists.nonzero()[0]
         made = self.folding.finish(step.rows, values, shown)
@@ -122,7 +125,21 @@ class Grouped:
         told = tell(layout, exists, existed, found.at, made, stored)
         since, identity = self._identities(step, told, store)
         self._write(step, told, since, identity, kept, table)
-        return self._delta(step, told, since, identity)
+        yield self._delta(step, told, since, identity)
+        if self._carries:
+            yield Parts(lambda wanted: self._parts(step, parts, wanted))
+
+    def _parts(self, step: Step, parts: Callable[[Excerpt], list[Named]], wanted: Wanted) -> pa.RecordBatch:
+        """What the rows of each place of the wanted groups add up to, with the keys of the group."""
+        layout, events, names = step.layout, step.events, data_names(len(step.keys))
+        keys = pa.RecordBatch.from_arrays([arrow(key) for key in step.keys], names)
+        mask = wanted(keys)
+        excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
+        groups = layout.group.take(excerpt.places)
+        rows = layout.sums(events.reached, events.weights).take(excerpt.places)
+        told = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
+        told += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
+        return pa.RecordBatch.from_arrays([arrow(array) for _, array in told], [name for name, _ in told])
 
     def _existence(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """At which places there is a result row, and which groups had one before the step."""

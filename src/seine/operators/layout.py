@@ -50,12 +50,42 @@ class Layout:
         sums += base.take(self.group)
         return sums
 
+    def sums(self, reached: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The sum of the weights at each place."""
+        sums = np.zeros(len(weights) + 1, np.int64)
+        np.cumsum(weights, out=sums[1:])
+        return np.diff(sums.take(reached), prepend=0)
+
     def previous(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
         """What was at the place before, or before the step."""
         before = np.empty_like(values)
         before[1:] = values[:-1]
         before[self.first] = start
         return before
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Some groups of a layout and the places that are theirs; by themselves they are a layout too.
+
+    >>> whole = Layout(np.array([0, 2]), np.array([1, 2]), np.array([0, 0, 1]), np.array([3, 7, 5]))
+    >>> part = Excerpt.of(whole, np.array([False, True]))
+    >>> part.places.tolist(), part.layout.time.tolist(), part.layout.group.tolist()
+    ([2], [5], [0])
+    """
+
+    layout: Layout
+    groups: np.ndarray
+    places: np.ndarray
+
+    @staticmethod
+    def of(whole: Layout, wanted: np.ndarray) -> Excerpt:
+        """The groups that are wanted, by a mask."""
+        groups, places = wanted.nonzero()[0], wanted.take(whole.group).nonzero()[0]
+        sizes = (whole.last - whole.first + 1).take(groups)
+        last = np.cumsum(sizes) - 1
+        group = np.repeat(np.arange(len(groups)), sizes)
+        return Excerpt(Layout(last - sizes + 1, last, group, whole.time.take(places)), groups, places)
 
 
 def lay_out(groups: Groups, times: np.ndarray) -> tuple[Layout, np.ndarray]:

@@ -29,6 +29,11 @@ class Limbs:
     def count(self) -> int:
         return self.matrix.shape[1]
 
+    def row(self, place: int) -> np.ndarray | None:
+        """The limbs of 2**(32 * place), if there are any."""
+        inside = 0 <= place - self.low < len(self.matrix)
+        return self.matrix[place - self.low] if inside else None
+
     def take(self, columns: np.ndarray) -> Limbs:
         return Limbs(self.matrix[:, columns], self.low)
 

@@ -9,10 +9,11 @@ Cites: ARGUS 4 (historical data for estimating costs)
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
@@ -50,6 +51,10 @@ class Estimates:
     samples: Mapping[str, Sample]
     _columns: dict[tuple[str, int], ColumnStatistics] = field(default_factory=dict, compare=False, repr=False)
 
+    _shares: dict[tuple[str, int, tuple[Expression, ...]], float] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
     def rows(self, stream: str) -> float | None:
         """How many rows have been seen; None if nothing is known."""
         sample = self.samples.get(stream)
@@ -86,6 +91,28 @@ class Estimates:
             return ColumnStatistics(0, 0.0, 0.0, 0.0)
         return describe_column(evaluate(key, sample.rows.columns, sample.rows.num_rows), sample.seen)
 
+    def change_share(self, stream: str, time: int, keys: Sequence[Expression]) -> float | None:
+        """How many groups by these keys change at an instant, for each row that comes then; None if unknown.
+
+        Instants lie as far apart as the sample's have in common; `time` is the position of the timestamp.
+
+        >>> from seine.algebra.expressions import Column
+        >>> from seine.algebra.types import BIGINT
+        >>> days = pa.record_batch({"c0": [1, 1, 2, 2], "c1": [10, 20, 20, 30]})
+        >>> busy, calm = (Estimates({"s": Sample(days, 99, rate)}) for rate in (0.8, 0.01))
+        >>> busy.change_share("s", 1, [Column(0, BIGINT)]), calm.change_share("s", 1, [Column(0, BIGINT)])
+        (0.2490234375, 1.0)
+        """
+        sample = self.samples.get(stream)
+        if sample is None or sample.rate is None or not sample.rows.num_rows:
+            return None
+        if not all(readable(key, sample.rows.columns) for key in keys):
+            return None
+        known = (stream, time, tuple(keys))
+        if known not in self._shares:
+            self._shares[known] = _change_share(sample.rows, sample.rate, time, keys)
+        return self._shares[known]
+
     def to_json(self) -> dict[str, Any]:
         """A JSON form that `from_json` reads back; a sample is compressed Arrow as text."""
         return {
@@ -98,6 +125,21 @@ class Estimates:
         return Estimates(
             {name: Sample(_unpacked(of["rows"]), of["seen"], of["rate"]) for name, of in form.items()}
         )
+
+
+def _change_share(sample: pa.RecordBatch, rate: float, time: int, keys: Sequence[Expression]) -> float:
+    rows = rate * _step(sample.column(time))
+    if rows <= 1:
+        return 1.0
+    values = {f"k{i}": evaluate(key, sample.columns, sample.num_rows) for i, key in enumerate(keys)}
+    groups: int = pa.table(values).group_by(list(values)).aggregate([]).num_rows
+    return min(1.0, groups * (1 - (1 - 1 / groups) ** rows) / rows)
+
+
+def _step(times: pa.Array) -> int:
+    """The distance that all instants have in common."""
+    plain = times.view(pa.int32() if times.type.bit_width == 32 else pa.int64()).drop_null()
+    return max(1, int(np.gcd.reduce(np.diff(np.unique(plain.to_numpy())), initial=0)))
 
 
 def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:

@@ -96,8 +96,12 @@ class Gate:
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
         flow.push(self._node.id, arrived.each(self._passed), emission)
 
+    def wants(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
+        """Which rows pass; None if all."""
+        return self._filters.holds(columns, num_rows)
+
     def _passed(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
-        mask = self._filters.holds(columns, batch.num_rows)
+        mask = self.wants(columns, batch.num_rows)
         return batch if mask is None or mask.all() else batch.take(pa.array(np.flatnonzero(mask)))
 
 

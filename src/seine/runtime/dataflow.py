@@ -6,9 +6,11 @@ Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import partial
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression
@@ -20,11 +22,13 @@ from seine.network.nodes import (
     MultiJoinNode,
     Node,
     PromiseNode,
+    RegroupNode,
     SourceNode,
 )
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
-from seine.operators.delta import Delta
+from seine.operators.data_columns import DataColumns
+from seine.operators.delta import Delta, Parts
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.multi_join import MultiJoinOperator
@@ -34,7 +38,7 @@ from seine.operators.parameters import any_of
 from seine.operators.reach import reaches
 from seine.operators.relation import RelationIndex
 from seine.operators.star.limited import LimitedOperator
-from seine.runtime.consumers import Arrived, Consumer, consumer
+from seine.runtime.consumers import Arrived, Consumer, Gate, consumer
 from seine.runtime.emission import Emission
 from seine.runtime.registry import make_operator
 
@@ -63,10 +67,12 @@ class Dataflow:
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
         self.promises: dict[str, list[PromiseNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
+        self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
             for port, input_ in enumerate(node.ports):
-                self._following[input_.node].append((node, port))
+                following = self._regrouping if isinstance(node, RegroupNode) else self._following
+                following[input_.node].append((node, port))
             if isinstance(node, PromiseNode):
                 self.promises[node.stream].append(node)
             if node.stateful:
@@ -132,15 +138,38 @@ class Dataflow:
         return operator.needed(port)
 
     def push(
-        self, node_id: int, delta: Delta, emission: Emission, to: Callable[[Node], bool] | None = None
+        self,
+        node_id: int,
+        told: Delta | Parts,
+        emission: Emission,
+        to: Callable[[Node], bool] | None = None,
     ) -> None:
-        """Send a node's output to all that follow from it without state, or to some of them."""
+        """Send a node's output to all that follow from it without state, or to some of them.
+
+        Parts go to those who regroup them.
+        """
+        following = (self._regrouping if isinstance(told, Parts) else self._following)[node_id]
+        if to is not None:
+            following = [(node, port) for node, port in following if to(node)]
+        if not following or (isinstance(told, Delta) and not told.num_rows):
+            return
+        consumers = [self._consumer(node, port) for node, port in following]
+        delta = Delta(told.make(partial(_wanted_by, consumers))) if isinstance(told, Parts) else told
         if not delta.num_rows:
             return
         arrived = Arrived.of(delta)
-        for node, port in self._following[node_id]:
-            if to is not None and not to(node):
-                continue
-            if (node.id, port) not in self._consumers:
-                self._consumers[node.id, port] = consumer(self, node, port)
-            self._consumers[node.id, port](self, arrived, emission)
+        for one in consumers:
+            one(self, arrived, emission)
+
+    def _consumer(self, node: Node, port: int) -> Consumer:
+        if (node.id, port) not in self._consumers:
+            self._consumers[node.id, port] = consumer(self, node, port)
+        return self._consumers[node.id, port]
+
+
+def _wanted_by(gates: Sequence[Consumer], keys: pa.RecordBatch) -> np.ndarray | None:
+    """The groups, by their keys, of which somebody wants the parts; None if all."""
+    columns = DataColumns(keys)
+    masks = [gate.wants(columns, keys.num_rows) for gate in gates if isinstance(gate, Gate)]
+    known = [mask for mask in masks if mask is not None]
+    return np.logical_or.reduce(known) if len(known) == len(masks) else None

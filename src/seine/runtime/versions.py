@@ -23,7 +23,7 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.network.network import Network
-from seine.network.nodes import node_from_json
+from seine.network.node_json import node_from_json
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.runtime.durable import write_whole

@@ -250,6 +250,7 @@ class Registrar:
         network = self.present.network
         computes = {}
         network.estimates = self.samples.estimates()
+        network.room = planned_depth(self._deployment)
         for query in cease:
             network.remove(query.name)
         joining, leaving = edit.streams(self.present)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
+from seine.algebra.expressions import Expression, Literal, substitute
+from seine.algebra.types import BIGINT
 from seine.network.nodes import (
     AggregateNode,
     ChangelogNode,
@@ -24,6 +26,7 @@ from seine.network.nodes import (
     MultiJoinNode,
     Node,
     PromiseNode,
+    RegroupNode,
     ResolveNode,
     SourceNode,
 )
@@ -73,8 +76,25 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     return None
 
 
+def grouping(node: Node, ground: Ground) -> tuple[Signature, tuple[Expression, ...]] | None:
+    """Which rows an aggregate groups, and by which expressions over them."""
+    if not isinstance(node, AggregateNode):
+        return None
+    feed, keys = ground.nodes[node.inputs[0]], node.ports[0].key[1:]
+    if isinstance(feed, FanNode):
+        rows = rows_signature(feed.ports[0].node, feed.filter.shape, feed.filter.checks, node.owner)
+        return rows, feed.expressions[: len(keys)]
+    finer = grouping(ground.nodes[feed.inputs[0]], ground)
+    assert finer is not None
+    return finer[0], tuple(substitute(key, [Literal(0, BIGINT), *finer[1]]) for key in keys)
+
+
 def _aggregate(node: AggregateNode, ground: Ground) -> Signature:
     fan = ground.nodes[node.inputs[0]]
+    if isinstance(fan, RegroupNode):
+        key = node.ports[0].key
+        tag = None if key else next(iter(ground.tables[fan.tables[0]].rows.values()))[0]
+        return regroup_signature(fan.inputs[0], key, tag, node.owner, node.generation)
     assert isinstance(fan, FanNode)
     keys = fan.expressions[: len(node.ports[0].key) - fan.tagged]
     values = () if fan.tagged else next(iter(ground.tables[fan.filter.table].rows.values()))
@@ -123,6 +143,16 @@ def aggregate_signature(
 ) -> Signature:
     """The groups of some rows, whatever is computed of them; constants count where there are no tags."""
     return ("aggregate", row, shape, checks, keys, tagged, tuple(map(repr, values)), owner, generation)
+
+
+def rows_signature(row: int, shape: Hashable, checks: Hashable, owner: str) -> Signature:
+    """The rows that aggregates group, whatever the constants."""
+    return ("rows", row, shape, checks, owner)
+
+
+def regroup_signature(finer: int, key: Hashable, tag: int | None, owner: str, generation: int) -> Signature:
+    """Coarser groups of a finer aggregate; those without keys are of one tag."""
+    return ("regroup", finer, key, tag, owner, generation)
 
 
 def fence_signature(node: SetOperator, inputs: list[Node]) -> Signature:

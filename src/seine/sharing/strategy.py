@@ -2,7 +2,7 @@
 
 No switch changes an answer.
 
-Cites: ARGUS 4, 5.2, Table 1 (the configurations)
+Cites: ARGUS 4, 5.2, 5.3, Table 1 (the configurations)
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Strategy:
     transitivity: bool = True  # infer conditions from others
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
     lazy: bool = False  # joins let promises gather before they free what these finish
+    regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
 
 
 CONFIGURATIONS = {
@@ -29,5 +30,6 @@ CONFIGURATIONS = {
     "no-canonical": Strategy(canonical=False),
     "match-plan": Strategy(search=False),
     "match-plan-no-canonical": Strategy(search=False, canonical=False),
+    "no-vertical": Strategy(regroup=0),
     "off": Strategy(share=False),
 }

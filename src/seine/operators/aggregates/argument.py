@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Column, Expression
+from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.operators.evaluate import evaluate
 from seine.operators.grouping import as_mask, normalise
 
@@ -26,6 +26,12 @@ class Argument:
     derived: pa.DataType | None = None
     distinct: bool = False
     owner: str = ""  # the user's aggregate that `derive` belongs to, for notices
+    part: str = ""  # and the part of it
+
+    def label(self, width: int) -> str:
+        """What tells it from others over the same columns, less so many: the same in every process."""
+        moved = (shift_columns(e, lambda index: index - width) for e in self.expressions)
+        return ":".join([self.owner, self.part, *map(str, moved)])
 
     @property
     def types(self) -> list[pa.DataType]:

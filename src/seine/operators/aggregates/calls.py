@@ -37,9 +37,13 @@ class FoldKey:
     argument: Argument
 
     @property
+    def is_extreme(self) -> bool:
+        return self.kind in ("min", "max")
+
+    @property
     def counts_values(self) -> bool:
         """Does it need to know when values appear and vanish?"""
-        return self.argument.distinct or self.kind in ("min", "max")
+        return self.argument.distinct or self.is_extreme
 
     def fold(self) -> Fold:
         type_ = self.argument.types[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,16 @@ class Count:
     """Keeps one number."""
 
     state: tuple[pa.DataType, ...] = (pa.int64(),)
+    parts = state
 
     def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[np.ndarray, Kept]:
-        counts = changes.running(changes.weights, found.numbers(names[0]))
+        counts = changes.running(_amounts(changes), found.numbers(names[0]))
         return counts, [counts[changes.layout.last]]
+
+    def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
+        return [pa.array(changes.sums(_amounts(changes)))]
+
+
+def _amounts(changes: Changes) -> np.ndarray:
+    """By how much each change counts."""
+    return changes.values[0].to_numpy() if changes.summed else changes.weights

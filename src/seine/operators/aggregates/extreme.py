@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.operators.aggregates.fold import ROWS, Changes, Kept
 from seine.operators.grouping import as_mask, dense_ranks, equal
@@ -48,6 +49,7 @@ class Extreme:
 
     def __init__(self, type_: pa.DataType, greatest: bool) -> None:
         self.state: tuple[pa.DataType, ...] = (type_,)
+        self.parts: tuple[pa.DataType, ...] = (type_, type_)
         self._greatest = greatest
 
     def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[pa.Array, Kept]:
@@ -63,6 +65,16 @@ class Extreme:
         known = least != NOTHING
         values = pool.take(pa.array(places[np.where(known, least, 0)], mask=~known))
         return values, [values.take(pa.array(changes.layout.last))]
+
+    def part(self, changes: Changes, value: pa.Array, start: pa.Array | None) -> list[pa.Array]:
+        """The extreme that goes and the one that comes, both NULL where it stays."""
+        assert start is not None
+        layout = changes.layout
+        here, found = np.arange(layout.size), layout.size + np.arange(layout.groups)
+        before = pa.concat_arrays([value, start]).take(pa.array(layout.previous(here, found)))
+        stays = pa.array(equal(before, value))
+        nothing = pa.scalar(None, value.type)
+        return [pc.if_else(stays, nothing, before), pc.if_else(stays, nothing, value)]
 
 
 def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray:

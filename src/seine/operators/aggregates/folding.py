@@ -11,52 +11,85 @@ import pyarrow as pa
 from seine.operators.aggregates.argument import complete
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.aggregates.parted import Parted, part_name
 from seine.operators.keyed import Found
-from seine.operators.layout import Layout
+from seine.operators.layout import Excerpt, Layout
 from seine.operators.store import Store
 from seine.operators.values import ValueTable
 
+Named = tuple[str, pa.Array]
+
 
 class Folding:
-    """The folds of a node, their arguments as columns of events, and their state as columns of groups."""
+    """The folds of a node, their arguments as columns of events, and their state as columns of groups.
 
-    def __init__(self, calls: Sequence[Compiled]) -> None:
+    `carried` are calls that coarser groups need the parts of. With a `width`, events are themselves parts
+    that finer groups carry: of the row only so many columns are there, the finer groups' keys.
+    """
+
+    def __init__(
+        self, calls: Sequence[Compiled], carried: Sequence[Compiled] = (), width: int | None = None
+    ) -> None:
         self._calls = calls
-        keys = list(dict.fromkeys(key for call in calls for key in call.folds))
-        self._arguments = list(dict.fromkeys(key.argument for key in keys))
+        own = dict.fromkeys(key for call in calls for key in call.folds)
+        passed = dict.fromkeys(key for call in carried for key in call.folds)
+        # What only coarser groups want adds up without being kept, but for extremes.
+        keys = list(own | {key: None for key in passed if key.is_extreme})
+        everything = list(own | passed)
+        self._parted = Parted(everything, width)
+        plain = [key for key in everything if key not in self._parted]
+        self._arguments = list(dict.fromkeys(key.argument for key in plain))
         self._types = [argument.types for argument in self._arguments]
-        self._counted = {self._arguments.index(key.argument) for key in keys if key.counts_values}
-        self._folds = [_NamedFold(key, self._arguments.index(key.argument), i) for i, key in enumerate(keys)]
+        self._counted = {
+            self._arguments.index(key.argument) for key in keys if key in plain and key.counts_values
+        }
+        self._folds = {key: _NamedFold(key, i) for i, key in enumerate(keys)}
+        self._passed = {key: self._folds.get(key) or _NamedFold(key, -1) for key in passed}
         self._of_call = [[keys.index(key) for key in call.folds] for call in calls]
 
     @property
     def fields(self) -> list[pa.Field]:
         """The columns of a group's state."""
-        return [field for fold in self._folds for field in fold.fields]
+        return [field for fold in self._folds.values() for field in fold.fields]
 
-    def columns(
-        self, row: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]
-    ) -> list[tuple[str, pa.Array]]:
+    def columns(self, row: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]) -> list[Named]:
         """The columns that events carry for the arguments."""
         made = [argument.columns(row, num_rows, notice) for argument in self._arguments]
         return [(f"a{i}_{j}", array) for i, arrays in enumerate(made) for j, array in enumerate(arrays)]
 
+    def parts_of(self, batch: pa.RecordBatch) -> list[Named]:
+        """The parts of finer groups that events carry."""
+        return [(name, batch[name]) for name in self._parted.names]
+
     @property
     def counts_values(self) -> bool:
         """Does it need numbers of groups?"""
-        return bool(self._counted)
+        return any(key.counts_values for key in self._folds)
 
     def advance(
         self, events: Events, layout: Layout, found: Found, numbers: np.ndarray, store: Store
-    ) -> tuple[list[Any], Kept]:
-        """What the folds are at all places, and the state to keep of each group."""
-        changes = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
-        values, kept = [], []
-        for fold in self._folds:
-            value, state = fold.advance(changes[fold.argument], found)
-            values.append(value)
+    ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
+        """What the folds are at all places, the state to keep of each group, and how to make parts."""
+        by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
+        changes = {
+            key: by_argument[self._arguments.index(key.argument)]
+            for key in {**self._folds, **self._passed}
+            if key not in self._parted
+        }
+        changes.update(self._parted.changes(events, layout, numbers, store))
+        values, kept = {}, []
+        for key, fold in self._folds.items():
+            values[key], state = fold.advance(changes[key], found)
             kept += state
-        return values, kept
+
+        def parts(excerpt: Excerpt) -> list[Named]:
+            return [
+                part
+                for key, fold in self._passed.items()
+                for part in fold.part(changes[key], values.get(key), found, excerpt)
+            ]
+
+        return list(values.values()), kept, parts
 
     def finish(self, rows: np.ndarray, values: list[Any], places: np.ndarray) -> list[pa.Array]:
         """The results of all calls at some places, given how many rows are alive there."""
@@ -83,19 +116,27 @@ class Folding:
 
 
 class _NamedFold:
-    """A fold, the place of its argument, and the columns of its state."""
+    """A fold, and the columns of its state."""
 
-    def __init__(self, key: FoldKey, argument: int, number: int) -> None:
-        self.argument = argument
+    def __init__(self, key: FoldKey, number: int) -> None:
+        self._key = key
         self._fold = key.fold()
         self.fields = [pa.field(f"f{number}_{j}", type_) for j, type_ in enumerate(self._fold.state)]
         self._names = [field.name for field in self.fields]
         # Extremes look at all values anyway; other folds over distinct values get each once.
-        self._distinct = key.argument.distinct and key.kind not in ("min", "max")
+        self._distinct = key.argument.distinct and not key.is_extreme
 
     def advance(self, changes: Changes, found: Found) -> tuple[Any, Kept]:
         changes = changes.distinct() if self._distinct else changes
         return self._fold.advance(changes, found, self._names)
+
+    def part(self, changes: Changes, value: Any, found: Found, excerpt: Excerpt) -> list[Named]:
+        start = None
+        if self._key.is_extreme:
+            value = value.take(pa.array(excerpt.places))
+            start = found.column(self._names[0]).take(pa.array(excerpt.groups))
+        arrays = self._fold.part(changes.within(excerpt), value, start)
+        return [(part_name(self._key, j), array) for j, array in enumerate(arrays)]
 
 
 class Events:
@@ -116,4 +157,7 @@ class Events:
         self._order = order
 
     def column(self, name: str, type_: pa.DataType) -> pa.Array:
-        return pa.nulls(0, type_) if self._batch is None else self._batch[name].take(pa.array(self._order))
+        """A column of the events; NULL where they are older than the first who asked for it."""
+        if self._batch is None or name not in self._batch.schema.names:
+            return pa.nulls(len(self._order), type_)
+        return self._batch[name].take(pa.array(self._order))

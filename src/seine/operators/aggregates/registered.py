@@ -28,7 +28,7 @@ Notice = Callable[[str], None]
 def compile_registered(call: AggregateCall, aggregate: Aggregate, notice: Notice) -> Compiled:
     """The folds of a user's aggregate: the rows it is over, then value and number of each part."""
     base = Argument(call.args, distinct=call.distinct)
-    parts = {name: _part(call, kind, function) for name, (kind, function) in aggregate.parts.items()}
+    parts = {name: _part(call, name, kind, function) for name, (kind, function) in aggregate.parts.items()}
     keys = [FoldKey("count", base)]
     for part in parts.values():
         keys += [part, FoldKey("count", part.argument)]
@@ -44,22 +44,24 @@ def compile_registered(call: AggregateCall, aggregate: Aggregate, notice: Notice
     return Compiled(tuple(keys), finished)
 
 
-def _part(call: AggregateCall, kind: str, function: Callable[..., np.ndarray] | None) -> FoldKey:
+def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., np.ndarray] | None) -> FoldKey:
     if kind == "count":
         if function is None:
             return FoldKey("count", Argument(call.args, distinct=call.distinct))
-        return FoldKey(
-            "sum", Argument(call.args, _truths(function), pa.int64(), call.distinct, call.function)
-        )
+        return FoldKey("sum", _derived(call, name, _truths(function), pa.int64()))
     if function is not None:
-        return FoldKey(
-            kind, Argument(call.args, _doubles(function), pa.float64(), call.distinct, call.function)
-        )
+        return FoldKey(kind, _derived(call, name, _doubles(function), pa.float64()))
     if len(call.args) == 1:
         return FoldKey(kind, Argument(call.args, distinct=call.distinct))
     type_ = call.args[0].type.arrow()
     type_ = pa.float64() if pa.types.is_decimal(type_) else type_
-    return FoldKey(kind, Argument(call.args, _first, type_, call.distinct, call.function))
+    return FoldKey(kind, _derived(call, name, _first, type_))
+
+
+def _derived(
+    call: AggregateCall, name: str, function: Callable[..., np.ndarray], type_: pa.DataType
+) -> Argument:
+    return Argument(call.args, function, type_, call.distinct, call.function, name)
 
 
 def _first(*arguments: np.ndarray) -> np.ndarray:

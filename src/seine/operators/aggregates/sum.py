@@ -6,7 +6,7 @@ Sums are numbers of 64 bits as long as it is certain that they fit, and else lim
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -58,24 +58,36 @@ class SumOfDoubles:
     """Keeps an exact integer, and counts of what is not finite."""
 
     state: tuple[pa.DataType, ...] = (_LISTS, pa.int64(), pa.int64(), pa.int64())
+    parts = state
 
     def __init__(self, split: Callable[[pa.Array], Iterator[Piece]]) -> None:
         self._split = split
 
     def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Total, Kept]:
-        pieces = list(self._split(changes.values[-1]))
-        sign, size = _run(changes, pieces, from_lists(found.column(names[0]))).normal()
-        odd = self._odd(changes, [found.numbers(name) for name in names[1:]])
+        sign, size = _run(changes, self._amounts(changes), from_lists(found.column(names[0]))).normal()
+        odd = [
+            changes.running(amounts, found.numbers(name))
+            for amounts, name in zip(self._odd(changes), names[1:], strict=True)
+        ]
         last = changes.layout.last
         kept = [to_lists(sign[last], size.take(last)), *(counts[last] for counts in odd)]
         return Total(sign, size, *odd), kept
 
-    def _odd(self, changes: Changes, start: list[np.ndarray]) -> list[np.ndarray]:
+    def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
+        sums = to_lists(*_summed(changes, self._amounts(changes)).normal())
+        return [sums, *(pa.array(changes.sums(amounts)) for amounts in self._odd(changes))]
+
+    def _amounts(self, changes: Changes) -> Limbs:
+        if changes.summed:
+            return from_lists(changes.values[0])
+        return _weighted(self._split(changes.values[-1]), changes.weights)
+
+    def _odd(self, changes: Changes) -> list[np.ndarray]:
+        if changes.summed:
+            return [counts.to_numpy() for counts in changes.values[1:]]
         numbers = changes.values[-1].to_numpy()
         flags = [np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)]
-        return [
-            changes.running(flag * changes.weights, base) for flag, base in zip(flags, start, strict=True)
-        ]
+        return [flag * changes.weights for flag in flags]
 
 
 class SumOfWholes:
@@ -85,6 +97,7 @@ class SumOfWholes:
     """
 
     state: tuple[pa.DataType, ...] = (pa.int64(), _LISTS)
+    parts = state
 
     def __init__(
         self,
@@ -96,25 +109,53 @@ class SumOfWholes:
 
     def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Whole | Total, Kept]:
         start, wide = found.numbers(names[0]), found.column(names[1])
-        last, values = changes.layout.last, changes.values[-1]
+        last = changes.layout.last
         if wide.null_count == len(wide):
-            numbers = self._whole(values)
-            if numbers is not None and _fits(start, numbers):
-                sums = changes.running(numbers * changes.weights, start)
+            numbers = self._small(changes, _largest(start))
+            if numbers is not None:
+                sums = changes.running(numbers, start)
                 return Whole(sums), [sums[last], wide]
-        limbs = from_lists(wide).minus(Limbs(-limbs_of(start), 0))
-        sign, size = _run(changes, list(self._split(values)), limbs).normal()
+        sign, size = _run(changes, self._amounts(changes), _widened(start, wide)).normal()
         nothing = np.zeros(changes.layout.size, np.int64)
         return Total(sign, size, nothing, nothing, nothing), _narrowed(sign[last], size.take(last))
 
+    def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
+        numbers = self._small(changes, 0)
+        if numbers is not None:
+            return [pa.array(changes.sums(numbers)), pa.nulls(changes.layout.size, _LISTS)]
+        narrow, wide = _narrowed(*_summed(changes, self._amounts(changes)).normal())
+        return [pa.array(narrow), wide]
 
-def _fits(start: np.ndarray, values: np.ndarray) -> bool:
-    """Do all sums fit 64 bits, whichever of the values come together?"""
-    return _largest(start) + _largest(values) * len(values) < 2**63
+    def _small(self, changes: Changes, start: int) -> np.ndarray | None:
+        """The amounts, if all sums from `start` fit 64 bits, whichever of them come together."""
+        if changes.summed:
+            numbers, wide = changes.values
+            sizes, weights = numbers.to_numpy(), None
+            if wide.null_count < len(wide):
+                return None
+        else:
+            sizes, weights = self._whole(changes.values[-1]), changes.weights
+        if sizes is None:
+            return None
+        times = len(sizes) if weights is None else int(np.abs(weights).sum())
+        if start + _largest(sizes) * times >= 2**63:
+            return None
+        return sizes if weights is None else sizes * weights
+
+    def _amounts(self, changes: Changes) -> Limbs:
+        if changes.summed:
+            numbers, wide = changes.values
+            return _widened(numbers.to_numpy(), wide)
+        return _weighted(self._split(changes.values[-1]), changes.weights)
 
 
 def _largest(numbers: np.ndarray) -> int:
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+
+
+def _widened(numbers: np.ndarray, wide: pa.Array) -> Limbs:
+    """Sums of which each is a number of 64 bits or a list."""
+    return from_lists(wide).minus(Limbs(-limbs_of(numbers), 0))
 
 
 def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
@@ -126,17 +167,32 @@ def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
     return [np.where(fits, low.view(np.int64) * sign, 0), kept]
 
 
-def _run(changes: Changes, pieces: list[Piece], start: Limbs) -> Limbs:
-    """The running sums of all pieces."""
-    low = min([start.low, *(int(p.min()) for p, _ in pieces if len(p))])
-    high = max([start.low + len(start.matrix) - 1, *(int(p.max()) for p, _ in pieces if len(p))])
-    deltas = np.zeros((high - low + 1, len(changes.places)), np.int64)
-    columns = np.arange(len(changes.places))
-    for place, amount in pieces:
-        deltas[place - low, columns] += amount * changes.weights
-    matrix = np.zeros((len(deltas), changes.layout.size), np.int64)
-    for j, delta in enumerate(deltas):
-        inside = 0 <= j + low - start.low < len(start.matrix)
-        base = start.matrix[j + low - start.low] if inside else np.zeros(start.count, np.int64)
-        matrix[j] = changes.running(delta, base)
+def _weighted(pieces: Iterator[Piece], weights: np.ndarray) -> Limbs:
+    """What each change adds, a column each."""
+    known = [(place, amount) for place, amount in pieces if len(place)]
+    if not known:
+        return Limbs(np.zeros((1, len(weights)), np.int64), 0)
+    low = min(int(place.min()) for place, _ in known)
+    high = max(int(place.max()) for place, _ in known)
+    matrix = np.zeros((high - low + 1, len(weights)), np.int64)
+    columns = np.arange(len(weights))
+    for place, amount in known:
+        matrix[place - low, columns] += amount * weights
     return Limbs(matrix, low)
+
+
+def _run(changes: Changes, amounts: Limbs, start: Limbs) -> Limbs:
+    """The running sums of amounts."""
+    low = min(start.low, amounts.low)
+    high = max(start.low + len(start.matrix), amounts.low + len(amounts.matrix))
+    none, nothing = np.zeros(start.count, np.int64), np.zeros(amounts.count, np.int64)
+    matrix = np.zeros((high - low, changes.layout.size), np.int64)
+    for j in range(high - low):
+        base, more = start.row(j + low), amounts.row(j + low)
+        matrix[j] = changes.running(nothing if more is None else more, none if base is None else base)
+    return Limbs(matrix, low)
+
+
+def _summed(changes: Changes, amounts: Limbs) -> Limbs:
+    """The sums of amounts, place by place."""
+    return Limbs(np.stack([changes.sums(row) for row in amounts.matrix]), amounts.low)

@@ -1,0 +1,87 @@
+"""Folds of coarser groups, advanced by what finer groups tell of theirs.
+
+A count or a sum of a group is the sum over the finer groups that make it up, and changes by the sum of
+their changes; its extreme is the extreme of theirs. So the rows themselves are not needed again.
+
+Cites: ARGUS 5.3 (vertical expansion of algebraic functions)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import columns_of
+from seine.operators.aggregates.calls import FoldKey
+from seine.operators.aggregates.fold import Changes
+from seine.operators.grouping import as_mask
+from seine.operators.layout import Layout
+from seine.operators.store import Store
+from seine.operators.values import ValueTable
+
+if TYPE_CHECKING:
+    from seine.operators.aggregates.folding import Events
+
+
+def part_name(key: FoldKey, number: int, width: int = 0) -> str:
+    """The column of a part: the same for the finer groups, and for those whose row is wider by their keys."""
+    return f"_p{key.kind}:{key.argument.label(width)}:{number}"
+
+
+class Parted:
+    """Those of some folds whose argument lies behind the columns that are there, which are `width`."""
+
+    def __init__(self, keys: Sequence[FoldKey], width: int | None) -> None:
+        self._folds = {key: key.fold() for key in keys if width is not None and _lies_behind(key, width)}
+        self._names = {
+            key: [part_name(key, j, width or 0) for j in range(len(fold.parts))]
+            for key, fold in self._folds.items()
+        }
+
+    def __contains__(self, key: FoldKey) -> bool:
+        return key in self._folds
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that events have for them."""
+        return list(dict.fromkeys(name for names in self._names.values() for name in names))
+
+    def changes(
+        self, events: Events, layout: Layout, numbers: np.ndarray, store: Store
+    ) -> dict[FoldKey, Changes]:
+        """What each of them advances by."""
+        made = {}
+        for i, (key, fold) in enumerate(self._folds.items()):
+            arrays = [
+                events.column(name, type_) for name, type_ in zip(self._names[key], fold.parts, strict=True)
+            ]
+            if key.is_extreme:
+                table = ValueTable(store, f"parts{i}", fold.state)
+                made[key] = _replaced(events, layout, numbers, table, arrays)
+            else:
+                made[key] = Changes(
+                    layout, events.places, events.reached, events.weights, arrays, summed=True
+                )
+        return made
+
+
+def _lies_behind(key: FoldKey, width: int) -> bool:
+    return any(index >= width for e in key.argument.expressions for index in columns_of(e))
+
+
+def _replaced(
+    events: Events, layout: Layout, numbers: np.ndarray, table: ValueTable, arrays: list[pa.Array]
+) -> Changes:
+    """The extremes of finer groups as values: where one is replaced, one goes and another comes."""
+    count = len(events.places)
+    side_by_side = np.arange(2 * count).reshape(2, count).T.ravel()
+    values = pa.concat_arrays(arrays).take(pa.array(side_by_side))
+    known = np.flatnonzero(as_mask(values.is_valid()))
+    values = values.take(pa.array(known))
+    places = np.repeat(events.places, 2).take(known)
+    weights = np.tile(np.array([-1, 1]), count).take(known)
+    step = table.advance(layout, numbers, places, weights, [values])
+    return Changes(layout, places, layout.reached(places), weights, [values], step)
