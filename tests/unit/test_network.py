@@ -27,7 +27,7 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.errors import SeineError
-from seine.network.network import Network, build_network, network_text
+from seine.network.network import MOST_TABLES, Network, build_network, network_text
 from seine.network.nodes import (
     AggregateNode,
     ChangelogNode,
@@ -452,3 +452,14 @@ def test_many_queries_of_one_shape_build() -> None:
     table = network.tables[network.nodes[2].tables[0]]
     assert kinds(network) == ["source", "deliver"] and len(table) == 500
     assert len(table.claims[7]) == 4 and len(network.users(2)) == 2_000
+
+
+def test_a_query_of_too_many_streams_is_refused_before_it_is_planned() -> None:
+    plan: Plan = a
+    for _ in range(MOST_TABLES):
+        plan = Join(plan, a)
+    network = Network()
+    with pytest.raises(SeineError, match="more than 400 streams") as caught:
+        network.add(Query("q", plan))
+    assert caught.value.hint == "it can be checked, but not run: split it"
+    assert not network.nodes

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from seine.errors import ScriptError
+from seine.safety.judging import judge
+from seine.safety.sources import Sources
+from seine.safety.states import result_state, states_of
 from seine.safety.verdict import Verdict, refuse_unsafe, verdict
 from tests.unit.front_end import parse
 
@@ -174,3 +177,20 @@ def test_refuse_unsafe_points_at_the_query():
     with pytest.raises(ScriptError, match="query bad could grow") as caught:
         refuse_unsafe(parse(STREAMS + good + "CREATE QUERY bad AS SELECT DISTINCT a FROM u;"))
     assert str(caught.value.where) == "script.sql:13:14"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x.a FROM w x, w y, m WHERE x.a < y.a AND m.a = x.a",
+        "SELECT MAX(a) AS n FROM w",
+        "SELECT a FROM w EXCEPT SELECT a FROM m UNION ALL SELECT a FROM w x",
+        "SELECT g.n FROM (SELECT a, COUNT(DISTINCT a) AS n FROM w GROUP BY a) g, m WHERE g.n = m.a",
+    ],
+)
+def test_the_short_way_for_windows_is_the_long_one(sql):
+    plan = parse(f"{STREAMS}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
+    assert all(judge(plan).values())
+    sources = Sources()
+    states = [*states_of(plan, sources), *result_state(plan, sources)]
+    assert states and all(state.freed for state in states)

@@ -6,7 +6,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import Kind
 
 _RISING = frozenset({"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"})
-_ORDERED = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+_ORDERED = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
 def rises_with(expression: Expression) -> int | None:

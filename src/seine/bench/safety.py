@@ -4,6 +4,8 @@ The queries are safe, so nothing is decided early. In a chain each stream has a 
 neighbours; in a ring each is closed by one neighbour alone; in a star all have the key of the middle;
 in pairs a stream is closed by what two others tell together, so that generalised edges decide. The
 time is that of a verdict on a plan, from taking it apart to the answer; parsing comes before.
+
+Cites: SAFETY 4.3 (the check takes linear or polynomial time)
 """
 
 from __future__ import annotations

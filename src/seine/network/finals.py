@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
+from seine.algebra.expressions import Column, Expression, columns_of, shift_columns, substitute
+from seine.algebra.monotone import rises_with
 from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan, Project, Scan
-from seine.algebra.types import Kind
 from seine.errors import SeineError
 from seine.network.blocks import Block
 from seine.network.fences import Fenced
@@ -22,9 +22,6 @@ from seine.network.placing import Placer, Rows, port_of
 from seine.network.promising import place_promises
 from seine.optimizer.equalities import is_equality
 from seine.sharing.consing import signature
-
-_MONOTONE = frozenset({"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"})
-_TIMELIKE = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
 @dataclass(frozen=True)
@@ -171,39 +168,8 @@ def _times(groupings: Sequence[Grouping]) -> tuple[FinalTime, ...]:
     return tuple(
         FinalTime(place, shift_columns(key, lambda index: 0))
         for place, key in enumerate(groupings[0].keys)
-        if columns_of(key) == {time} and is_monotone(key)
+        if columns_of(key) == {time} and rises_with(key) is not None
     )
-
-
-def is_monotone(expression: Expression) -> bool:
-    """Whether a function of one column never falls as the column rises.
-
-    >>> from seine.algebra.types import BIGINT
-    >>> time, ten = Column(0, BIGINT), Literal(10, BIGINT)
-    >>> is_monotone(Call("int_div", (time, ten), BIGINT)), is_monotone(Call("mod", (time, ten), BIGINT))
-    (True, False)
-    """
-    match expression:
-        case Column():
-            return True
-        case Call("cast", (inner,), target):
-            return target.kind in _TIMELIKE and inner.type.kind in _TIMELIKE and is_monotone(inner)
-        case Call("add" | "sub", (inner, Literal())):
-            return is_monotone(inner)
-        case Call("mul" | "div" | "int_div", (inner, Literal(value))):
-            return (
-                not isinstance(value, bool)
-                and isinstance(value, int | float)
-                and value > 0
-                and is_monotone(inner)
-            )
-        case Call("date_trunc", (Literal(), inner)):
-            return is_monotone(inner)
-        case Call("sub", (inner, Call("mod", (same, Literal(value))))):
-            return inner == same and isinstance(inner, Column) and isinstance(value, int) and value > 0
-        case Call(name, (inner,)):
-            return name in _MONOTONE and is_monotone(inner)
-    return False
 
 
 def grouping_of(block: Block, keys: Sequence[Expression]) -> Grouping:

@@ -87,7 +87,16 @@ def cured(plan: Plan, additions: Iterable[Addition]) -> Plan:
     return rebuild(plan, change)
 
 
-def lapsing(plan: Plan) -> list[Addition]:
+def would_last(plan: Plan, aliases: Sequence[str]) -> bool:
+    """Whether promises would free some of these streams if they did not lapse."""
+    schemes = _lapsing(plan)
+    if not schemes or len(kept_scans(plan)) > LARGEST:
+        return False
+    freed = judge(cured(plan, schemes))
+    return any(freed[alias] for alias in aliases)
+
+
+def _lapsing(plan: Plan) -> list[Addition]:
     """The schemes of a plan's streams that would last without their LIFESPAN."""
     streams = _streams(plan)
     return [
@@ -105,7 +114,7 @@ def _schemes(plan: Plan) -> list[Addition]:
     told = [Addition(scan.stream, (column,)) for scan, column in Sources().told_columns(plan)]
     have = {(stream.name, scheme.columns) for stream in _streams(plan) for scheme in stream.schemes}
     fresh = [one for one in dict.fromkeys(told) if (one.stream.name, one.columns) not in have]
-    return [*lapsing(plan), *fresh]
+    return [*_lapsing(plan), *fresh]
 
 
 def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) -> Cure | None:

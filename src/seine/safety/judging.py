@@ -8,10 +8,13 @@ from seine.safety.state import kept_scans
 from seine.safety.states import result_state, states_of
 
 
-def judge(plan: Plan, sources: Sources | None = None) -> dict[str, bool]:
+def judge(plan: Plan) -> dict[str, bool]:
     """For each stream alias that the plan keeps, whether every state with its tuples is freed some day."""
-    sources = sources or Sources()
-    freed = {scan.alias: True for scan in kept_scans(plan)}
+    kept = kept_scans(plan)
+    freed = {scan.alias: True for scan in kept}
+    if all(scan.stream.window is not None for scan in kept):
+        return freed  # most queries: whatever is made of tuples that expire expires
+    sources = Sources()
     for state in (*result_state(plan, sources), *states_of(plan, sources)):
         for alias in () if state.freed else state.aliases:
             freed[alias] = False

@@ -14,7 +14,7 @@ from itertools import combinations
 from seine.safety.graph import PROMISE, Closer, Graph
 from seine.safety.plans import MEMORY, Tree, is_safe
 
-EXACT = 10  # up to so many schemes the smallest set is searched for; of more a set that none can leave
+EXACT = 8  # up to so many schemes the smallest set is searched for; of more a set that none can leave
 
 Used = tuple[int, Closer]  # a scheme of an item
 

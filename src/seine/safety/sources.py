@@ -16,12 +16,13 @@ from itertools import accumulate, combinations
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import rises_with
-from seine.algebra.plan import Aggregate, Except, Lookup, Plan, Scan
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.safety.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, Source, build_graph
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, finished
 
+_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
 MOST_PAIRED = 12  # columns of a result of which every pair is tried as a promise
 
 
@@ -135,7 +136,7 @@ class Sources:
                 return Source(alias, columns, finite=True)
         branches = self.branches(plan)
         promises = _minimal(len(columns), lambda *given: _result_closed(plan, branches, *given), branches)
-        return Source(type(plan).__name__.lower(), columns, promises, _expires(plan, branches))
+        return Source(_NAMES[type(plan)], columns, promises, _expires(plan, branches))
 
 
 def _shared(block: Block, classes: Classes) -> set[int]:

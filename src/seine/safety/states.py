@@ -80,7 +80,7 @@ def _held(plan: Plan, sources: Sources) -> Iterator[State]:
             is_small = _is_small(item, sources)
             words = partial(_tuple_words, block, graph, place, is_small)
             yield State(
-                f"rows of {graph.graph.items[place].name}",
+                f"{graph.graph.items[place].name} in a join",
                 lasting(item, sources),
                 is_freed or is_small,
                 words,

@@ -20,6 +20,7 @@ from seine.safety.states import column_names, result_state, states_of
 from seine.safety.transformed import transformed
 
 MOST_STREAMS = 40  # of a query that is told about line by line
+MOST_PLANNED = 12  # streams of a query of which a safe plan is told
 
 
 def story(plan: Plan) -> list[str]:
@@ -29,15 +30,19 @@ def story(plan: Plan) -> list[str]:
     return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
 
 
-def safety_lines(plan: Plan) -> list[str]:
-    """What frees each state, and the punctuation graph; nothing if windows bound all, or nothing is kept."""
+def safety_lines(plan: Plan, *, with_plan: bool = True) -> list[str]:
+    """What frees each state, the punctuation graph, and a safe plan, which takes the longest to find.
+
+    There is nothing to tell if windows bound all, or nothing is kept.
+    """
     scans = kept_scans(plan)
     if all(scan.stream.window is not None for scan in scans) or len(scans) > MOST_STREAMS:
         return []
     lines = story(plan)
     if found := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
-    lines += _plan_lines(plan)
+    if with_plan and len(scans) <= MOST_PLANNED:
+        lines += _plan_lines(plan)
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")

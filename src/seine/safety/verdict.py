@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.plan import Plan, Query
-from seine.errors import ScriptError
+from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
-from seine.safety.cures import cured, cures, lapsing
+from seine.safety.cures import cures, would_last
 from seine.safety.judging import judge
 from seine.safety.state import kept_scans
 
@@ -43,13 +43,16 @@ def verdict(query: Query) -> Verdict:
     `safe` says what is so; WITH (unbounded = true) does not change it, but makes the query
     accepted.
     """
-    purgeable = judge(query.plan)
+    try:
+        purgeable = judge(query.plan)
+    except RecursionError:
+        raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
     lasting = [alias for alias, bounded in purgeable.items() if not bounded]
     if not lasting:
         return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
-    if any(judge(cured(query.plan, lapsing(query.plan)))[alias] for alias in lasting):
+    if would_last(query.plan, lasting):
         reason += "; a promise with a LIFESPAN does not last"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
