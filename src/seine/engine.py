@@ -46,6 +46,7 @@ class Options:
     batch_rows: int | None = None
     follow: bool = False
     buckets: int = 2
+    memory: int | None = None  # tuples that all joins within a memory may hold together
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -130,6 +131,11 @@ class Run:
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
                     hint="use the script that made it, or name a new folder",
                 )
+            if self.deployment.settings.get("memory") != options.memory:
+                raise SeineError(
+                    f"checkpoint '{self.deployment.folder}' was made with another --memory",
+                    hint="give the one that it was made with, or name a new folder",
+                )
             return
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
@@ -138,7 +144,9 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create({"script": mark, **new_settings(options.buckets, depth)})
+        self.deployment.create(
+            {"script": mark, **new_settings(options.buckets, depth), "memory": options.memory}
+        )
 
     def close(self) -> None:
         self.driver.close()
