@@ -25,6 +25,7 @@ from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
 from seine.network.nodes import JOINS, node_to_json
 from seine.runtime.buckets import labels
+from seine.runtime.changing import ChangingRelations
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
@@ -100,6 +101,7 @@ class Run:
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
         streams = list(declarations.streams.values())
+        relations = self._relations(declarations, options)
 
         def open_intake(follow: bool) -> Intake:
             return Intake(
@@ -107,7 +109,7 @@ class Run:
                 self.deployment.journal,
                 batch_rows=options.batch_rows,
                 follow=follow,
-                network=lambda: self.network.version,
+                network=relations.version,
                 notice=options.notice,
             )
 
@@ -146,6 +148,21 @@ class Run:
         depth = max(options.depth, self.network.depth)
         self.deployment.create(
             {"script": mark, **new_settings(options.buckets, depth), "memory": options.memory}
+        )
+
+    def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
+        """The relations as the last entry knows them, from now on followed."""
+        last = self.deployment.journal.last()
+        if last is not None:
+            self.network.version = last.network
+        versions = self.deployment.versions
+        return ChangingRelations(
+            self.network,
+            versions,
+            declarations.streams.values(),
+            declarations.relations.values(),
+            versions.relations(self.network.version),
+            options.notice,
         )
 
     def close(self) -> None:

@@ -15,7 +15,8 @@ from seine.operators.star.residents import Arrived
 from seine.operators.star.room import Room
 from seine.operators.star.weighing import importance_of
 
-_SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other
+_SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other,
+_LARGE = 1 << 16  # and at most
 
 
 class Replay:
@@ -73,7 +74,7 @@ def _cuts(times: np.ndarray, room: Room) -> list[int]:
     """Where slices begin, and where the last one ends; each has an arrival, and none a fixed point within."""
     if not len(times):
         return []
-    begins = times[:: max(_SLICE, 2 * room.tuples)]
+    begins = times[:: min(max(_SLICE, 2 * room.tuples), _LARGE)]
     if room.varies:
         first = np.flatnonzero(np.diff(times // room.period)) + 1
         begins = np.concatenate([begins, times[first]])
