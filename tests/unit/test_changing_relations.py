@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from seine.engine import Options, Run, read_script
-from seine.errors import ScriptError
+from seine.errors import ScriptError, SeineError
 from seine.local import run_local
+from seine.runtime import changing
 from seine.runtime.host import LocalHost
+from tests.unit.postgres_server import postgres_server
 
 SCRIPT = """
 CREATE STREAM r (ts BIGINT, a BIGINT) TIMESTAMP BY ts WINDOW 8 FROM 'r.jsonl';
@@ -148,8 +151,71 @@ def test_bad_lines_of_a_change_are_dead(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_followed_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = lay(tmp_path)
-    text = Path(path).read_text()
-    assert old in text
-    Path(path).write_text(text.replace(old, new, 1))
+    before = Path(path).read_text()
+    assert old in before
+    Path(path).write_text(before.replace(old, new, 1))
     with pytest.raises(ScriptError, match=message):
         read_script(path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/facts.db"
+        return
+    with postgres_server() as url:
+        yield url.replace("postgresql://", "postgresql+psycopg://")
+
+
+def fill(url: str, rows: list[dict[str, Any]]) -> None:
+    """Replace the rows of the table, in one transaction."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(
+            text('CREATE TABLE IF NOT EXISTS fact (a BIGINT, b BIGINT, begin BIGINT, "end" BIGINT)')
+        )
+        connection.execute(text("DELETE FROM fact"))
+        for row in rows:
+            values = {name: row.get(name) for name in ("a", "b", "begin", "end")}
+            connection.execute(text("INSERT INTO fact VALUES (:a, :b, :begin, :end)"), values)
+    engine.dispose()
+
+
+def test_a_table_of_a_database_is_followed(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "LOOK_SECONDS", 1e-9)
+    path = lay(tmp_path)
+    fill(database, BEFORE)
+    script = SCRIPT.replace("FROM 'f.jsonl' WITH (", f"FROM '{database}' WITH (table = 'fact', ")
+    Path(path).write_text(script)
+    run(tmp_path, {2: lambda: fill(database, AFTER)}, 3)
+    assert answers(tmp_path) == expected(tmp_path)
+    assert len(os.listdir(tmp_path / "state" / "networks")) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("'sqlite:///{0}/facts.db' WITH (table = 'nothing')", "cannot read table nothing"),
+        ("'postgresql+psycopg://user:secret@localhost:1/x' WITH (table = 'fact')", r"user:\*\*\*@localhost"),
+        ("'f.jsonl' WITH (table = 'fact')", "belong together"),
+        ("'sqlite:///{0}/facts.db'", "belong together"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, source: str, message: str) -> None:
+    path = lay(tmp_path)
+    fill(f"sqlite:///{tmp_path}/facts.db", BEFORE)
+    Path(path).write_text(SCRIPT.replace("'f.jsonl' WITH (follow = 'true')", source.format(tmp_path)))
+    with pytest.raises(SeineError, match=message) as caught:
+        run_local(path)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_value_that_does_not_fit_is_a_dead_letter(tmp_path: Path) -> None:
+    path = lay(tmp_path)
+    url = f"sqlite:///{tmp_path}/facts.db"
+    fill(url, [*BEFORE, {"a": "much", "b": 1}])
+    Path(path).write_text(SCRIPT.replace("'f.jsonl' WITH (", f"'{url}' WITH (table = 'fact', "))
+    told = run_local(path)
+    assert ["column a" in letter["reason"] for letter in told.dead] == [True] and told.records

@@ -9,6 +9,7 @@ it was in the entry in which its instant was complete, and nothing that was told
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
@@ -17,9 +18,11 @@ from seine.algebra.definitions import RelationDef, StreamDef
 from seine.errors import SeineError
 from seine.intake.files import Files
 from seine.intake.relations import load_relation
+from seine.intake.tables import is_table
 from seine.network.network import Network
 from seine.runtime.versions import Versions
 
+LOOK_SECONDS = 5.0  # between two looks at a table: each reads all of it
 Print = tuple[tuple[str, int, int, int], ...]  # files: name, identity, size, time of change
 
 
@@ -67,8 +70,10 @@ class ChangingRelations:
 
 
 def _print_of(relation: RelationDef) -> Print:
-    """What tells the files of a relation from others."""
+    """What tells the files of a relation from others; a table is looked at now and then."""
     assert relation.source is not None
+    if is_table(relation.source):
+        return ((relation.source.path, 0, 0, int(time.monotonic() / LOOK_SECONDS)),)
     found = []
     for path in Files(relation.source.path).listing():
         try:

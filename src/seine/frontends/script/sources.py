@@ -50,7 +50,10 @@ class SourceClauses:
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
             )
         more = ["namespaces"] if documents or self.format == "XML" else []
-        self._refuse_unknown(cursor, [*more, *(["follow"] if relation else [])])
+        self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else [])])
+        if relation and ("://" in self.path) != ("table" in self.options):
+            hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
+            raise cursor.error("a database and a table belong together", hint, at=cursor.token)
         return Source(self.path, self.format or "JSON", tuple(self.options.items()))
 
     def _refuse_unknown(self, cursor: Cursor, more: list[str]) -> None:
