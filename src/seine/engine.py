@@ -26,6 +26,7 @@ from seine.network.network import Network, build_network
 from seine.network.node_json import node_to_json
 from seine.network.nodes import JOINS
 from seine.runtime.buckets import labels
+from seine.runtime.changing import ChangingRelations
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
@@ -47,6 +48,7 @@ class Options:
     batch_rows: int | None = None
     follow: bool = False
     buckets: int = 2
+    memory: int | None = None  # tuples that all joins within a memory may hold together
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -100,6 +102,7 @@ class Run:
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
         streams = list(declarations.streams.values())
+        relations = self._relations(declarations, options)
 
         def open_intake(follow: bool) -> Intake:
             return Intake(
@@ -107,7 +110,7 @@ class Run:
                 self.deployment.journal,
                 batch_rows=options.batch_rows,
                 follow=follow,
-                network=lambda: self.network.version,
+                network=relations.version,
                 notice=options.notice,
             )
 
@@ -131,6 +134,11 @@ class Run:
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
                     hint="use the script that made it, or name a new folder",
                 )
+            if self.deployment.settings.get("memory") != options.memory:
+                raise SeineError(
+                    f"checkpoint '{self.deployment.folder}' was made with another --memory",
+                    hint="give the one that it was made with, or name a new folder",
+                )
             return
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
@@ -139,7 +147,24 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create({"script": mark, **new_settings(options.buckets, depth)})
+        self.deployment.create(
+            {"script": mark, **new_settings(options.buckets, depth), "memory": options.memory}
+        )
+
+    def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
+        """The relations as the last entry knows them, from now on followed."""
+        last = self.deployment.journal.last()
+        if last is not None:
+            self.network.version = last.network
+        versions = self.deployment.versions
+        return ChangingRelations(
+            self.network,
+            versions,
+            declarations.streams.values(),
+            declarations.relations.values(),
+            versions.relations(self.network.version),
+            options.notice,
+        )
 
     def close(self) -> None:
         self.driver.close()

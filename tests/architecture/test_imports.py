@@ -74,7 +74,7 @@ FACADES = {"cli", "web", "bench", "__main__", "__init__"}
 OUTSIDE = {
     "pyspark": {"spark", "bench"},  # a benchmark also runs what Spark does by itself
     "sqlglot": {"frontends"},
-    "sqlalchemy": {"catalog"},
+    "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
 }
 LONGEST = 500

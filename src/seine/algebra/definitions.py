@@ -59,6 +59,11 @@ class RelationDef:
     valid: tuple[int, int] | None = None  # positions of begin and end
 
     @property
+    def followed(self) -> bool:
+        """Whether changes of its source are read while queries run."""
+        return self.source is not None and dict(self.source.options).get("follow") == "true"
+
+    @property
     def types(self) -> tuple[Type, ...]:
         return tuple(field.type for field in self.fields)
 

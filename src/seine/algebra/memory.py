@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from seine.algebra.plan import Query, Scan, walk
+from seine.algebra.plan import Lookup, Query, Scan, walk
 
 SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
+UNLIMITED = 2**62
 IMPORTANCES = ("min", "sum", "product")
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
@@ -39,13 +40,30 @@ def memory_limit(query: Query) -> MemoryLimit | None:
     """The limit of a query that has one and holds tuples: it joins two streams or more."""
     options = dict(query.options)
     memory = options.get("memory")
-    if memory is None or sum(isinstance(part, Scan) for part in walk(query.plan)) < 2:
+    if memory is None or len(_scans(query)) < 2:
         return None
     size = bytes_of(memory) if isinstance(memory, str) else None
     given = {
         name: options[name] for name in ("shed", "alpha", "beta", "seed", "importance") if name in options
     }
     return MemoryLimit(memory if isinstance(memory, int) else None, size, **given)  # type: ignore[arg-type]
+
+
+def star_limit(query: Query) -> MemoryLimit | None:
+    """The memory of a query that is joined by one operator: its limit, or all it needs.
+
+    The latter if streams are joined through a relation that changes meanwhile: then each arrival has to look
+    at the relation as it is when it arrives.
+    """
+    limit = memory_limit(query)
+    if limit is not None or len(_scans(query)) < 2:
+        return limit
+    changing = [part for part in walk(query.plan) if isinstance(part, Lookup) and part.relation.followed]
+    return MemoryLimit(UNLIMITED, None, "simp") if changing else None
+
+
+def _scans(query: Query) -> list[Scan]:
+    return [part for part in walk(query.plan) if isinstance(part, Scan)]
 
 
 def bytes_of(text: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +15,14 @@ from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
 from seine.intake.layout import Layout
 from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.sources import Parser, Reader, open_source
+from seine.intake.tables import is_table, read_table
 
 
 def check_relation(relation: RelationDef) -> None:
     """Refuse a relation whose source cannot be read."""
+    if is_table(relation.source):
+        next(read_table(relation, Layout.of(relation)), None)
+        return
     _open(relation, Layout.of(relation))[0].close()
 
 
@@ -24,17 +30,22 @@ def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
     begins is dead."""
     layout = Layout.of(relation)
-    reader, parser = _open(relation, layout)
     batches, dead = [_empty(layout)], []
+    read = read_table if is_table(relation.source) else _read_files
+    for parsed in read(relation, layout):
+        valid = _forward(parsed, relation.valid)
+        batches.append(parsed.rows.filter(pa.array(valid)))
+        dead.extend(_letters(relation.name, parsed, ~valid))
+    return pa.concat_batches(batches), dead
+
+
+def _read_files(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
+    reader, parser = _open(relation, layout)
     try:
         while (piece := reader.read(DEFAULT_ROWS, DEFAULT_BYTES, force=True)) is not None:
-            parsed = refuse_documents(layout, parser.parse(piece))
-            valid = _forward(parsed, relation.valid)
-            batches.append(parsed.rows.filter(pa.array(valid)))
-            dead.extend(_letters(relation.name, parsed, ~valid))
+            yield refuse_documents(layout, parser.parse(piece))
     finally:
         reader.close()
-    return pa.concat_batches(batches), dead
 
 
 def _open(relation: RelationDef, layout: Layout) -> tuple[Reader, Parser]:

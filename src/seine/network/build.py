@@ -13,7 +13,7 @@ from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of
-from seine.algebra.memory import memory_limit
+from seine.algebra.memory import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
@@ -89,7 +89,7 @@ class Builder:
         self.regrouping = Regrouping(self._placer, limits, estimates)
         self._gates = Gates(self._placer, strategy, estimates)
         self._fences = Fences(self._placer, self.regrouping)
-        self._memory = memory_limit(query)
+        self._memory = star_limit(query)
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:

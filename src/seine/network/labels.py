@@ -19,6 +19,7 @@ from seine.algebra.expressions import (
     shift_columns,
     walk,
 )
+from seine.algebra.memory import UNLIMITED
 from seine.algebra.star import Item as StarItem
 from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
 from seine.network.live import ARRIVAL
@@ -309,8 +310,11 @@ class Labels:
         names, memory = self.names(node.id), node.memory
         whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
         on = "every pair" if whole is None else plain_words(whole, names)
+        joined = f"{self._legend(node.id)} on {on}"
+        if memory.tuples == UNLIMITED:
+            return f"{joined}, as the relation is when tuples arrive"
         held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
-        return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
+        return f"{joined} within {held}, by {memory.shed}"
 
     def _describe_multi_join(self, node: MultiJoinNode) -> str:
         names = self.names(node.id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.memory import memory_limit
+from seine.algebra.memory import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
@@ -129,7 +129,7 @@ class Network:
 
     def _prepared(self, query: Query, born: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
-        if memory_limit(query) is not None:
+        if star_limit(query) is not None:
             return self.plan_of(query, born)
         block = plain_block(
             query.plan,
@@ -151,7 +151,7 @@ class Network:
             message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
             raise SeineError(message, hint="it can be checked, but not run: split it")
         plan = counted_from(query.plan, born) if self.live else query.plan
-        if memory_limit(query) is not None:
+        if star_limit(query) is not None:
             return plan
         return optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
 
@@ -220,6 +220,12 @@ class Network:
         self._touched_streams.clear()
         self.version += 1
         return change
+
+    def renew(self) -> Change:
+        """The next version, in which nothing but relations is another."""
+        assert not self.changed
+        self.version += 1
+        return Change(next_id=self._site.next_id)
 
     @property
     def depth(self) -> int:

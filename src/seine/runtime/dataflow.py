@@ -59,11 +59,13 @@ class Dataflow:
     What follows a node is compiled when rows first come to it.
     """
 
-    def __init__(self, snapshot: Snapshot, buckets: int, lookups: Lookups) -> None:
+    def __init__(self, snapshot: Snapshot, buckets: int, lookups: Lookups, budget: int | None = None) -> None:
+        """`budget` is what all joins within a memory may hold together, in tuples."""
         self.nodes = snapshot.nodes
         self.tables = snapshot.tables
         self.buckets = buckets
         self.lookups = lookups
+        self.budget = budget
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
         self.promises: dict[str, list[PromiseNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
@@ -95,7 +97,9 @@ class Dataflow:
                 yield node
 
     def home(self, node: Node) -> int:
-        """The one bucket of a node whose rows have no routing key."""
+        """The one bucket of a node whose rows have no routing key; those that share a budget are together."""
+        if self.budget is not None and isinstance(node, LimitedNode):
+            return 0
         return node.id % self.buckets
 
     def operator(self, node: Node) -> Operator:

@@ -8,9 +8,11 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from seine.network.nodes import AggregateNode, Node
+from seine.network.nodes import AggregateNode, LimitedNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
+from seine.operators.operator import Operator
+from seine.operators.star.budget import Member, step_together
 from seine.operators.star.limited import LimitedOperator
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow
@@ -49,28 +51,59 @@ def run_stage(
     state: BucketState,
     out: Emission,
 ) -> StageReport:
-    """Step every operator of the stage, in the order of their ids, and push what they yield."""
+    """Step every operator of the stage, in the order of their ids, and push what they yield.
+
+    Joins that share a budget come last, together.
+    """
     inputs = _by_node(blobs)
     nodes = list(flow.stateful(stage, bucket))
     state.forget_except(node.id for node in nodes)
-    held: dict[int, int] = {}
-    parts: dict[str, int] = {}
-    notices: list[str] = []
-    memory: dict[int, dict[str, float]] = {}
+    ran: dict[int, _Turn] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
-        if not any(arrived) and not store.head and not _speaks_first(node):
-            continue
-        operator = flow.operator(node)
-        for delta in operator.step(arrived, clock, store):
-            flow.push(node.id, delta, out)
-        held[node.id] = operator.state_rows(store)
-        parts.update(_parts(node, operator, store))
-        notices += _take_notices(operator)
+        together = flow.budget is not None and isinstance(node, LimitedNode)
+        if any(arrived) or store.head or _speaks_first(node) or together:
+            ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
+    for number, turn in ran.items():
+        if not turn.together:
+            for delta in turn.operator.step(turn.arrived, clock, turn.store):
+                flow.push(number, delta, out)
+    _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
+    return _report(ran.values())
+
+
+class _Turn(NamedTuple):
+    """An operator that takes a step: what arrived for it, its state, and whether others step with it."""
+
+    node: Node
+    operator: Operator
+    arrived: list[list[Delta]]
+    store: Store
+    together: bool
+
+
+def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emission) -> None:
+    """Step the joins that share a budget."""
+    if flow.budget is None or not turns:
+        return
+    members = []
+    for turn in turns:
+        assert isinstance(turn.operator, LimitedOperator)
+        members.append(Member(turn.operator, turn.arrived, turn.store))
+    for number, delta in step_together(members, clock, flow.budget):
+        flow.push(turns[number].node.id, delta, out)
+
+
+def _report(ran: Iterable[_Turn]) -> StageReport:
+    report = StageReport({}, {}, [], {})
+    for node, operator, _, store, _ in ran:
+        report.state_rows[node.id] = operator.state_rows(store)
+        report.state_parts.update(_parts(node, operator, store))
+        report.notices.extend(_take_notices(operator))
         if isinstance(operator, LimitedOperator):
-            memory[node.id] = operator.account(store)
-    return StageReport(held, parts, notices, memory)
+            report.memory[node.id] = operator.account(store)
+    return report
 
 
 def _speaks_first(node: Node) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seine.algebra.definitions import RelationDef
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
 from seine.catalog.index import Placement
@@ -175,6 +176,7 @@ class Registrar:
     def _try(self, edit: Edit) -> Outcome:
         with ExitStack() as undo:
             for relation in edit.relations(self.present):
+                _refuse_followed(relation)
                 check_relation(relation)
             feeds = self._open_feeds(edit, undo)
             few = len(edit.come) <= _FEW
@@ -291,6 +293,12 @@ class Registrar:
         self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
         dropped = [present.standing[key].query.name for key in sorted(edit.go)]
         return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
+
+
+def _refuse_followed(relation: RelationDef) -> None:
+    if relation.followed:
+        message = f"relation {relation.name} cannot be followed in a service yet"
+        raise SeineError(message, hint="leave the option follow out; seine run --follow can")
 
 
 def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, Any]:

@@ -1,10 +1,13 @@
-"""Which queries a memory limit fits: joins of streams with windows, whose results nothing takes back."""
+"""Which queries one operator can join: joins of streams with windows, whose results nothing takes back.
+
+So must be those with a memory limit, and those that join streams through a relation that is followed.
+"""
 
 from __future__ import annotations
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Query, Scan, UnionAll, walk
 from seine.errors import ScriptError
-from seine.frontends.script.cursor import Cursor
+from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.lexer import Token
 
 _CHANGING = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
@@ -32,3 +35,19 @@ def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
             )
         if scan.stream.window is None and len(scans) > 1:
             raise error(f"stream {scan.stream.name} has no window", "give it a WINDOW")
+
+
+def refuse_misplaced_relation(cursor: Cursor, query: Query, at: Name) -> None:
+    """Raise a ScriptError if a query joins streams through a followed relation, and does more than that."""
+    parts = [*walk(query.plan)]
+    followed = [part.relation.name for part in parts if isinstance(part, Lookup) and part.relation.followed]
+    scans = [part for part in parts if isinstance(part, Scan)]
+    if not followed or len(scans) < 2:
+        return
+    plain = not any(isinstance(part, tuple(_CHANGING)) for part in parts)
+    if not plain or any(scan.stream.retractable or scan.stream.window is None for scan in scans):
+        raise cursor.error(
+            f"query {query.name} joins several streams through relation {followed[0]}, which is followed",
+            "such a query selects, from streams that have windows and only append; or leave follow out",
+            at=at,
+        )

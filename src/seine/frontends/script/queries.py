@@ -11,7 +11,7 @@ from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.lexer import TokenKind
-from seine.frontends.script.limited import refuse_misplaced_limit
+from seine.frontends.script.limited import refuse_misplaced_limit, refuse_misplaced_relation
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse import parse_select
@@ -58,6 +58,7 @@ def read_query(
     query = Query(name.written, plan, options, cursor.source.text[start:end])
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])
+    refuse_misplaced_relation(cursor, query, name)
     return Registration(name.written, position, tables_of(query), query, _unavailable(query))
 
 

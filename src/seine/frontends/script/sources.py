@@ -40,17 +40,24 @@ class SourceClauses:
             return False
         return True
 
-    def finish(self, cursor: Cursor, documents: bool = False) -> Source:
-        """The source, when all clauses are read; `documents`: it has XML, so namespaces mean something."""
+    def finish(self, cursor: Cursor, documents: bool = False, relation: bool = False) -> Source:
+        """The source, when all clauses are read; `documents`: it has XML, so namespaces mean something.
+
+        A relation may be followed.
+        """
         if self.path is None:
             raise cursor.error(
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
             )
-        self._refuse_unknown(cursor, documents or self.format == "XML")
+        more = ["namespaces"] if documents or self.format == "XML" else []
+        self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else [])])
+        if relation and ("://" in self.path) != ("table" in self.options):
+            hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
+            raise cursor.error("a database and a table belong together", hint, at=cursor.token)
         return Source(self.path, self.format or "JSON", tuple(self.options.items()))
 
-    def _refuse_unknown(self, cursor: Cursor, documents: bool) -> None:
-        known = [*OPTIONS[self.format or "JSON"], *(["namespaces"] if documents else [])]
+    def _refuse_unknown(self, cursor: Cursor, more: list[str]) -> None:
+        known = [*OPTIONS[self.format or "JSON"], *more]
         for key, token in self.places.items():
             if key not in known:
                 hint = suggest(key, known, "options") or "take it out"
@@ -59,6 +66,8 @@ class SourceClauses:
                 )
         if self.options.get("namespaces", "ignore") != "ignore":
             raise cursor.error("option namespaces can only be 'ignore'", at=self.places["namespaces"])
+        if self.options.get("follow", "true") not in ("true", "false"):
+            raise cursor.error("option follow is 'true' or 'false'", at=self.places["follow"])
 
     def _read_path(self, cursor: Cursor) -> str:
         token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")

@@ -19,7 +19,7 @@ class Account:
 
     def __init__(self, note: dict[str, Any], losses: Losses) -> None:
         if not note:
-            note.update(shed=0, peak=0, told=0.0, lost=0.0, level=0, draws=0, ghosts=[])
+            note.update(shed=0, peak=0, told=0.0, since=0.0, lost=0.0, level=0, draws=0, ghosts=[])
         self._note, self._losses = note, losses
         self._ghosts: list[Ghosts] = []
 
@@ -32,6 +32,12 @@ class Account:
 
     def tell(self, importance: float) -> None:
         self._note["told"] += importance
+
+    def told_since(self) -> float:
+        """The importance told since this was asked last."""
+        more = self._note["told"] - self._note["since"]
+        self._note["since"] = self._note["told"]
+        return float(more)
 
     def count(self, residents: Sequence[Residents], shed: int, capacity: int, instant: int) -> None:
         """A slice is over that sheds some tuples; its last instant is given."""

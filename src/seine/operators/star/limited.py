@@ -11,8 +11,7 @@ Cites: STAR 3.2 (online approximation)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -20,19 +19,16 @@ import pyarrow as pa
 from seine.network.nodes import LimitedNode
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
-from seine.operators.delta import NUMBER, Delta, concat
+from seine.operators.delta import FOREVER, NUMBER, Delta, concat
 from seine.operators.star.carried import Carrier, Relations
 from seine.operators.star.losses import Losses
 from seine.operators.star.meeting import Meeting
 from seine.operators.star.memory import Memory
+from seine.operators.star.replay import Replay
 from seine.operators.star.residents import END, START, UNTIL, Arrived
-from seine.operators.star.room import Room
-from seine.operators.star.weighing import importance_of
 from seine.operators.store import Store
 from seine.operators.waiting import Waiting
 from seine.shedding.arrivals import Arrivals
-
-_SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other
 
 
 class LimitedOperator:
@@ -51,16 +47,23 @@ class LimitedOperator:
         """The data columns that rows of a port have to bring."""
         return self._meeting.needed(port)
 
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return self._node.streams
+
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         horizon = clock.progress(self._node.streams)
-        memory = self._memory(store)
-        due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
-        if any(len(some.arrivals) for some in due):
-            memory.open([some.batch[:0] for some in due])
-            yield from coalesce(self._replay(memory, due))
-            memory.close(horizon)
+        replay = self.begin(inputs, horizon, store)
+        if len(replay.times):
+            yield from coalesce(replay.advance(FOREVER))
+        replay.close(horizon)
         if clock.end:
-            memory.clear()
+            replay.clear()
+
+    def begin(self, inputs: list[list[Delta]], horizon: int, store: Store) -> Replay:
+        """Take in what arrived, and get ready to let event time pass up to a horizon."""
+        due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
+        return Replay(self._node, self._meeting, self._memory(store), due)
 
     def state_rows(self, store: Store) -> int:
         return self._memory(store).rows
@@ -112,24 +115,3 @@ class LimitedOperator:
         if index is None:
             return np.ones(rows.num_rows)
         return rows[f"c{index}"].cast(pa.float64()).to_numpy()
-
-    def _replay(self, memory: Memory, due: Sequence[Arrived]) -> Iterator[Delta]:
-        """Let event time pass, a slice after the other."""
-        times = np.sort(np.concatenate([some.arrivals.ts for some in due]))
-        for begin, end in pairwise(_cuts(times, memory.room)):
-            residents = memory.admit([some.between(begin, end) for some in due])
-            for found in self._meeting.meet(residents):
-                memory.account.tell(
-                    float(importance_of(found, self._node.star, self._node.memory.importance).sum())
-                )
-                yield Delta(self._meeting.told(found))
-            memory.keep(residents, end - 1)
-
-
-def _cuts(times: np.ndarray, room: Room) -> list[int]:
-    """Where slices begin, and where the last one ends; each has an arrival, and none a fixed point within."""
-    begins = times[:: max(_SLICE, 2 * room.tuples)]
-    if room.varies:
-        first = np.flatnonzero(np.diff(times // room.period)) + 1
-        begins = np.concatenate([begins, times[first]])
-    return [*np.unique(begins).tolist(), int(times[-1]) + 1]

@@ -69,6 +69,16 @@ class Memory:
         self._held = [some.after(instant) for some in residents]
         self.account.count(residents, self._shed, self.room.tuples, instant)
 
+    def squeeze(self, instant: int) -> None:
+        """Shed at an instant what there is no more room for."""
+        self._shedder.capacity = self.room.tuples
+        evicted = self._shedder.squeeze(instant)
+        residents = [
+            Residents.of(held, held[:0], gone) for held, gone in zip(self._held, evicted, strict=True)
+        ]
+        self._shed = sum(len(gone.number) for gone in evicted)
+        self.keep(residents, instant - 1)
+
     def close(self, horizon: int) -> None:
         """Make durable what is held when all instants before the horizon are over."""
         self._shedder.leave(horizon)

@@ -81,5 +81,7 @@ def most_held(residents: Sequence[Residents]) -> int:
     """The most that all windows held together at an instant of their arrivals."""
     arrived = [some.lives.start[some.old :] for some in residents]
     instants = np.unique(np.concatenate(arrived))
+    if not len(instants):
+        return 0
     held = np.sum([some.held_at(instants) for some in residents], axis=0)
-    return int(held.max()) if len(instants) else 0
+    return int(held.max())

@@ -33,15 +33,30 @@ class Room:
         self.period = _PERIODS * max(window for window in windows if window is not None)
         self._note = note
         if not note:
-            note.update(
-                point=None, seen=[[0, 0] for _ in windows], tuples=self._tuples([[0, 0]] * len(windows))
-            )
+            nothing = [[0, 0] for _ in windows]
+            note.update(point=None, seen=nothing, measured=self._tuples(nothing), granted=None, reached=None)
 
     @property
     def tuples(self) -> int:
         """What each window may hold."""
-        held: int = self._note["tuples"]
-        return held
+        measured: int = self._note["measured"]
+        granted: int | None = self._note["granted"]
+        return measured if granted is None else min(measured, granted)
+
+    @property
+    def most(self) -> int:
+        """What all windows together may hold by the query's own limit, as it was measured last."""
+        return self._ports * int(self._note["measured"])
+
+    def grant(self, tuples: int) -> None:
+        """All windows together may hold no more than this, until another grant."""
+        self._note["granted"] = tuples // self._ports
+
+    def reach(self, point: int) -> bool:
+        """A fixed point comes, which others count; whether it is new."""
+        new = self._note["reached"] is None or point > self._note["reached"]
+        self._note["reached"] = point
+        return new
 
     @property
     def varies(self) -> bool:
@@ -53,7 +68,7 @@ class Room:
         point = instant // self.period
         if self.varies and (self._note["point"] is None or point > self._note["point"]):
             self._note["point"] = point
-            self._note["tuples"] = self._tuples(self._note["seen"])
+            self._note["measured"] = self._tuples(self._note["seen"])
 
     def see(self, arrived: Sequence[Arrived]) -> None:
         """Count what tuples take that have arrived."""

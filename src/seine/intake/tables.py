@@ -1,0 +1,97 @@
+"""Relations that are tables of a database, read as strictly as files.
+
+Rows come in the order of their columns, so that equal contents are equal batches, whatever the database does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlalchemy import ColumnClause, column, create_engine, select, table
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from seine.algebra.definitions import RelationDef, Source
+from seine.errors import SeineError
+from seine.intake.layout import Layout
+from seine.intake.parsed import TUPLE, DeadLine, Parsed, shorten
+
+_BATCH = 50_000
+_SCHEMES = ("postgresql", "sqlite")
+
+
+def is_table(source: Source | None) -> bool:
+    """Whether a source is a table of a database."""
+    return source is not None and source.path.partition("://")[0].partition("+")[0] in _SCHEMES
+
+
+def read_table(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
+    """All rows of a relation's table, some at a time; refuses one that cannot be read."""
+    assert relation.source is not None
+    where = _where(relation.source)
+    schema, _, name = dict(relation.source.options)["table"].rpartition(".")
+    columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
+    asked = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
+    try:
+        engine = create_engine(make_url(relation.source.path))
+        with engine.connect() as connection:
+            rows = connection.execution_options(yield_per=_BATCH).execute(asked)
+            first = 1
+            for some in rows.partitions():
+                yield _parsed(where, layout, some, first)
+                first += len(some)
+        engine.dispose()
+    except ModuleNotFoundError as missing:
+        message = f"the driver {missing.name} of a database is not installed"
+        raise SeineError(message, hint="pip install 'seine-streams[postgres]'") from missing
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise SeineError(f"relation {relation.name}: cannot read {where}: {reason}") from error
+
+
+def _where(source: Source) -> str:
+    """The table without a password."""
+    name = dict(source.options)["table"]
+    try:
+        return f"table {name} of {make_url(source.path).render_as_string(hide_password=True)}"
+    except ArgumentError as error:
+        raise SeineError(f"'{source.path}' is no address of a database") from error
+
+
+def _parsed(where: str, layout: Layout, rows: Sequence[Any], first: int) -> Parsed:
+    """Rows as typed columns; one with a value that does not fit is dead."""
+    dead: dict[int, str] = {}
+    arrays = [
+        _typed([row[i] for row in rows], field.type.arrow(), f"column {field.name}", dead)
+        for i, field in enumerate(layout.fields)
+    ]
+    kept = np.array([i for i in range(len(rows)) if i not in dead], np.int64)
+    lines = np.arange(first, first + len(rows))
+
+    def record(line: int) -> str:
+        return shorten(repr(tuple(rows[line - first])).encode())
+
+    letters = [DeadLine(first + i, reason, record(first + i)) for i, reason in sorted(dead.items())]
+    none = np.full(len(rows), -1, np.int16)
+    zeros = np.zeros(len(rows), np.int64)
+    batch = pa.RecordBatch.from_arrays(arrays, schema=layout.schema)
+    whole = Parsed(where, batch, np.full(len(rows), TUPLE, np.int8), zeros, none, lines, letters, record)
+    return whole.take(kept) if dead else whole
+
+
+def _typed(values: list[Any], type_: pa.DataType, what: str, dead: dict[int, str]) -> pa.Array:
+    try:
+        return pa.array(values, type_)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.concat_arrays([_one(value, type_, i, what, dead) for i, value in enumerate(values)])
+
+
+def _one(value: Any, type_: pa.DataType, i: int, what: str, dead: dict[int, str]) -> pa.Array:
+    try:
+        return pa.array([value], type_)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        dead.setdefault(i, f"{what}: the value does not fit its type")
+        return pa.nulls(1, type_)
