@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from seine.shedding.arrivals import Floats
-from seine.shedding.matches import Edges
+from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Groups, Policy, State, Tokens
 from seine.shedding.rates import MOST, Rates
 from seine.shedding.window import Window
@@ -32,7 +32,7 @@ class Auto(Policy):
     watches = True
 
     def __init__(self, stream: int, edges: Edges) -> None:
-        self._others = [tuple(other for other in edge if other != stream) for edge in edges]
+        self._others = others_on(edges, stream)
         self._rates = {other: Rates() for edge in self._others for other in edge}
         self._coming: dict[int, list[tuple[Tokens, float]]] = {other: [] for other in self._rates}
         self._pending = 0
