@@ -13,7 +13,7 @@ from seine.network.nodes import LimitedNode
 from seine.operators.delta import FOREVER
 from seine.operators.star.residents import Arrived, Residents, most_held
 from seine.operators.store import Store
-from seine.shedding.policies import Shedding
+from seine.shedding.policies import DEFAULT_BETA, Shedding
 from seine.shedding.shedder import Shedder
 
 
@@ -94,5 +94,5 @@ def share_of(limit: MemoryLimit, streams: int) -> int:
 
 
 def shedding_of(limit: MemoryLimit) -> Shedding:
-    given = {} if limit.beta is None else {"beta": limit.beta}
-    return Shedding(limit.shed, limit.alpha, seed=limit.seed, **given)
+    beta = DEFAULT_BETA if limit.beta is None else limit.beta
+    return Shedding(limit.shed, limit.alpha, beta, limit.seed, limit.importance)
