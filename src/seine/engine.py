@@ -23,13 +23,13 @@ from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.form import DEFAULT_LIMIT
 from seine.network.network import Network, build_network
-from seine.network.nodes import node_to_json
+from seine.network.nodes import JOINS, node_to_json
 from seine.runtime.buckets import labels
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
 from seine.runtime.outlets import Folder
 from seine.runtime.overwriting import refuse_overwriting
-from seine.runtime.sink import Sink
+from seine.runtime.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
@@ -46,6 +46,7 @@ class Options:
     batch_rows: int | None = None
     follow: bool = False
     buckets: int = 2
+    memory: int | None = None  # tuples that all joins within a memory may hold together
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -114,7 +115,8 @@ class Run:
         self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
         self._joins = _joins_of(self.network)
         self._important = self.network.important()
-        sets = frozenset(self._joins.values())
+        self._places = {query: self.network.state_places(query) for query in self._joins}
+        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
@@ -129,6 +131,11 @@ class Run:
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
                     hint="use the script that made it, or name a new folder",
                 )
+            if self.deployment.settings.get("memory") != options.memory:
+                raise SeineError(
+                    f"checkpoint '{self.deployment.folder}' was made with another --memory",
+                    hint="give the one that it was made with, or name a new folder",
+                )
             return
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
@@ -137,7 +144,9 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create({"script": mark, **new_settings(options.buckets, depth)})
+        self.deployment.create(
+            {"script": mark, **new_settings(options.buckets, depth), "memory": options.memory}
+        )
 
     def close(self) -> None:
         self.driver.close()
@@ -150,7 +159,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind in ("join", "limited") for node in self.network.nodes.values())
+        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -168,13 +177,21 @@ class Run:
 
     def _query_statistics(self, query: str) -> dict[str, Any]:
         totals, joins = self.sink.totals, self._joins.get(query, "")
-        memory = totals.memory.get(joins)  # a query that is limited has one join
+        memory = totals.memory.get(str(self.network.limited_node(query)))
         return {
             "outputs": totals.outputs.get(query, 0),
             "importance": self._importance(query),
             "shed": memory["shed"] if memory else 0,
             "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
             "state_rows_final": totals.join_state.get(joins, 0),
+            "state_rows_by_stream": {
+                streams: {
+                    "peak": totals.join_peak.get(places, 0),
+                    "final": totals.join_state.get(places, 0),
+                }
+                for streams, places in self._places.get(query, {}).items()
+            },
+            **({"exact_share": exact_share([memory])} if memory else {}),
         }
 
     def _importance(self, query: str) -> float | None:
@@ -247,7 +264,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind in ("join", "limited"):
+        if node.kind in JOINS:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

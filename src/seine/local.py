@@ -29,6 +29,7 @@ def run_local(
     batch_rows: int | None = None,
     buckets: int = 2,
     sharing: Strategy = CONFIGURATIONS["all"],
+    memory: int | None = None,
 ) -> LocalResult:
     """Run a script file to the end of its sources."""
     started = time.monotonic()
@@ -36,7 +37,13 @@ def run_local(
     with tempfile.TemporaryDirectory(prefix="seine-") as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
         options = Options(
-            out, dead, os.path.join(work, "state"), batch_rows, buckets=buckets, sharing=sharing
+            out,
+            dead,
+            os.path.join(work, "state"),
+            batch_rows,
+            buckets=buckets,
+            sharing=sharing,
+            memory=memory,
         )
         run = Run(script, options)
         host = LocalHost(run.deployment)

@@ -250,7 +250,7 @@ class Played:
 
     told: Counter[Any]
     sizes: list[int]
-    account: dict[str, int]
+    account: dict[str, float]
 
 
 def ready(tables: dict[str, list[Row]]) -> dict[str, list[Row]]:

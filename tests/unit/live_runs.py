@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,12 @@ DEPTH = 12
 
 @dataclass(frozen=True)
 class Input:
-    """One micro-batch: the rows of each stream, and what time it is after them."""
+    """One micro-batch: the rows of each stream, its promises, and what time it is after them."""
 
     rows: Mapping[str, pa.RecordBatch]
     clock: Clock
     end: bool
+    promises: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def read_story(script: Path, folder: Path, batch_rows: int) -> Story:
     inputs = []
     while (entry := intake.next_entry()) is not None:
         rows = {name: batch for name in entry.rows if (batch := entry.batch(name)) is not None}
-        inputs.append(Input(rows, entry.clock, entry.end))
+        promises = {name: told for name in entry.promises if (told := entry.punctuations(name)) is not None}
+        inputs.append(Input(rows, entry.clock, entry.end, promises))
     intake.close()
     relations = {name: load_relation(relation)[0] for name, relation in declarations.relations.items()}
     return Story(declarations, relations, inputs)
@@ -99,7 +101,9 @@ class Pipeline:
         """One entry, by the network as it is now."""
         self._commit()
         version = self.network.version
-        draft = Draft(version, input_.clock, input_.rows, {}, [], {}, end=input_.end, epoch=version)
+        draft = Draft(
+            version, input_.clock, input_.rows, input_.promises, [], {}, end=input_.end, epoch=version
+        )
         entry = self._deployment.journal.append(draft)
         found = []
         for report in self._host.run(entry.number):
@@ -149,7 +153,8 @@ def later(story: Story, born: int) -> Iterable[Input]:
             name: batch.filter(pa.array(~np.isin(batch["_q"].to_numpy(), unheard.get(name, []))))
             for name, batch in whole.items()
         }
-        yield Input({n: batch for n, batch in heard.items() if batch.num_rows}, input_.clock, input_.end)
+        rows_heard = {name: batch for name, batch in heard.items() if batch.num_rows}
+        yield Input(rows_heard, input_.clock, input_.end, input_.promises)
 
 
 def _other_deletions(stream: StreamDef, batches: Sequence[pa.RecordBatch | None], born: int) -> list[int]:

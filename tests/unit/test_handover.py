@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql.types import StructType
+
 from seine.intake.journal import Draft, Journal
 from seine.operators.clock import Clock
 from seine.runtime.handover import handover_path, read_head, read_segment, write_state
@@ -45,10 +47,10 @@ class Handle:
     def __init__(self) -> None:
         self.head, self.segments = Value(), Map()
 
-    def getValueState(self, name: str, schema: str) -> Value:
+    def getValueState(self, name: str, schema: StructType) -> Value:
         return self.head
 
-    def getMapState(self, name: str, key: str, value: str) -> Map:
+    def getMapState(self, name: str, key: StructType, value: StructType) -> Map:
         return self.segments
 
 

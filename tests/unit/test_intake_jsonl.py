@@ -212,6 +212,54 @@ def test_fast_equals_exact(seed: int) -> None:
         assert getattr(fast, name).tolist() == getattr(exact, name).tolist()
 
 
+PROMISING = Layout(
+    (*LAYOUT.fields[:8], LAYOUT.fields[8], Field("v", STRING)),
+    8,
+    (Scheme((0,)), Scheme((3, 8), 10), Scheme((0, 7)), Scheme((6,)), Scheme((2, 9))),
+)
+PROMISES = (
+    '{"@punctuate":{"i":%d},"ts":%d}',
+    '{"@punctuate":{"s":"a%d","ts":4},"ts":%d}',
+    '{"ts":7, "@punctuate":{"m":%d.5,"i":%d}}',
+    '{"@punctuate":{"at":"2020-01-01T00:00:%02d"},"ts":%d}',
+    '{"@punctuate":{"d":%d,"v":"é"},"ts":%d}',
+)
+ODD = (
+    '{"@punctuate":{"i":%d,"m":null},"ts":%d}',
+    '{"@punctuate":{"I":%d},"ts":%d}',
+    '{"@punctuate":{"d":%d,"\\u0076":"x"},"ts":%d}',
+    '{"@punctuate":{"d":%d,"v":"v"},"ts":%d}',
+    '{"@punctuate":{"i":%d,"i":%d},"ts":1}',
+    '{"@punctuate":{"i":%d},"ts":%d,"ts":1}',
+    '{"@punctuate":{"i":%d.5},"ts":%d}',
+    '{"@punctuate":{"i":%d},"i":%d}',
+    '{"@punctuate":{"i":%d}, "@op":"-", "ts":%d}',
+    '{"s":"\\"@punctuate\\"", "i":%d, "ts":%d}',
+    '{"@punctuate":null, "i":%d, "ts":%d}',
+    '{"@punctuate":{"i":%d},"ts":%d} x',
+)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
+    rng = random.Random(seed)
+    odd = rng.choice([0.0, 0.002, 0.3])
+    lines = []
+    for _ in range(rng.choice([5, 900])):
+        form = rng.choice(ODD if rng.random() < odd else PROMISES)
+        lines.append((form % (rng.randrange(60), rng.randrange(60))).encode())
+        if rng.random() < 0.3:
+            lines.append(b'{"i": 3, "v": "w", "ts": 5}')
+    given = block(lines, first=3)
+    fast = JsonLines(PROMISING).parse(given)
+    exact = JsonLine(PROMISING).parse(given, np.arange(given.count))
+    assert fast.rows.equals(exact.rows) and fast.dead == exact.dead
+    for name in ("op", "time", "scheme", "lines"):
+        assert getattr(fast, name).tolist() == getattr(exact, name).tolist()
+    if not odd:
+        assert JsonLines(PROMISING)._fast_punctuations(given, np.flatnonzero(exact.op == 0)) is not None
+
+
 def test_decimals_are_exact() -> None:
     layout = Layout((Field("m", Type.parse("DECIMAL(38,0)")), Field("ts", BIGINT)), 1)
     parsed = parse(json.dumps({"m": 10**37 + 1, "ts": 1}), layout=layout)

@@ -11,12 +11,12 @@ from seine.operators.delta import FOREVER
 from seine.operators.hashing import hash_columns
 from seine.operators.sorted_run import SortedRun
 from seine.runtime.condensed import condense, expand
-from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.parcels import ipc_pieces, read_ipc
 
 
 def back(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Condensed, written, read and expanded."""
-    return expand(read_ipc(ipc_bytes(condense(batch))))
+    return expand(read_ipc(pa.py_buffer(b"".join(ipc_pieces(condense(batch))))))
 
 
 def rows(rng: np.random.Generator, count: int) -> dict[str, pa.Array]:

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 
 from seine.runtime.buckets import labels, murmur3
-from seine.runtime.parcels import Parcel, decode, encode, ipc_bytes, read_ipc
+from seine.runtime.parcels import Parcel, decode, encode, ipc_pieces, read_ipc
 from seine.runtime.rows import ARROW_SCHEMA, CONTROL, REPORT, to_batch
 
 
@@ -37,7 +37,7 @@ def test_parcels_read_back() -> None:
 
 def test_a_batch_without_columns_keeps_its_rows() -> None:
     empty = pa.RecordBatch.from_pylist([{}, {}])
-    assert read_ipc(ipc_bytes(empty)).num_rows == empty.num_rows
+    assert read_ipc(pa.py_buffer(b"".join(ipc_pieces(empty)))).num_rows == empty.num_rows
 
 
 def test_rows_become_a_batch() -> None:

@@ -11,18 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.algebra.definitions import StreamDef
+from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.engine import Options, Run, read_script
-from seine.network.nodes import LookupNode, SourceNode
+from seine.intake.journal import Entry
+from seine.network.nodes import LookupNode, PromiseNode, SourceNode, node_from_json, node_to_json
+from seine.operators.clock import Clock
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import FOREVER
 from seine.runtime import durable, tasks
 from seine.runtime.deployment import Deployment
 from seine.runtime.durable import write_whole
 from seine.runtime.routing import Route, route
-from seine.runtime.source import source_delta
+from seine.runtime.source import promise_delta, source_delta
 from seine.runtime.tasks import slices_of
 from tests.unit.runtime_nodes import rows
 
@@ -86,14 +88,60 @@ def test_slices_cover_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     for _ in range(200):
         counts = {f"s{i}": rng.choice([1, 9, 10, 11, 25, 400]) for i in range(rng.randrange(4))}
-        slices = slices_of(4, counts, rng.randint(1, 5))
+        promises = {f"s{i}": 3 for i in range(5) if rng.random() < 0.3}
+        slices = slices_of(entry(4, counts, promises), rng.randint(1, 5))
         covered: dict[str, list[int]] = defaultdict(list)
         for piece in slices:
             if piece.stream is not None:
                 covered[piece.stream] += range(piece.start, piece.start + piece.length)
-        assert covered == {name: list(range(count)) for name, count in counts.items()}
+        assert {name: found for name, found in covered.items() if found} == {
+            name: list(range(count)) for name, count in counts.items()
+        }
+        assert sorted(piece.stream for piece in slices if piece.promises) == sorted(promises)
         assert [piece.first for piece in slices] == [True] + [False] * (len(slices) - 1)
         assert all(piece.entry == 4 for piece in slices)
+
+
+def entry(number: int, rows: dict[str, int], promises: dict[str, int]) -> Entry:
+    return Entry(number, "", 0, Clock({}), rows, promises, 0, False, {}, (), 0, 0)
+
+
+def test_promises_live_until_they_lapse() -> None:
+    fields = (Field("a", BIGINT), Field("ts", TIMESTAMP), Field("b", BIGINT))
+    stream = StreamDef("s", fields, 1, None, schemes=(Scheme((0,)), Scheme((2, 0), 5)))
+    batch = pa.record_batch(
+        {
+            "_q": [0, 0, 3, 3],
+            "_scheme": pa.array([0, 1, 1, 1], pa.int16()),
+            "_t": [1, 2, 3, FOREVER - 2],
+            "c0": [7, 8, 9, None],
+            "c1": pa.nulls(4, pa.timestamp("us")),
+            "c2": [None, 4, 5, 6],
+        }
+    )
+
+    def told(scheme: int) -> list[dict[str, object]]:
+        types = tuple(fields[i].type for i in stream.schemes[scheme].columns)
+        node = PromiseNode(1, (), types, tuple(range(len(types))), ("s",), (), 0, 0, "", "s", scheme)
+        assert node_from_json(node_to_json(node)) == node
+        found: list[dict[str, object]] = promise_delta(stream, batch, node).plus.to_pylist()
+        return found
+
+    assert told(0) == [{"_s": 1, "_e": FOREVER, "c0": 7}]
+    assert told(1) == [
+        {"_s": 2, "_e": 7, "c0": 4, "c1": 8},
+        {"_s": 3, "_e": 8, "c0": 5, "c1": 9},
+        {"_s": FOREVER - 2, "_e": FOREVER, "c0": 6, "c1": None},
+    ]
+
+
+def test_a_broadcast_reaches_every_bucket() -> None:
+    batch = rows([1, 2, 3])
+    to = Route(1, None, (Column(0, BIGINT),), True, None, broadcast=True)
+    found = list(route(batch, DataColumns(batch), to, 3))
+    assert [bucket for bucket, _ in found] == [0, 1, 2]
+    assert all(piece["c0"].to_pylist() == [1, 2, 3] for _, piece in found)
+    assert [bucket for bucket, _ in route(batch, DataColumns(batch), to._replace(home=2), 3)] == [2]
 
 
 def test_every_row_goes_to_the_bucket_of_its_key() -> None:

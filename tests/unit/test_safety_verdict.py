@@ -1,4 +1,4 @@
-"""Verdicts: which streams a query keeps, and whether a window bounds them."""
+"""Verdicts: which streams a query keeps, and what bounds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.front_end import parse
 
 STREAMS = """\
 CREATE STREAM w (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'w';
-CREATE STREAM u (a BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'u';
+CREATE STREAM u (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'u';
 CREATE STREAM n (a BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 'n';
 CREATE STREAM m (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 RETRACTABLE FROM 'm';
 CREATE RELATION f (a BIGINT) FROM 'f';
@@ -51,7 +51,7 @@ def test_kept_streams_need_windows(sql, purgeable):
 def test_the_refusal_names_streams_and_cure():
     result = judged("SELECT x.a FROM u x JOIN u y ON x.a = y.a")
     assert result.reason == "query q could grow without bound: nothing purges x, y"
-    assert result.hint == "give them a WINDOW, or say WITH (unbounded = true)"
+    assert result.hint == "declare u PUNCTUATED ON (a), or a WINDOW on u; or say WITH (unbounded = true)"
     assert result.to_json() == {
         "query": "q",
         "safe": False,

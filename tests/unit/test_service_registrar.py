@@ -163,7 +163,7 @@ def test_a_query_that_is_refused_by_itself_costs_no_reading(
         raise SeineError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seine.network.network.optimise", lambda *_, **__: refuse())
+        patch.setattr("seine.network.network.plain_block", lambda *_, **__: refuse())
         with pytest.raises(SeineError, match="no"):
             rig.register(bad)
     assert trace(rig) == before and rig.service.present.network is network

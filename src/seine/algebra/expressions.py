@@ -20,6 +20,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from seine.algebra.types import Kind, Type
@@ -70,12 +71,20 @@ class Literal(Expression):
     type: Type
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Literal) and self.type == other.type and repr(self.value) == repr(other.value)
-        )
+        if self is other:
+            return True
+        return isinstance(other, Literal) and self.type == other.type and self._exact == other._exact
 
     def __hash__(self) -> int:
-        return hash(repr(self.value))
+        return hash(self._exact)
+
+    @property
+    def _exact(self) -> str:
+        known = self.__dict__
+        if "_repr" not in known:
+            known["_repr"] = repr(self.value)
+        text: str = known["_repr"]
+        return text
 
     def __str__(self) -> str:
         return (
@@ -150,6 +159,12 @@ def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expr
     if all(mapping(index) == index for index in expression.columns):
         return expression
     return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
+
+
+@lru_cache(maxsize=1 << 16)
+def renumber(expression: Expression, places: tuple[int, ...]) -> Expression:
+    """Renumber by a table of the new positions; what was done before is remembered."""
+    return shift_columns(expression, places.__getitem__)
 
 
 def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:

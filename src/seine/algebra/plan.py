@@ -115,7 +115,13 @@ class Join(Plan):
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:
-        return self.left.schema + self.right.schema
+        """Walks down a chain of joins: to ask each for its schema would take the square of its length."""
+        rights: list[tuple[Field, ...]] = []
+        left: Plan = self
+        while isinstance(left, Join) and "schema" not in left.__dict__:
+            rights.append(left.right.schema)
+            left = left.left
+        return left.schema + tuple(field for fields in reversed(rights) for field in fields)
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -236,6 +242,8 @@ class Query:
 
 def walk(plan: Plan) -> Iterator[Plan]:
     """The plan and everything beneath it, parents first."""
-    yield plan
-    for child in plan.inputs:
-        yield from walk(child)
+    ahead = [plan]
+    while ahead:
+        plan = ahead.pop()
+        yield plan
+        ahead += reversed(plan.inputs)

@@ -18,14 +18,15 @@ from seine.algebra.types import Type
 class Item:
     """One of the rows side by side: tuples that come by a port, or those of a relation.
 
-    `start` is where its columns begin. `importance` and, of a relation with VALID, `until` are positions
-    in its own row.
+    `start` is where its columns begin, `window` a stream's. `importance` and, of a relation with VALID,
+    `until` are positions in its own row.
     """
 
     start: int
     types: tuple[Type, ...]
     port: int | None = None
     relation: str | None = None
+    window: int | None = None
     importance: int | None = None
     until: int | None = None
 

@@ -65,12 +65,17 @@ def run_spark(folder: str, window: int, rocksdb: bool) -> list[Mark]:
     return run_to_end(spark, _joined(spark, folder, window))
 
 
-def run_to_end(spark: SparkSession, frame: DataFrame) -> list[Mark]:
-    """Run a streaming frame over all its files; a mark at the end of each micro-batch."""
+def run_to_end(spark: SparkSession, frame: DataFrame, out: str | None = None) -> list[Mark]:
+    """Run a streaming frame over all its files; a mark at the end of each micro-batch.
+
+    Results are written as JSON Lines to a folder, if one is given.
+    """
     marks = Marks()
     spark.streams.addListener(marks)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as checkpoint:
-        writer = frame.writeStream.format("noop")
+        writer = frame.writeStream.format("json" if out else "noop")
+        if out:
+            writer = writer.option("path", out)
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
         if error := query.exception():

@@ -75,12 +75,23 @@ def status_command(arguments: argparse.Namespace) -> int:
         "sources": f"{status['streams']:,} streams, {status['relations']:,} relations",
         "entry": f"{status['entry']} delivered, {status['written']} admitted",
         "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",
-        "state": f"{status['state_rows']:,} rows",
+        "memory": _given_up(status),
         "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
+        "state": f"{status['state_rows']:,} rows",
     }
     for name, text in told.items():
         print(f"{name:8} {text}")
+    for query, held in status["state_by_query"].items():
+        streams = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
+        print(f"{'':8} {printable(query)}: {streams}")
     return 0
+
+
+def _given_up(status: dict[str, Any]) -> str:
+    """What joins within a memory have cost."""
+    share = status["exact_share"]
+    told = "" if share is None else f", about {share:.1%} of the exact importance told"
+    return f"{status['shed']:,} tuples shed{told}"
 
 
 def _line(text: str, most: int = 60) -> str:

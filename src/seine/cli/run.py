@@ -37,6 +37,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="N",
+        type=positive,
+        help="most tuples that queries WITH (memory = ...) hold together",
+    )
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_sharing(parser)
     add_hosting(parser)
@@ -57,6 +63,7 @@ def command(arguments: argparse.Namespace) -> int:
             batch_rows=arguments.batch_rows,
             follow=arguments.follow,
             buckets=buckets(arguments),
+            memory=arguments.memory,
             sharing=CONFIGURATIONS[arguments.sharing],
             notice=progress.tell,
             progress=progress,

@@ -35,7 +35,8 @@ class Admitted:
     """What some lines of one stream became.
 
     `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
-    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, ..
+    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, .. ; not those that
+    promise what was promised before, for as long.
     `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
     """
 
@@ -110,7 +111,9 @@ class Admission:
         self._judge_importance(parsed, verdict)
         fresh = self._judge_promises(parsed, verdict)
         before = self._judge_lateness(parsed, verdict)
-        admitted = self._admitted(parsed, verdict.alive, self._letters(parsed, verdict))
+        told = verdict.alive
+        told[self._repeated(fresh)] = False
+        admitted = self._admitted(parsed, told, self._letters(parsed, verdict))
         self.clock = before
         for promises, made in zip(self.promises, fresh, strict=True):
             if made is not None:
@@ -141,6 +144,14 @@ class Admission:
                 verdict.refuse(tuples[broken], self._broken_reason(index))
             result.append(fresh)
         return result
+
+    def _repeated(self, fresh: list[Fresh | None]) -> np.ndarray:
+        """The lines of punctuations that say nothing new."""
+        found = [np.zeros(0, np.int64)]
+        for promises, made in zip(self.promises, fresh, strict=True):
+            if made is not None:
+                found.append(made.order[promises.broken(made.keys, made.limits - 1, made.order, made)])
+        return np.concatenate(found)
 
     def _fresh(self, parsed: Parsed, index: int) -> Fresh | None:
         places = np.flatnonzero((parsed.op == PUNCTUATION) & (parsed.scheme == index))

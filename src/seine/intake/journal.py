@@ -53,6 +53,7 @@ class Entry:
     network: int
     clock: Clock
     rows: Mapping[str, int]  # streams that have rows, and how many
+    promises: Mapping[str, int]  # streams that have punctuations, and how many
     dead: int
     end: bool
     intake: Mapping[str, Any]
@@ -69,7 +70,7 @@ class Entry:
 
     def punctuations(self, stream: str) -> pa.RecordBatch | None:
         path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
-        return _map(path) if os.path.exists(path) else None
+        return _map(path) if self.promises.get(stream) else None
 
     def dead_letters(self) -> list[dict[str, Any]]:
         with open(os.path.join(self.folder, "dead.jsonl"), encoding="utf-8") as file:
@@ -123,6 +124,7 @@ class Journal:
             form["network"],
             Clock.from_json(form["clock"]),
             form["rows"],
+            form["promises"],
             form["dead"],
             form["end"],
             form["intake"],
@@ -221,6 +223,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "network": draft.network,
         "clock": draft.clock.to_json(),
         "rows": {stream: batch.num_rows for stream, batch in draft.rows.items()},
+        "promises": {stream: batch.num_rows for stream, batch in draft.punctuations.items()},
         "dead": len(draft.dead),
         "end": draft.end,
         "intake": draft.intake,

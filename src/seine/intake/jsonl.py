@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.json as pj
 from seine.algebra.types import Kind, Type
 from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.json_line import JsonLine
+from seine.intake.json_punctuations import JsonPunctuations, flat
 from seine.intake.layout import Layout
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, tuples_only
 from seine.intake.text_values import read_text
@@ -26,6 +28,7 @@ _FANOUT = 32
 _ARROW_BLOCK = 4 * 1024 * 1024  # bytes that one thread of Arrow's reader takes at a time
 _JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
+Fast = Callable[[Block, np.ndarray], Parsed | None]
 _AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
@@ -35,12 +38,19 @@ class JsonLines:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._exact = JsonLine(layout)
+        self._promises = JsonPunctuations(layout, _read_as, _typed_column)
 
     def parse(self, block: Block) -> Parsed:
         if block.skipped is not None:
             return self._too_long(block)
         regular = _regular_lines(block)
-        parts = self._pieces(block, np.flatnonzero(regular))
+        promising = np.zeros(len(regular), bool)
+        promising[_lines_with(block, b'"@punctuate"')] = True
+        parts = self._pieces(block, np.flatnonzero(regular & ~promising), self._fast)
+        if self._promises.layout.schemes:
+            parts += self._pieces(block, np.flatnonzero(regular & promising), self._fast_punctuations)
+        else:
+            regular &= ~promising
         parts.append(self._exact.parse(block, np.flatnonzero(~regular)))
         return join_parsed(parts)
 
@@ -50,16 +60,16 @@ class JsonLines:
         parsed.dead.append(dead)
         return parsed
 
-    def _pieces(self, block: Block, chosen: np.ndarray) -> list[Parsed]:
+    def _pieces(self, block: Block, chosen: np.ndarray, fast: Fast) -> list[Parsed]:
         """Clean runs fast, the lines of the last unclean pieces exactly."""
         if not len(chosen):
             return []
-        parsed = self._fast(block, chosen)
+        parsed = fast(block, chosen)
         if parsed is not None:
             return [parsed]
         if len(chosen) <= _PIECE:
             return [self._exact.parse(block, chosen)]
-        return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part)]
+        return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part, fast)]
 
     def _fast(self, block: Block, chosen: np.ndarray) -> Parsed | None:
         data = _lines_of(block, chosen)
@@ -77,6 +87,16 @@ class JsonLines:
             return None
         return tuples_only(self.layout, block.path, rows, chosen + block.first, op, block.record)
 
+    def _fast_punctuations(self, block: Block, chosen: np.ndarray) -> Parsed | None:
+        data = _lines_of(block, chosen)
+        names = [field.name for field in self.layout.fields]
+        quoted = self._quote_decimals(data, names) if _harmless(data) else None
+        longest = int((block.ends[chosen] - block.starts[chosen]).max())
+        table = _read(quoted, self._promises.schema, longest) if quoted is not None else None
+        if table is None or table.num_rows != len(chosen):
+            return None
+        return self._promises.parsed(table, data, block, chosen)
+
     def _spelling(self, line: bytes) -> list[str] | None:
         """The declared names as the first line of a piece spells them."""
         names = [field.name for field in self.layout.fields]
@@ -90,10 +110,7 @@ class JsonLines:
         return names if len(set(names)) == len(names) else None
 
     def _schema(self, names: list[str]) -> pa.Schema:
-        fields = [
-            (name, pa.string() if field.type.kind in _AS_TEXT else field.type.arrow())
-            for name, field in zip(names, self.layout.fields, strict=True)
-        ]
+        fields = [(name, _read_as(field.type)) for name, field in zip(names, self.layout.fields, strict=True)]
         return pa.schema([*fields, ("@op", pa.string())])
 
     def _quote_decimals(self, data: bytes, names: list[str]) -> bytes | None:
@@ -111,11 +128,15 @@ class JsonLines:
     def _typed(self, table: pa.Table, names: list[str]) -> pa.RecordBatch | None:
         columns = []
         for name, field in zip(names, self.layout.fields, strict=True):
-            column = _typed_column(_flat(table.column(name)), field.type)
+            column = _typed_column(flat(table.column(name)), field.type)
             if column is None:
                 return None
             columns.append(column)
         return pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+
+
+def _read_as(kind: Type) -> pa.DataType:
+    return pa.string() if kind.kind in _AS_TEXT else kind.arrow()
 
 
 def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
@@ -125,11 +146,6 @@ def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
     if kind.kind is Kind.DOUBLE and not pc.all(pc.is_finite(column), min_count=0).as_py():
         return None
     return column
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
 
 
 def _ops(column: pa.ChunkedArray, data: bytes) -> np.ndarray | None:
@@ -169,7 +185,7 @@ def _harmless(data: bytes) -> bool:
 
 
 def _regular_lines(block: Block) -> np.ndarray:
-    """Lines that look like `{...}` and are no punctuation.
+    """Lines that look like `{...}`.
 
     If every line does, and there are as many objects as lines, then every line is one object: an
     object that spanned lines would hold a `}` and a `{` with nothing but white space between.
@@ -180,7 +196,6 @@ def _regular_lines(block: Block) -> np.ndarray:
     regular = full & (block.ends - block.starts <= LINE_LIMIT)
     last = np.where(regular & (view[np.maximum(last, 0)] == 13), last - 1, last)
     regular &= (view[np.minimum(block.starts, len(view) - 1)] == 123) & (view[np.maximum(last, 0)] == 125)
-    regular[_lines_with(block, b'"@punctuate"')] = False
     return regular
 
 

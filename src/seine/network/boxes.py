@@ -19,7 +19,7 @@ PILES = (
     frozenset[str](),
     frozenset({"deliver"}),
     _FENCES,
-    _FENCES | {"lookup", "join"},
+    _FENCES | {"lookup", "join", "multijoin"},
 )  # until few are left
 MOST_DELIVERIES = 6  # of one input that have boxes of their own
 BOX_WIDTH, BOX_HEIGHT = 230, 62

@@ -2,27 +2,30 @@
 
 A block's joins stand on gates; its rows, with the conditions that remain, are either delivered
 or fanned into a fence (an aggregate or set operator), whose rows are an item of the next block.
-
-Cites: ARGUS 4 (conditional materialisation)
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Column, Expression, Literal, columns_of, conjunction
+from seine.algebra.expressions import Column, Expression, Literal, columns_of
 from seine.algebra.memory import memory_limit
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.form import RecordForm
+from seine.network.gates import Gates
 from seine.network.importance import importance_of
 from seine.network.joining import Base, Joining, Order, Step
+from seine.network.multi_joins import MultiPlan, multi_plan
+from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
     ChangelogNode,
     DeliverNode,
@@ -30,7 +33,6 @@ from seine.network.nodes import (
     ExceptNode,
     Filter,
     Form,
-    GateNode,
     JoinNode,
     LimitedNode,
     LookupNode,
@@ -39,6 +41,7 @@ from seine.network.nodes import (
     SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
+from seine.network.promising import promises_of, promising_stream
 from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
@@ -49,6 +52,7 @@ from seine.sharing.consing import (
     limited_signature,
     lookup_signature,
     signature,
+    stream_signature,
 )
 from seine.sharing.strategy import Strategy
 
@@ -62,12 +66,18 @@ class Builder:
         self, site: Site, query: Query, strategy: Strategy, estimates: Estimates | None = None
     ) -> None:
         self._site = site
+        self._query = query
         self._estimates = estimates
         self.blocks = Blocks()
         self._strategy = strategy
         self._placer = Placer(site, query.name, strategy)
+        self._gates = Gates(self._placer, strategy, estimates)
         self._fences = Fences(self._placer)
         self._memory = memory_limit(query)
+
+    @cached_property
+    def _streams(self) -> dict[str, StreamDef]:
+        return {scan.stream.name: scan.stream for scan in walk(self._query.plan) if isinstance(scan, Scan)}
 
     @property
     def claims(self) -> list[Claim]:
@@ -145,14 +155,15 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        order = self._order(block, joining)
+        multi = multi_plan(block, bases)
+        order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
         offsets = joining.offsets(order.items)
         words = [joining.moved(condition, offsets) for condition in block.conditions]
         outputs = tuple(joining.moved(output, offsets) for output in block.outputs)
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        node, decided = self._join_all(block, bases, order, conditions, outputs)
+        node, decided = self._join_all(block, bases, order, conditions, outputs, multi)
         exact, checks = conditions.exact(decided)
         return Rows(node, tuple(exact), tuple(checks), outputs)
 
@@ -181,6 +192,7 @@ class Builder:
         order: Order,
         conditions: Conditions,
         outputs: Sequence[Expression],
+        multi: MultiPlan | None,
     ) -> tuple[Node, list[int]]:
         """Place the joins of a block; returns the last, and the conjuncts that keys have decided."""
         base = bases[order.first]
@@ -192,7 +204,13 @@ class Builder:
         node = self._site.nodes[base.node]
         decided: list[int] = []
         joins: list[Node] = []
-        for step in order.steps:
+        steps = order.steps
+        if multi is not None:
+            node = place_multi_join(self._placer, self._gates, multi, conditions, self._strategy.lazy)
+            decided += multi.decided
+            joins.append(node)
+            steps = steps[len(multi.items) - 1 :]
+        for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts
             item = block.items[step.item]
@@ -203,7 +221,7 @@ class Builder:
                 assert right is not None
                 node = self._join(node, self._site.nodes[right], step, conditions, before, decided)
             joins.append(node)
-        self._need_columns(joins, order, conditions, outputs, decided)
+        self._need_columns(joins, order.steps[-len(joins) :], conditions, outputs, decided)
         return self._site.nodes[node.id], decided
 
     def _join(
@@ -218,7 +236,7 @@ class Builder:
         identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
         join = self._site.find(identity)
         if join is None:
-            gates = [self._new_gate(left), self._new_gate(right)]
+            gates = [self._gates.new(left), self._gates.new(right)]
             keys = (step.keys.left, step.keys.right)
             common = self._placer.common(
                 left.types + right.types,
@@ -229,16 +247,34 @@ class Builder:
                 out=(),
                 owner=self._placer.join_owner,
             )
-            ports = tuple(port_of(gate, key) for gate, key in zip(gates, keys, strict=True))
-            join = self._site.insert(JoinNode(ports=ports, filters=(), **common), identity)
+            promises = promises_of(self._placer, self._streams, (left, right), keys)
+            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+            ports += [port for port, _ in promises]
+            candidate = JoinNode(
+                ports=tuple(ports),
+                filters=(),
+                purges=tuple(purge for _, purge in promises),
+                lazy=self._strategy.lazy,
+                times=(self._time(left), self._time(right)),
+                **common,
+            )
+            join = self._site.insert(candidate, identity)
+        else:
+            for promise in join.inputs[2:]:
+                self._placer.claim_node(promise)
         width = len(left.types)
-        self._claim_gate(join, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
-        own = conditions.enough(lambda index: width <= index < end, before)
-        self._claim_gate(join, 1, moved(own, width))
+        own = conditions.enough(width, end, before)
+        self._gates.claim(join, 1, moved(own, width))
         self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
+
+    def _time(self, node: Node) -> int | None:
+        """Where the start of a row is, if it is that of one tuple."""
+        stream = promising_stream(self._placer, node)
+        return None if stream is None else self._streams[stream].time
 
     def _lookup(
         self,
@@ -254,7 +290,7 @@ class Builder:
         node = self._site.find(identity)
         if node is None:
             candidate = LookupNode(
-                ports=(port_of(self._new_gate(left)),),
+                ports=(port_of(self._gates.new(left)),),
                 filters=(),
                 relation=relation.name,
                 relation_types=relation.types,
@@ -273,9 +309,9 @@ class Builder:
             node = self._site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._claim_gate(node, 0, conditions.enough(lambda index: index < width, before))
+        self._gates.claim(node, 0, conditions.enough(0, width, before))
         self._placer.claim_node(node.id)
-        self._placer.claim_filter(node.id, conditions.enough(lambda index: index < end, decided))
+        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
         return node
 
     def _limited(self, block: Block) -> Rows:
@@ -294,51 +330,33 @@ class Builder:
         identity = limited_signature(tuple(source.id for source in sources), star, memory, owner)
         node = self._site.find(identity)
         if node is None:
-            ports = tuple(port_of(self._new_gate(source)) for source in sources)
+            ports = tuple(port_of(self._gates.new(source)) for source in sources)
             types = [type_ for item in star.items for type_ in item.types]
             streams = [scan.stream.name for scan, _ in scans]
             common = self._placer.common(types, streams, streams, 0, 1, out=(), owner=owner)
             node = self._site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
         conditions = Conditions(block.conditions, Strategy())
         for port, (scan, start) in zip(node.ports, scans, strict=True):
-            own = conditions.enough(range(start, start + len(scan.schema)).__contains__)
+            own = conditions.enough(start, start + len(scan.schema))
             self._placer.claim_node(port.node)
             self._placer.claim_filter(port.node, moved(own, start))
         self._placer.claim_node(node.id)
         self._placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
         return Rows(self._site.nodes[node.id], (), (), block.outputs)
 
-    def _new_gate(self, node: Node) -> GateNode:
-        return self._site.insert(
-            GateNode(ports=(port_of(node),), filters=(), **self._placer.like(node)), None
-        )
-
-    def _claim_gate(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
-        gate = join.ports[port].node
-        self._placer.claim_node(gate)
-        below = self._site.nodes[self._site.beneath_gate(join, port)]
-        self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
-
-    def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
-        """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
-        whole = conjunction(list(conditions))
-        if self._estimates is None or whole is None or not isinstance(node, SourceNode):
-            return True
-        return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise
-
     def _need_columns(
         self,
         joins: Sequence[Node],
-        order: Order,
+        steps: Sequence[Step],
         conditions: Conditions,
         outputs: Sequence[Expression],
         decided: Sequence[int],
     ) -> None:
         """Let each join give what is read above it."""
         exact, checks = conditions.exact(decided)
-        asked = conditions.enough(lambda index: True)
+        asked = conditions.enough(0, sys.maxsize)
         needed: set[int] = set().union(*map(columns_of, (*outputs, *exact, *checks)))
-        for join, step in reversed([*zip(joins, order.steps, strict=True)]):
+        for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= set().union(*map(columns_of, (*step.keys.left, *asked)))
@@ -347,8 +365,10 @@ class Builder:
 def place_stream(placer: Placer, stream: StreamDef) -> Node:
     """The tuples of a stream, those that were deleted apart."""
     hold = (stream.name,) if stream.retractable else ()
-    common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-    source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+    source = _standing(placer, SourceNode.kind, stream)
+    if source is None:
+        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
     if not stream.retractable:
         return source
     # Neither its time nor its arrival makes a tuple another one.
@@ -366,6 +386,14 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
             **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
         ),
     )
+
+
+def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
+    """The node of a stream that is there already, claimed."""
+    node = placer.site.find(stream_signature(kind, stream.name))
+    if node is not None:
+        placer.claim_node(node.id)
+    return node
 
 
 def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:

@@ -9,9 +9,11 @@ Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import NamedTuple
 
 from seine.algebra.expressions import (
     Expression,
@@ -50,7 +52,7 @@ class Conditions:
         """The conditions that each conjunct becomes."""
         if not self.strategy.canonical:
             return [(word,) for word in self.words]
-        return [tuple(map(_expression, canonicalise(word).clauses)) for word in self.words]
+        return [_clauses(word) for word in self.words]
 
     @cached_property
     def inferred(self) -> tuple[Expression, ...]:
@@ -61,10 +63,18 @@ class Conditions:
         have = {expression for expressions in self._canonical for expression in expressions}
         return tuple(e for e in map(_expression, infer(known)) if e not in have)
 
-    def enough(self, reads: Callable[[int], bool], without: Sequence[int] = ()) -> list[Expression]:
-        """What a row must satisfy that has the columns of `reads`; some conjuncts are known to hold."""
-        own = [e for i, es in enumerate(self._canonical) if i not in without for e in es]
-        fitting = [e for e in (*own, *self.inferred) if e.columns and all(map(reads, e.columns))]
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, int, Expression]]:
+        """All that must hold of columns, with its outermost columns and its conjunct, -1 if inferred."""
+        own = [(i, e) for i, es in enumerate(self._canonical) for e in es]
+        every = [*own, *((-1, e) for e in self.inferred)]
+        return [(i, min(e.columns), max(e.columns), e) for i, e in every if e.columns]
+
+    def enough(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:
+        """What a row must satisfy that has columns from `start` to before `end`; some conjuncts are known to
+        hold.
+        """
+        fitting = [e for i, low, high, e in self._spans if start <= low and high < end and i not in without]
         return list(dict.fromkeys(fitting))
 
     def exact(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
@@ -75,23 +85,33 @@ class Conditions:
             if i not in without:
                 shape += expressions
                 if self.strategy.canonical:
-                    checks += map(_expression, canonicalise(word).guards)
+                    checks += _guards(word)
         return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
 
 
-_expression = lru_cache(maxsize=1 << 14)(clause_expression)
+_expression = lru_cache(maxsize=1 << 15)(clause_expression)
+
+
+@lru_cache(maxsize=1 << 15)
+def _clauses(word: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(word).clauses))
+
+
+@lru_cache(maxsize=1 << 15)
+def _guards(word: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(word).guards))
 
 
 def shaped(
     conditions: Sequence[Expression], checks: Sequence[Expression] = (), outputs: Sequence[Expression] = ()
 ) -> tuple[Shaped, tuple[Expression, ...]]:
     """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
-    split = sorted((_split(e) for e in conditions), key=lambda pair: (pair[0][1], str(pair[1])))
+    split = sorted(map(_split, conditions), key=_in_order)
     constants: list[Literal] = []
-    shapes = [_numbered(shape, given, constants) for (shape, _), given in split]
-    rest = [_numbered(shape, given, constants) for (shape, _), given in map(_split, checks)]
-    computed = [_numbered(shape, given, constants) for (shape, _), given in map(_split, outputs)]
-    return Shaped(conjunction(shapes), tuple(rest), tuple(constants)), tuple(computed)
+    shapes = tuple([_numbered(one, constants) for one in split])
+    rest = [_numbered(one, constants) for one in map(_split, checks)]
+    computed = [_numbered(one, constants) for one in map(_split, outputs)]
+    return Shaped(_together(shapes), tuple(rest), tuple(constants)), tuple(computed)
 
 
 def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
@@ -99,18 +119,32 @@ def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
     return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
 
 
-@lru_cache(maxsize=1 << 14)
-def _split(expression: Expression) -> tuple[tuple[Expression, str], tuple[Literal, ...]]:
-    """The shape with its text, and the constants."""
+class _Split(NamedTuple):
+    shape: Expression
+    constants: tuple[Literal, ...]
+    order: tuple[str, str]
+
+
+_in_order = attrgetter("order")
+
+
+@lru_cache(maxsize=1 << 15)
+def _split(expression: Expression) -> _Split:
+    """The shape, the constants, and the texts by which conditions are ordered."""
     shape, constants = split_shape(rewrite(expression, with_weights))
-    return (shape, str(shape)), constants
+    return _Split(shape, constants, (str(shape), str(constants)))
 
 
-def _numbered(shape: Expression, given: tuple[Literal, ...], constants: list[Literal]) -> Expression:
+def _numbered(split: _Split, constants: list[Literal]) -> Expression:
     """The shape with its parameters counted on from the constants so far."""
     first = len(constants)
-    constants.extend(given)
-    return _counted_on(shape, first) if given else shape
+    constants.extend(split.constants)
+    return _counted_on(split.shape, first) if split.constants else split.shape
+
+
+@lru_cache(maxsize=1 << 14)
+def _together(shapes: tuple[Expression, ...]) -> Expression | None:
+    return conjunction(list(shapes))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,7 +9,7 @@ from seine.errors import printable
 from seine.network.labels import Labels
 from seine.network.lines import Line, Relations, Streams, explain_lines, known_query
 from seine.network.network import Network
-from seine.network.nodes import Node, node_to_json
+from seine.network.nodes import JOINS, Node, node_to_json
 from seine.network.picture import draw
 from seine.network.story import Story
 from seine.network.wording import count, enumerate_names
@@ -49,7 +49,7 @@ def _headline(network: Network) -> str:
 
 def explain_counts(network: Network) -> dict[str, int]:
     """How many nodes, joins and queries there are."""
-    joins = sum(node.kind in ("join", "limited") for node in network.nodes.values())
+    joins = sum(node.kind in JOINS for node in network.nodes.values())
     return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from seine.algebra.expressions import Expression, columns_of, shift_columns
+from seine.algebra.expressions import Expression, columns_of, renumber
 from seine.network.blocks import Block
 from seine.network.nodes import JoinNode
 from seine.network.site import Site
@@ -72,6 +72,8 @@ class Joining:
         self._bases = bases
         self._site = site
         self._owner = owner
+        self._renumberings: dict[tuple[tuple[int, int], ...], tuple[int, ...]] = {}
+        self._known_keys: dict[tuple[tuple[int, ...], int], Keys] = {}
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -103,12 +105,15 @@ class Joining:
 
     def moved(self, expression: Expression, offsets: dict[int, int]) -> Expression:
         """An expression over the block as one over rows side by side."""
+        return renumber(expression, self._renumbering(tuple(offsets.items())))
 
-        def place(index: int) -> int:
-            item, column = self._places[index]
-            return offsets[item] + column
-
-        return shift_columns(expression, place)
+    def _renumbering(self, offsets: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+        """Of each position of the block that is among these items, the place."""
+        if offsets not in self._renumberings:
+            starts = dict(offsets)
+            places = tuple([starts.get(item, 0) + column for item, column in self._places])
+            self._renumberings[offsets] = places
+        return self._renumberings[offsets]
 
     def by_plan(self) -> Order:
         """The order in which the items are given, with the joins that stand."""
@@ -120,6 +125,12 @@ class Joining:
                 return self._extended(second, (behind,), rest[1:])
             return self._extended(first, (ahead,), rest[1:])
         return self._extended(first, (), rest)
+
+    def at_once(self, items: Sequence[int]) -> Order:
+        """These items first, with nothing between them, then the others."""
+        steps = tuple(Step(item, Keys((), (), ()), None) for item in items[1:])
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], steps, rest)
 
     def by_cost(self, costs: JoinCosts) -> Order:
         """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
@@ -217,6 +228,11 @@ class Joining:
         return None if node is None else node.id
 
     def _keys(self, items: tuple[int, ...], item: int) -> Keys:
+        if (items, item) not in self._known_keys:
+            self._known_keys[items, item] = self._found_keys(items, item)
+        return self._known_keys[items, item]
+
+    def _found_keys(self, items: tuple[int, ...], item: int) -> Keys:
         offsets = self.offsets(items)
         found: dict[tuple[Expression, Expression], int] = {}
         for number, theirs, own, reads in self._equalities.get(item, ()):
@@ -232,5 +248,5 @@ class Joining:
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
-    left, right = node.ports
+    left, right = node.ports[:2]
     return Keys(left.key, right.key, tuple(conjuncts))

@@ -5,6 +5,7 @@ A row of a join is as many rows side by side as it joins; these are r1, r2 and s
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -37,7 +38,9 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -49,11 +52,13 @@ MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
     "source": "same stream",
+    "promises": "same promises",
     "resolve": "same deletions",
     "gate": "same input of the same join",
     "lookup": "same lookup",
     "join": "same join",
     "limited": "same join and the same memory",
+    "multijoin": "same join",
     "fan": "same conditions, up to constants",
     "merge": "same union",
     "aggregate": "same aggregate",
@@ -123,10 +128,14 @@ class Labels:
             case SourceNode() | ResolveNode():
                 names = _declared(self.streams.get(node.stream), len(node.types))
                 return (Item(column_name(node.stream), names, dated=self.network.live),)
+            case PromiseNode():
+                return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case LimitedNode():
                 return tuple(self._item(node, item) for item in node.star.items)
+            case MultiJoinNode():
+                return tuple(item for i in node.inputs[: node.width] for item in self.items(i))
             case LookupNode():
                 names = _declared(self.relations.get(node.relation), len(node.relation_types))
                 return (*self.items(node.inputs[0]), Item(column_name(node.relation), names))
@@ -146,6 +155,11 @@ class Labels:
             return self.items(node.inputs[item.port])[0]
         relation = item.relation or ""
         return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
+
+    def _promised(self, node: PromiseNode) -> tuple[str, ...]:
+        stream = self.streams.get(node.stream)
+        names = _declared(stream, len(node.types))
+        return tuple(names[i] for i in stream.schemes[node.scheme].columns) if stream else names
 
     def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
         if isinstance(node, DeliverNode):
@@ -172,12 +186,16 @@ class Labels:
         match node:
             case SourceNode(stream=stream):
                 return f"stream {column_name(stream)}"
+            case PromiseNode(stream=stream):
+                return f"promises of {column_name(stream)} on ({', '.join(self._promised(node))})"
             case ResolveNode(stream=stream):
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
                 return self._describe_join(node)
             case LimitedNode():
                 return self._describe_limited(node)
+            case MultiJoinNode():
+                return self._describe_multi_join(node)
             case GateNode():
                 return self._legend(node.id)
             case AggregateNode():
@@ -212,7 +230,7 @@ class Labels:
         return _limited(told, "records of {} more forms")
 
     def _passing(self, node: FilteringNode) -> list[str]:
-        what = "rows" if isinstance(node, GateNode) else "pairs"
+        what = passing(node)
         if any(filter_.shape is None for filter_ in node.filters):
             return [f"all {what}"]
         by_text: dict[str, list[Filter]] = {}
@@ -234,6 +252,8 @@ class Labels:
             width = left_width(node)
             least = 1 if isinstance(node, LookupNode) else 2
             parts = [part for part in parts if _sides_of(part, width) >= least] or parts
+        if not whole and isinstance(node, MultiJoinNode):
+            parts = [part for part in parts if _ports_of(part, node) > 1] or parts
         return words.condition(conjunction(parts), self.names(row), self.hidden(row))
 
     def _for_whom(self, filters: Sequence[Filter]) -> str:
@@ -268,6 +288,15 @@ class Labels:
         on = "every pair" if whole is None else plain_words(whole, names)
         held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
         return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
+
+    def _describe_multi_join(self, node: MultiJoinNode) -> str:
+        names = self.names(node.id)
+        groups: dict[int, list[str]] = {}
+        for member in node.members:
+            moved_ = _moved(member.expression, first_column(node, member.port))
+            groups.setdefault(member.group, []).append(plain_words(moved_, names))
+        equal = " AND ".join(" = ".join(members) for members in groups.values())
+        return f"{self._legend(node.id)} on {equal}"
 
     def _describe_aggregate(self, node: AggregateNode) -> str:
         item = self.items(node.id)[0]
@@ -330,6 +359,22 @@ def left_width(node: JoinNode | LookupNode) -> int:
     """Where the right row begins."""
     right = node.relation_types if isinstance(node, LookupNode) else node.ports[1].types
     return len(node.types) - len(right)
+
+
+def first_column(node: MultiJoinNode, port: int) -> int:
+    """Where the row of a port begins."""
+    return sum(len(before.types) for before in node.ports[:port])
+
+
+def _ports_of(part: Expression, node: MultiJoinNode) -> int:
+    """How many of the rows side by side it reads."""
+    firsts = [first_column(node, port) for port in range(node.width)]
+    return len({bisect_right(firsts, index) for index in columns_of(part)})
+
+
+def passing(node: Node) -> str:
+    """What a node lets pass, in a word."""
+    return {"join": "pairs", "lookup": "pairs", "multijoin": "combinations"}.get(node.kind, "rows")
 
 
 def _sides_of(part: Expression, width: int) -> int:

@@ -9,9 +9,10 @@ queries.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Call, Column, Literal
+from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.plan import Plan, Project, Scan, Select
 from seine.algebra.types import BIGINT, BOOLEAN, Field
 from seine.optimizer.traverse import identity, rebuild
@@ -23,8 +24,22 @@ def live(stream: StreamDef) -> StreamDef:
     """The stream with the arrival of each tuple as its last column."""
     if stream.arrival is not None:
         return stream
-    fields = (*stream.fields, Field(ARRIVAL, BIGINT))
-    return replace(stream, fields=fields, arrival=len(stream.fields))
+    known = stream.__dict__  # frozen, but this follows from the fields
+    if "_live" not in known:
+        fields = (*stream.fields, Field(ARRIVAL, BIGINT))
+        known["_live"] = replace(stream, fields=fields, arrival=len(stream.fields))
+    found: StreamDef = known["_live"]
+    return found
+
+
+def young(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
+    """The scan of a live stream, and what its tuples of epoch `born` and later satisfy."""
+    return Scan(live(scan.stream), scan.alias), (_since(len(scan.schema), born),)
+
+
+@lru_cache(maxsize=1 << 8)
+def _since(arrival: int, born: int) -> Expression:
+    return Call("ge", (Column(arrival, BIGINT), Literal(born, BIGINT)), BOOLEAN)
 
 
 def counted_from(plan: Plan, born: int) -> Plan:
@@ -37,10 +52,8 @@ def counted_from(plan: Plan, born: int) -> Plan:
     def change(part: Plan) -> Plan:
         if not isinstance(part, Scan):
             return part
-        scan = Scan(live(part.stream), part.alias)
-        arrival = Column(len(part.schema), BIGINT)
-        young = Select(scan, Call("ge", (arrival, Literal(born, BIGINT)), BOOLEAN))
+        scan, (since,) = young(part, born)
         names = tuple(field.name for field in part.schema)
-        return Project(young, tuple(identity(part)), names)
+        return Project(Select(scan, since), tuple(identity(part)), names)
 
     return rebuild(plan, change)

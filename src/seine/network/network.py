@@ -9,21 +9,31 @@ from typing import Any
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.memory import memory_limit
-from seine.algebra.plan import Plan, Query
+from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
 from seine.network.form import ends_are_told, form_of
-from seine.network.live import counted_from, live
-from seine.network.nodes import DeliverNode, Node, node_from_json, node_to_json
+from seine.network.live import counted_from, live, young
+from seine.network.nodes import (
+    JOINS,
+    DeliverNode,
+    LimitedNode,
+    Node,
+    PromiseNode,
+    node_from_json,
+    node_to_json,
+)
 from seine.network.placing import Placer
 from seine.network.site import Claim, Site
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
+from seine.optimizer.plain_block import plain_block
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
+MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
 
@@ -73,7 +83,7 @@ class Network:
         builder = Builder(self._site, query, self.strategy, self.estimates)
         try:
             form = form_of(query)
-            plan = self.plan_of(query, born)
+            plan = self._prepared(query, born, builder.blocks)
             builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
@@ -90,11 +100,29 @@ class Network:
         self._touched_queries[query.name] = None
         return addition
 
+    def _prepared(self, query: Query, born: int, blocks: Blocks) -> Plan:
+        """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
+        if memory_limit(query) is not None:
+            return self.plan_of(query, born)
+        block = plain_block(
+            query.plan,
+            lambda scan: young(scan, born) if self.live else (scan, ()),
+            canonical=self.strategy.canonical,
+            estimates=self.estimates,
+        )
+        if block is None:
+            return self.plan_of(query, born)
+        blocks.know(query.plan, block)
+        return query.plan
+
     def plan_of(self, query: Query, born: int = 0) -> Plan:
         """The plan as which a query would run.
 
         One that is limited by memory runs as it is written: what it gives up is for its own words to decide.
         """
+        if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
+            message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
+            raise SeineError(message, hint="it can be checked, but not run: split it")
         plan = counted_from(query.plan, born) if self.live else query.plan
         if memory_limit(query) is not None:
             return plan
@@ -171,12 +199,26 @@ class Network:
 
     def users(self, node_id: int) -> list[str]:
         """The names of the queries that a node serves."""
-        return [name for name in self._site.users[node_id] if name != WATCH]
+        return [name for name in list(self._site.users.get(node_id, ())) if name != WATCH]
 
     def beneath(self, query: str) -> list[Node]:
         """The nodes of one query, inputs first."""
         used = {claim[1] for claim in self.queries[query] if claim[0] == "node"}
         return [self.nodes[i] for i in topological(self.nodes) if i in used]
+
+    def state_places(self, query: str) -> dict[str, str]:
+        """Where a query holds rows of its streams: inputs of joins, `node/port`, parted by commas.
+
+        Rows that several streams have made are told by the names of all of them.
+        """
+        used = sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"})
+        places: dict[str, list[str]] = {}
+        for node in (self.nodes[i] for i in used if i in self.nodes):
+            if node.kind in JOINS:
+                for number, port in enumerate(node.ports):
+                    if not isinstance(self.nodes[port.node], PromiseNode):
+                        places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
+        return {streams: ",".join(some) for streams, some in places.items()}
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
@@ -188,6 +230,11 @@ class Network:
             for claims in self.tables[form.table].claims.values()
             for query in claims
         }
+
+    def limited_node(self, query: str) -> int | None:
+        """The join of a query that is limited by memory."""
+        used = (claim[1] for claim in self.queries[query] if claim[0] == "node")
+        return next((i for i in used if isinstance(self.nodes[i], LimitedNode)), None)
 
     def important(self) -> set[str]:
         """The queries whose records have an importance."""

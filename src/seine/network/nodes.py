@@ -31,7 +31,7 @@ class Port:
 
     `streams` are the streams beneath; `identities` counts the identity columns, zero
     meaning that rows of this input never end early; an empty `key` puts all rows in the
-    one bucket of the node.
+    one bucket of the node. `broadcast` sends them to all of the node's buckets instead.
     """
 
     node: int
@@ -39,6 +39,7 @@ class Port:
     streams: tuple[str, ...]
     identities: int = 0
     key: tuple[Expression, ...] = ()
+    broadcast: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,20 @@ class SourceNode(Node):
 
     kind = "source"
     stream: str
+
+
+@dataclass(frozen=True)
+class PromiseNode(Node):
+    """The promises of one punctuation scheme of a stream: a row for each accepted punctuation.
+
+    Its columns are the scheme's, and it lives from the punctuation's time to its limit, FOREVER if it never
+    lapses: no tuple that arrives after it and starts before the limit has these values. Tuples that
+    arrived before it have come to every port when it does: in its entry or in an earlier one.
+    """
+
+    kind = "promises"
+    stream: str
+    scheme: int
 
 
 @dataclass(frozen=True)
@@ -151,15 +166,32 @@ class LookupNode(FilteringNode):
 
 
 @dataclass(frozen=True)
+class Purge:
+    """What the promises of one port of a join say: a side sends no more rows with some values of the key.
+
+    The port's key has these values, one for each of `places`, which are places in the join's key.
+    """
+
+    side: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class JoinNode(FilteringNode):
     """Joins two inputs on their ports' keys (equal and not NULL).
 
     Filters and `out` address the left row followed by the right. A row of the output
-    lives where both live; its identity is the left's followed by the right's.
+    lives where both live; its identity is the left's followed by the right's. Its first two ports are its
+    inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
+    lets promises gather before it frees what they finish. `times` are the places of the columns in which a
+    side's rows have their start, None where they have more than one tuple of a stream.
     """
 
     kind = "join"
     stateful = True
+    purges: tuple[Purge, ...] = ()
+    lazy: bool = False
+    times: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -174,6 +206,53 @@ class LimitedNode(Node):
     stateful = True
     star: Star
     memory: MemoryLimit
+
+
+@dataclass(frozen=True)
+class Member:
+    """What the rows of a port have in one group of equal values."""
+
+    port: int
+    group: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a port of promises tells of: the rows of a port, by the groups that its columns belong to."""
+
+    port: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A row of a port starts at most `span` after what the row of another has in a column of times."""
+
+    port: int
+    other: int
+    column: int
+    span: int
+
+
+@dataclass(frozen=True)
+class MultiJoinNode(FilteringNode):
+    """Joins three inputs or more at once: what is purged depends on all of them together.
+
+    The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
+    combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
+    the first ports side by side. No row can end early.
+
+    Cites: SAFETY 3.2 (MJoin)
+    """
+
+    kind = "multijoin"
+    stateful = True
+    width: int
+    members: tuple[Member, ...]
+    promised: tuple[Promised, ...]
+    bounds: tuple[Bound, ...] = ()
+    lazy: bool = False
 
 
 @dataclass(frozen=True)
@@ -277,15 +356,19 @@ class DeliverNode(Node):
         return (self.filter.table, *(form.table for form in self.forms))
 
 
+JOINS = frozenset({JoinNode.kind, MultiJoinNode.kind, LimitedNode.kind})
+
 KINDS: dict[str, type[Node]] = {
     cls.kind: cls
     for cls in (
         SourceNode,
+        PromiseNode,
         ResolveNode,
         GateNode,
         LookupNode,
         JoinNode,
         LimitedNode,
+        MultiJoinNode,
         FanNode,
         MergeNode,
         AggregateNode,
@@ -313,7 +396,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | Bound():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -326,7 +409,16 @@ def _plain(value: Any) -> Any:
 
 _TYPES = {"types", "relation_types"}
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
-_PARTS: dict[str, Any] = {"ports": Port, "calls": AggregateCall, "filters": Filter, "forms": Form}
+_PARTS: dict[str, Any] = {
+    "ports": Port,
+    "calls": AggregateCall,
+    "filters": Filter,
+    "forms": Form,
+    "members": Member,
+    "promised": Promised,
+    "bounds": Bound,
+    "purges": Purge,
+}
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -338,7 +430,7 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(map(Type.parse, value))
     if name in _EXPRESSIONS:
         return tuple(map(from_json, value))
-    if name in ("shape", "importance"):
+    if name in ("shape", "importance", "expression"):
         return from_json(value)
     if name == "star":
         return star_from_json(value)

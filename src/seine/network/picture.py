@@ -118,7 +118,7 @@ def _said(box: Box) -> Sequence[str]:
     line = box.lines[0]
     if box.kind == "deliver":
         return (", ".join(box.users[:4]), line.text if len(box.lines) == 1 else "")
-    if box.kind in ("join", "lookup"):
+    if box.kind in ("join", "multijoin", "lookup"):
         legend, _, keys = line.text.partition(" on ")
         own = line.details[0] if line.details else ""
         return (keys, legend if box.kind == "lookup" else own) if len(box.lines) == 1 else (legend, "")

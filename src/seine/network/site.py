@@ -140,8 +140,10 @@ class Site:
     def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
         """Columns that a join or lookup has to give."""
         needed = self._needed.setdefault(node, Counter())
+        more = any(needed[position] <= 0 for position in positions)
         needed.update(positions)
-        self._set_out(node)
+        if more:
+            self._set_out(node)
         return ("columns", node, positions)
 
     def claim_tag(self, identity: Hashable, query: str) -> tuple[Claim, int]:

@@ -33,7 +33,7 @@ def _items(block: Block) -> Iterator[Item]:
     for item, start in zip(block.items, block.offsets, strict=False):
         types = tuple(field.type for field in item.schema)
         if isinstance(item, Scan):
-            yield Item(start, types, port=ports, importance=item.stream.importance)
+            yield Item(start, types, port=ports, window=item.stream.window, importance=item.stream.importance)
             ports += 1
         else:
             yield Item(start, types, relation=_relation(item), until=_until(item))

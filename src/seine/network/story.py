@@ -22,8 +22,9 @@ from seine.algebra.expressions import (
     shift_columns,
 )
 from seine.algebra.linear_names import WEIGHTED, without_weights
-from seine.network.labels import REASONS, Labels, left_width, parameters_of
+from seine.network.labels import REASONS, Labels, parameters_of, passing
 from seine.network.nodes import (
+    JOINS,
     DeliverNode,
     FanNode,
     Filter,
@@ -31,6 +32,7 @@ from seine.network.nodes import (
     GateNode,
     JoinNode,
     LookupNode,
+    MultiJoinNode,
     Node,
 )
 from seine.network.wording import count, enumerate_names, plain_words
@@ -135,7 +137,7 @@ class Story:
                 yield filter_, number
 
     def _about_condition(self, node: Node, filter_: Filter, number: int) -> Iterator[str]:
-        what = "pairs" if isinstance(node, JoinNode | LookupNode) else "rows"
+        what = passing(node)
         wording = self._labels.condition(node, filter_, [number])
         if wording is None:
             yield f"it takes all {what}"
@@ -183,7 +185,7 @@ class Story:
         more = f", and for {count(len(others), 'other query', 'other queries')}" if others else ""
         reasons = self._weaker_parts(node, own, nearest)
         reason = "; ".join(reasons) or ("it asks for less" if nearest.parts else "it takes all")
-        on_top = "; its own are tested on top" if isinstance(node, JoinNode) else ""
+        on_top = "; its own are tested on top" if node.kind in JOINS else ""
         return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
 
     def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
@@ -226,8 +228,7 @@ class Story:
         join = self._join_of(node)
         if join is None:
             return
-        moved = left_width(join) if node.id != join.id and node.id == join.ports[-1].node else 0
-        moved = moved if isinstance(join, JoinNode) else 0
+        moved = _offset(node, join)
         stated = self._stated(join)
         names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}
         for filter_, number in self._claimed(node):
@@ -236,11 +237,11 @@ class Story:
                 if stated is not None and whole not in stated and not hidden & columns_of(whole):
                     yield whole, names
 
-    def _join_of(self, node: Node) -> JoinNode | LookupNode | None:
+    def _join_of(self, node: Node) -> JoinNode | LookupNode | MultiJoinNode | None:
         """The join of a gate; None if it is one that keeps all its conditions to itself."""
         if isinstance(node, GateNode):
             node = next(n for n in self.nodes if node.id in n.inputs)
-        return node if isinstance(node, JoinNode | LookupNode) else None
+        return node if isinstance(node, JoinNode | LookupNode | MultiJoinNode) else None
 
     def _stated(self, join: Node) -> set[Expression] | None:
         """All conditions of the block of a join: they stand where its rows leave it."""
@@ -253,6 +254,13 @@ class Story:
 
     def _first_input(self, node: Node) -> int | None:
         return node.inputs[0] if node.inputs else None
+
+
+def _offset(node: Node, join: JoinNode | LookupNode | MultiJoinNode) -> int:
+    """Where the row of a gate begins in that of its join."""
+    if node.id == join.id or isinstance(join, LookupNode):
+        return 0
+    return sum(len(port.types) for port in join.ports[: join.inputs.index(node.id)])
 
 
 def _filters(node: Node) -> tuple[Filter, ...]:

@@ -2,13 +2,16 @@
 
 Law: for rows that only append, after every step the output so far is
 {l + r | l in left, r in right, key(l) = key(r), residual(l, r), max(_s) < min(_e)} over the input so far.
-New left rows meet the right's state and new rows, new right rows the left's state.
+New left rows meet the right's state and new rows, new right rows the left's state. Promises that came
+count behind all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+
+import pyarrow as pa
 
 from seine.network.nodes import JoinNode
 from seine.operators.any_of import AnyOf
@@ -17,19 +20,27 @@ from seine.operators.coalesce import coalesce
 from seine.operators.delta import Delta
 from seine.operators.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join_retracting import RetractingJoin
+from seine.operators.purging import ROW_NAMES, Purging
+from seine.operators.reach import Reach
 from seine.operators.runs import Runs
-from seine.operators.sorted_run import SortedRun
+from seine.operators.sorted_run import END, UNTIL, SortedRun
 from seine.operators.store import Store
 
 
 class JoinOperator:
     """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
 
-    def __init__(self, node: JoinNode, filters: AnyOf) -> None:
-        pairs = JoinPairs(node, filters)
+    def __init__(self, node: JoinNode, filters: AnyOf, reach: Sequence[Reach | None] = (None, None)) -> None:
+        """`reach` tells of each side how late partners of its rows may start."""
+        purging = Purging(node) if node.purges else None
+        compared = [purging.needed(side) if purging else set[int]() for side in SIDES]
+        compared = [own | (of.columns if of else set()) for own, of in zip(compared, reach, strict=True)]
+        pairs = JoinPairs(node, filters, compared)
         self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
+        if purging:
+            self._needed += [purging.promised(number) for number in range(len(node.purges))]
         self._way: AppendJoin | RetractingJoin = (
-            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs)
+            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging, reach)
         )
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -40,14 +51,20 @@ class JoinOperator:
         return coalesce(self._way.step(inputs, clock, store))
 
     def state_rows(self, store: Store) -> int:
-        return self._way.state_rows(store)
+        return sum(self.state_by_port(store))
+
+    def state_by_port(self, store: Store) -> list[int]:
+        """How much is held of each side."""
+        return self._way.state_by_port(store)
 
 
 class AppendJoin:
     """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
 
-    def __init__(self, pairs: JoinPairs) -> None:
+    def __init__(self, pairs: JoinPairs, purging: Purging | None, reach: Sequence[Reach | None]) -> None:
         self._pairs = pairs
+        self._purging = purging
+        self._reach = reach
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         state = self._state(store)
@@ -58,21 +75,31 @@ class AppendJoin:
             yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)))
         if right:
             yield from self._meet(RIGHT, right, state[LEFT].near(right))
+        if self._purging:
+            self._purging.settle(new, inputs[len(SIDES) :], clock, store)
+            return
         for side in SIDES:
             bound = clock.low(self._pairs.ports[1 - side].streams)
             if run := new[side]:
                 state[side].add(run.after(bound))
             state[side].settle(bound)
 
-    def state_rows(self, store: Store) -> int:
-        return sum(runs.rows for runs in self._state(store))
+    def state_by_port(self, store: Store) -> list[int]:
+        if self._purging:
+            return self._purging.state_by_port(store)
+        return [runs.rows for runs in self._state(store)]
 
     def _state(self, store: Store) -> list[Runs]:
-        return [Runs(store, name, self._pairs.by) for name in ("left", "right")]
+        return [Runs(store, name, self._pairs.by) for name in ROW_NAMES]
 
     def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
         rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))
-        return None if rows is None else SortedRun.of(rows, self._pairs.by)
+        if rows is None:
+            return None
+        if reach := self._reach[side]:
+            until = reach.until(rows, rows[END].to_numpy())
+            rows = rows.append_column(UNTIL, pa.array(until))
+        return SortedRun.of(rows, self._pairs.by)
 
     def _meet(self, side: int, probe: SortedRun, runs: Iterable[SortedRun]) -> Iterator[Delta]:
         for run in runs:

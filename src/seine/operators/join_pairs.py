@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,12 @@ SIDES = (LEFT, RIGHT)
 class JoinPairs:
     """What append-only and retracting joins share. A side that probes may be the left or the right."""
 
-    def __init__(self, node: JoinNode, filters: AnyOf) -> None:
-        left, right = node.ports
+    def __init__(self, node: JoinNode, filters: AnyOf, compared: Sequence[Iterable[int]] = ((), ())) -> None:
+        """`compared` are the columns of each side that are looked at for other reasons than its pairs."""
+        left, right = node.ports[:2]
         self.ports = (left, right)
         self.by = KEY if left.key else START
+        self._compared = [frozenset(columns) for columns in compared]
         self._combination = Combination(
             left.types, right.types, (left.key, right.key), filters, node.tested, node.out
         )
@@ -32,7 +34,8 @@ class JoinPairs:
     def carried(self, side: int) -> list[str]:
         """The columns that a row of a side needs from arrival on."""
         identity = identity_names(self.ports[side].identities)
-        return [KEY, START, END, *identity, *(f"c{i}" for i in self._combination.needed(side))]
+        columns = sorted(self._compared[side].union(self._combination.needed(side)))
+        return [KEY, START, END, *identity, *(f"c{i}" for i in columns)]
 
     def arrivals(
         self, side: int, batches: Sequence[pa.RecordBatch], names: list[str]

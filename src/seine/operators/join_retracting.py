@@ -48,8 +48,8 @@ class RetractingJoin:
                 state[side].add(run.after(bound))
             state[side].settle(bound)
 
-    def state_rows(self, store: Store) -> int:
-        return sum(side.runs.rows for side in self._state(store))
+    def state_by_port(self, store: Store) -> list[int]:
+        return [side.runs.rows for side in self._state(store)]
 
     def _state(self, store: Store) -> State:
         names = ("left", "right")

@@ -4,6 +4,10 @@ Runs of similar size are merged, eight at a time, so a row is rewritten a logari
 times. Only runs that end in the same quarter of a window are merged: then expiry drops whole
 runs, and rows that are over but still there stay below a quarter. Rows without an end have
 runs of their own. A run that keeps many dead rows for long is written again without them.
+
+Rows may be discarded before they end, for good: they are not counted any more and go with the next
+writing of their run. Until then a mask says which they are, and whoever probes may still find
+them: only rows that nothing can match are discarded. At least half of a run of many rows is alive.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.operators.delta import FOREVER, NEVER, concat
-from seine.operators.sorted_run import END, KEY, SortedRun, take_rows
+from seine.operators.sorted_run import END, KEY, UNTIL, SortedRun, take_rows
 from seine.operators.store import Store
 
 FAN_IN = 8
@@ -35,7 +41,7 @@ class Runs:
 
     @property
     def rows(self) -> int:
-        return sum(entry["rows"] for entry in self._entries)
+        return sum(entry["rows"] - entry.get("discarded", 0) for entry in self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -44,7 +50,7 @@ class Runs:
         """Keep rows that are sorted already."""
         if not run.rows:
             return
-        open_ = run.ends == FOREVER
+        open_ = run.until == FOREVER
         if open_.all() or not open_.any():
             self._put(run)
             return
@@ -59,10 +65,10 @@ class Runs:
         """The runs with a row whose life may overlap [low, high)."""
         for entry in self._entries:
             if entry["min_s"] < high and entry["max_e"] > low:
-                yield SortedRun(self._store.get(entry["run"]))
+                yield self._run(entry)
 
     def settle(self, bound: int) -> None:
-        """Forget rows with _e <= bound, which no partner can meet, and merge what has become many."""
+        """Forget rows of no use after the bound, which no partner can meet, and merge what is many."""
         for entry in [e for e in self._entries if e["max_e"] <= bound]:
             self._drop(entry)
         for entry in self._lingering(bound):
@@ -73,14 +79,48 @@ class Runs:
     def keep_where(self, mask: Callable[[SortedRun], np.ndarray]) -> None:
         """Write again, without them, the runs that have rows outside the mask."""
         for entry in list(self._entries):
-            run = SortedRun(self._store.get(entry["run"]))
+            run = self._run(entry)
             kept = mask(run)
             if not kept.all():
-                self._drop(entry)
-                self.add(SortedRun.of(take_rows(run.plain(), np.flatnonzero(kept)), self._by))
+                self._replace(entry, run, kept & ~self._discarded(entry))
+
+    def discard(self, places: Callable[[SortedRun], np.ndarray]) -> None:
+        """Let rows go before their end: `places` tells where they are in a run."""
+        for entry in list(self._entries):
+            run = self._run(entry)
+            found = places(run)
+            if not len(found):
+                continue
+            gone = self._discarded(entry)
+            gone[found] = True
+            count = int(np.count_nonzero(gone))
+            if run.rows <= FEW or 2 * count > run.rows:
+                self._replace(entry, run, ~gone)
+            elif count > entry.get("discarded", 0):
+                self._drop_mask(entry)
+                entry["mask"] = self._store.put(pa.record_batch({"gone": np.packbits(gone)}))
+                entry["discarded"] = count
+
+    def _run(self, entry: Entry) -> SortedRun:
+        return SortedRun(self._store.get(entry["run"]))
+
+    def _replace(self, entry: Entry, run: SortedRun, kept: np.ndarray) -> None:
+        self._drop(entry)
+        self.add(SortedRun.of(take_rows(run.plain(), np.flatnonzero(kept)), self._by))
+
+    def _discarded(self, entry: Entry) -> np.ndarray:
+        """Which rows of a run are discarded."""
+        if "mask" not in entry:
+            return np.zeros(entry["rows"], bool)
+        packed = self._store.get(entry["mask"])["gone"].to_numpy()
+        return np.unpackbits(packed, count=entry["rows"]).astype(bool)
+
+    def _drop_mask(self, entry: Entry) -> None:
+        if "mask" in entry:
+            self._store.drop(entry["mask"])
 
     def _put(self, run: SortedRun) -> None:
-        ends = run.ends
+        ends = run.until
         self._entries.append(
             {
                 "run": self._store.put(run.batch),
@@ -90,7 +130,7 @@ class Runs:
                 "max_s": int(run.starts.max()),
                 "min_e": int(ends.min()),
                 "max_e": int(ends.max()),
-                "life": run.life,
+                "life": FOREVER if ends.max() == FOREVER else int((ends - run.starts).max()),
                 "quarter_e": int(np.quantile(ends[:: run.rows // SAMPLE + 1], 0.25, method="lower")),
                 "tier": _tier(run.rows),
             }
@@ -98,12 +138,13 @@ class Runs:
 
     def _drop(self, entry: Entry) -> None:
         self._store.drop(entry["run"])
+        self._drop_mask(entry)
         self._entries.remove(entry)
 
     def _merge(self, entries: list[Entry], bound: int) -> None:
-        batches = [SortedRun(self._store.get(entry["run"])).plain() for entry in entries]
-        whole = concat(batches)
-        alive = whole[END].to_numpy() > bound
+        whole = _with_use(concat([self._run(entry).plain() for entry in entries]))
+        alive = SortedRun(whole).until > bound
+        alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
         merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
         for entry in entries:
             self._drop(entry)
@@ -129,6 +170,14 @@ class Runs:
             if merged := _crowded(entries) or (_similar(entries) if epoch < latest else None):
                 return merged
         return None
+
+
+def _with_use(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of which only some say until when they are of use: the others are until their end."""
+    place = batch.schema.get_field_index(UNTIL)
+    if place < 0 or not batch.column(place).null_count:
+        return batch
+    return batch.set_column(place, UNTIL, pc.coalesce(batch.column(place), batch[END]))
 
 
 def _crowded(entries: list[Entry]) -> list[Entry] | None:

@@ -18,6 +18,7 @@ from seine.operators.delta import FOREVER
 from seine.operators.pairs import Pairs, ranges
 
 KEY, START, END, EARLY = "_k", "_s", "_e", "_d"
+UNTIL = "_u"  # when a row is of no more use, where that may be before its end
 SLOTS, FILTER = "_b", "_f"
 INDEX = [SLOTS, FILTER]
 _BITS = 1 << np.arange(8, dtype=np.uint8)
@@ -92,13 +93,18 @@ class SortedRun:
             return FOREVER
         return int((self.ends - self.starts).max())
 
+    @cached_property
+    def until(self) -> np.ndarray:
+        """From when on rows are of no use: from their end on, or earlier."""
+        return self.batch[UNTIL].to_numpy() if UNTIL in self.batch.schema.names else self.ends
+
     def plain(self) -> pa.RecordBatch:
         """The rows without the index."""
         return self.batch.drop_columns(INDEX) if self.keyed else self.batch
 
     def after(self, bound: int) -> SortedRun:
-        """The rows that end after an instant."""
-        alive = self.ends > bound
+        """The rows that are of use after an instant."""
+        alive = self.until > bound
         if alive.all():
             return self
         return SortedRun.of(take_rows(self.plain(), np.flatnonzero(alive)), KEY if self.keyed else START)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.expressions import Expression, Parameter, walk
 from seine.network.nodes import (
     AggregateNode,
     DeliverNode,
@@ -18,20 +20,21 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
 )
 from seine.network.tables import ParameterTable
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import Delta
-from seine.operators.evaluate import truth
 from seine.operators.lookup import LookupOperator
 from seine.operators.parameters import Tables, any_of, selection_of, table_columns
 from seine.operators.selection import Pairs, SelectionGroup
 from seine.runtime.emission import Emission
+from seine.runtime.guards import Checked, Guards
 from seine.runtime.parcels import Parcel
 from seine.runtime.results import Chosen
 from seine.runtime.routing import Route, route
-from seine.runtime.stateless import Picked, computed, merged
+from seine.runtime.stateless import computed, merged
 from seine.runtime.unchanged import Told, changed
 
 if TYPE_CHECKING:
@@ -148,14 +151,18 @@ class Deliver:
         asked = node.filter.shape.columns if node.filter.shape is not None else frozenset()
         *constants, forms, rows = table_columns(table)
         self._selection = SelectionGroup(node.filter.shape, constants, len(table))
-        self._ways = [Way(form, tables[form.table], _partly_read(below, form, asked)) for form in node.forms]
-        numbers = np.array([form.table for form in node.forms], np.int64)
-        order = np.argsort(numbers)
-        self._way = order[np.searchsorted(numbers[order], forms.to_numpy())]  # of each row of the table
-        self._row = np.zeros(len(table), np.int64)  # in the table of its way
-        for i, way in enumerate(self._ways):
-            own = self._way == i
-            self._row[own] = np.searchsorted(way.numbers, rows.to_numpy()[own])
+        self._ways: list[Way] = []
+        self._way = np.zeros(len(table), np.int64)  # of each row of the table
+        self._row = np.zeros(len(table), np.int64)  # in the tables of its way
+        numbers, places = forms.to_numpy(), rows.to_numpy()
+        for i, (read, alike) in enumerate(_alike(node.forms, below, asked)):
+            self._ways.append(Way(alike, tables, read))
+            first = 0
+            for form in alike:
+                known = np.fromiter(tables[form.table].rows, np.int64, len(tables[form.table]))
+                own = numbers == form.table
+                self._way[own], self._row[own] = i, first + np.searchsorted(known, places[own])
+                first += len(known)
         self._queries = Queries(table)
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
@@ -197,15 +204,21 @@ class Deliver:
 
 
 class Way:
-    """One form at work: checks what is matched, and computes its records."""
+    """Forms that differ in checks alone, at work: checks what is matched, and computes its records."""
 
-    def __init__(self, form: Form, table: ParameterTable, read: tuple[int, ...] | None) -> None:
+    def __init__(self, forms: Sequence[Form], tables: Tables, read: tuple[int, ...] | None) -> None:
         """`read` are the columns that count if a row below may change in others too."""
-        self.form = form
+        self.form = forms[0]
         self._read = read
-        self.numbers = np.fromiter(table.rows, np.int64, len(table))
-        self._constants = table_columns(table)
-        self._outputs = form.expressions if form.importance is None else (*form.expressions, form.importance)
+        self._outputs = _outputs(self.form)
+        constants = [table_columns(tables[form.table]) for form in forms]
+        self._constants = constants[0] if len(forms) == 1 else []
+        self._guards = Guards(
+            [
+                Checked(form.checks, own, len(tables[form.table]))
+                for form, own in zip(forms, constants, strict=True)
+            ]
+        )
 
     def changed(self, arrived: Arrived, begun: Pairs, ended: Pairs) -> tuple[Pairs, Pairs]:
         """Without rows that end and begin anew as they were, as far as these queries see them."""
@@ -220,18 +233,33 @@ class Way:
         self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
     ) -> tuple[pa.RecordBatch, np.ndarray | None]:
         """The records of rows, each with the constants at a place, and which of them passed the checks."""
-        kept = None
-        if self.form.checks and len(rows):
-            constants = self._picked(places)
-            picked = Picked(columns, rows)
-            checks = [truth(check, picked, len(rows), constants) for check in self.form.checks]
-            kept = np.flatnonzero(np.logical_and.reduce(checks))
+        kept = self._guards.kept(columns, rows, places)
+        if kept is not None:
             rows, places = rows[kept], places[kept]
         return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
     def _picked(self, places: np.ndarray) -> list[pa.Array]:
         at = pa.array(places)
         return [column.take(at) for column in self._constants]
+
+
+Alike = tuple[tuple[int, ...] | None, list[Form]]
+
+
+def _outputs(form: Form) -> tuple[Expression, ...]:
+    """What is computed for each record: its values, and its importance if it has one."""
+    return form.expressions if form.importance is None else (*form.expressions, form.importance)
+
+
+def _alike(forms: Sequence[Form], below: Node, asked: frozenset[int]) -> Iterable[Alike]:
+    """The forms by what their records are like, with the columns that count; one with constants is alone."""
+    groups: dict[Hashable, Alike] = {}
+    for form in forms:
+        read = _partly_read(below, form, asked)
+        fixed = not any(isinstance(e, Parameter) for output in _outputs(form) for e in walk(output))
+        key = (read, replace(form, table=0, checks=())) if fixed else form.table
+        groups.setdefault(key, (read, []))[1].append(form)
+    return groups.values()
 
 
 def _partly_read(below: Node, form: Form, asked: frozenset[int]) -> tuple[int, ...] | None:
@@ -267,11 +295,11 @@ class Send:
     """Sends rows to a stateful node, by stage and bucket."""
 
     def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
-        key = node.ports[port].key
-        is_join = isinstance(node, JoinNode)
-        home = None if key else flow.home(node)
-        numbered = isinstance(node, LimitedNode)
-        self._route = Route(node.stage, home, key, is_join, flow.needed(node, port), numbered)
+        target = node.ports[port]
+        is_join = isinstance(node, JoinNode | MultiJoinNode)
+        home = None if node.ports[0].key else flow.home(node)
+        needed, numbered = flow.needed(node, port), isinstance(node, LimitedNode)
+        self._route = Route(node.stage, home, target.key, is_join, needed, numbered, target.broadcast)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 

@@ -10,14 +10,25 @@ from collections.abc import Iterator, Set
 from typing import Protocol
 
 from seine.algebra.expressions import Expression
-from seine.network.nodes import JoinNode, LimitedNode, LookupNode, Node, SourceNode
+from seine.network.nodes import (
+    JOINS,
+    JoinNode,
+    LimitedNode,
+    LookupNode,
+    MultiJoinNode,
+    Node,
+    PromiseNode,
+    SourceNode,
+)
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
 from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
+from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
+from seine.operators.reach import reaches
 from seine.operators.relation import RelationIndex
 from seine.operators.star.limited import LimitedOperator
 from seine.runtime.consumers import Arrived, Consumer, consumer
@@ -39,17 +50,22 @@ class Dataflow:
     What follows a node is compiled when rows first come to it.
     """
 
-    def __init__(self, snapshot: Snapshot, buckets: int, lookups: Lookups) -> None:
+    def __init__(self, snapshot: Snapshot, buckets: int, lookups: Lookups, budget: int | None = None) -> None:
+        """`budget` is what all joins within a memory may hold together, in tuples."""
         self.nodes = snapshot.nodes
         self.tables = snapshot.tables
         self.buckets = buckets
         self.lookups = lookups
+        self.budget = budget
         self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
+        self.promises: dict[str, list[PromiseNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
             for port, input_ in enumerate(node.ports):
                 self._following[input_.node].append((node, port))
+            if isinstance(node, PromiseNode):
+                self.promises[node.stream].append(node)
             if node.stateful:
                 self._stages[node.stage].append(node)
         self.numbered = {i for node in self._limited for i in self._sources_of(node)}
@@ -70,7 +86,9 @@ class Dataflow:
                 yield node
 
     def home(self, node: Node) -> int:
-        """The one bucket of a node whose rows have no routing key."""
+        """The one bucket of a node whose rows have no routing key; those that share a budget are together."""
+        if self.budget is not None and isinstance(node, LimitedNode):
+            return 0
         return node.id % self.buckets
 
     def operator(self, node: Node) -> Operator:
@@ -81,9 +99,11 @@ class Dataflow:
     def _make_operator(self, node: Node) -> Operator:
         match node:
             case JoinNode():
-                return JoinOperator(node, any_of(node.filters, self.tables))
+                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
+            case MultiJoinNode():
+                return MultiJoinOperator(node, any_of(node.filters, self.tables))
         return make_operator(node)
 
     @property
@@ -99,10 +119,10 @@ class Dataflow:
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""
-        if not isinstance(node, JoinNode | LimitedNode):  # others may need what only their stage has
+        if node.kind not in JOINS:  # others may need what only their stage has, users' aggregates
             return None
         operator = self.operator(node)
-        assert isinstance(operator, JoinOperator | LimitedOperator)
+        assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
 
     def push(self, node_id: int, delta: Delta, emission: Emission) -> None:

@@ -119,10 +119,11 @@ class Deployment:
     def load(self, number: int, before: Runtime | None = None) -> Runtime:
         """A network version ready to run; cheap if the one before is at hand."""
         version, changed = self.versions.load(number, before.version if before else None)
-        buckets = len(self.settings["labels"])
+        buckets, budget = len(self.settings["labels"]), self.settings.get("memory")
         if before is None or changed is None or before.version.relations != version.relations:
-            return Runtime(version, Dataflow(version.snapshot, buckets, RelationFiles(version.relations)))
-        flow = Dataflow(version.snapshot, buckets, before.flow.lookups)
+            relations = RelationFiles(version.relations)
+            return Runtime(version, Dataflow(version.snapshot, buckets, relations, budget))
+        flow = Dataflow(version.snapshot, buckets, before.flow.lookups, budget)
         return Runtime(version, flow.follow(before.flow, changed))
 
     def _path(self, *parts: str) -> str:

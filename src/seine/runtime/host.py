@@ -24,7 +24,7 @@ class LocalHost:
     def run(self, number: int) -> list[dict[str, Any]]:
         """One micro-batch; its reports."""
         settings = self._deployment.settings
-        slices = slices_of(number, self._deployment.journal.load(number).rows, settings["parallelism"])
+        slices = slices_of(self._deployment.journal.load(number), settings["parallelism"])
         rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]
         labels = list(enumerate(settings["labels"]))
         for stage in range(1, settings["depth"] + 1):

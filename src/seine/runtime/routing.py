@@ -24,6 +24,7 @@ class Route(NamedTuple):
     drop_null: bool  # NULL joins nothing
     columns: tuple[str, ...] | None
     numbered: bool = False  # arrival numbers travel too
+    broadcast: bool = False  # to all buckets
 
 
 def route(
@@ -42,6 +43,9 @@ def route(
         return
     hashes = hash_columns(keys, batch.num_rows)
     keyed = pa.RecordBatch.from_arrays([pa.array(hashes), *batch.columns], ["_k", *batch.schema.names])
+    if to.broadcast and to.home is None:
+        yield from ((bucket, keyed) for bucket in range(buckets))
+        return
     if to.home is not None or buckets == 1:
         yield to.home or 0, keyed
         return

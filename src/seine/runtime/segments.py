@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from seine.runtime.condensed import condense, expand
-from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.parcels import ipc_pieces, read_ipc, size_of
 
 _SMALL = 1 << 16
 _ALIGN = 64
@@ -89,14 +89,14 @@ class Segments:
         added: dict[str, bytes] = {}
         for segment, members in self._fresh_parts().items():
             segments[segment] = list(members)
-            condensed = {part: ipc_bytes(condense(batch)) for part, batch in members.items()}
+            condensed = {part: ipc_pieces(condense(batch)) for part, batch in members.items()}
             added[segment] = b"".join(_lay_out(condensed))
         return {"nodes": heads, "segments": segments}, added, gone
 
     def expanded(self) -> dict[str, list[Piece]]:
         """The segments to add as the pieces of blobs that are quick to read."""
         return {
-            segment: _lay_out({part: ipc_bytes(batch) for part, batch in members.items()})
+            segment: _lay_out({part: ipc_pieces(batch) for part, batch in members.items()})
             for segment, members in self._fresh_parts().items()
         }
 
@@ -112,16 +112,17 @@ class Segments:
 def expand_segment(blob: bytes) -> list[Piece]:
     """The pieces of the quick blob of a durable one."""
     parts = _parts_of(pa.py_buffer(blob))
-    return _lay_out({part: ipc_bytes(expand(read_ipc(buffer))) for part, buffer in parts.items()})
+    return _lay_out({part: ipc_pieces(expand(read_ipc(buffer))) for part, buffer in parts.items()})
 
 
-def _lay_out(members: dict[str, pa.Buffer]) -> list[Piece]:
+def _lay_out(members: dict[str, list[Piece]]) -> list[Piece]:
     """A blob in pieces: the sizes of its parts by name, then the parts, all aligned for Arrow."""
-    header = json.dumps({part: buffer.size for part, buffer in members.items()}).encode()
+    sizes = {part: size_of(body) for part, body in members.items()}
+    header = json.dumps(sizes).encode()
     header += b" " * (-(len(header) + _LENGTH_BYTES) % _ALIGN)
     pieces: list[Piece] = [len(header).to_bytes(_LENGTH_BYTES, "little"), header]
-    for buffer in members.values():
-        pieces += [buffer, bytes(-buffer.size % _ALIGN)]
+    for part, body in members.items():
+        pieces += [*body, bytes(-sizes[part] % _ALIGN)]
     return pieces
 
 

@@ -9,6 +9,7 @@ cannot be cut back.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping
@@ -42,9 +43,10 @@ class Totals:
     importance: dict[str, float] = field(default_factory=dict)  # of queries whose results have one
     cut: list[str] = field(default_factory=list)
     state_rows: dict[str, int] = field(default_factory=dict)  # by node, at the end of the batch
+    state_parts: dict[str, int] = field(default_factory=dict)  # by input of a node, `node/port`
     state_peak: int = 0
-    memory: dict[str, dict[str, int]] = field(default_factory=dict)  # of joins within a memory, by node
-    # By the joins of a query, which few queries have to themselves: their ids, parted by commas.
+    memory: dict[str, dict[str, float]] = field(default_factory=dict)  # of joins within a memory, by node
+    # By what queries hold, which few have to themselves: joins or inputs of joins, parted by commas.
     join_state: dict[str, int] = field(default_factory=dict)
     join_peak: dict[str, int] = field(default_factory=dict)
 
@@ -173,17 +175,36 @@ class Sink:
         self.totals.output_rows += sum(counts.values())
 
     def _count_state(self, reports: list[dict[str, Any]], joins: Collection[str]) -> None:
-        held: dict[str, int] = {}
+        self.totals.memory = {}
         for report in reports:
-            for node, rows in report.get("state_rows", {}).items():
-                held[node] = held.get(node, 0) + rows
             self.totals.memory.update(report.get("memory", {}))
+        held = _added_up(reports, "state_rows")
+        parts = _added_up(reports, "state_parts")
         totals = self.totals
+        totals.state_parts = parts
         totals.state_rows = {node: rows for node, rows in held.items() if rows}
         totals.state_peak = max(totals.state_peak, sum(held.values()))
-        totals.join_state = {some: sum(held.get(node, 0) for node in some.split(",")) for some in joins}
+        totals.join_state = {
+            some: sum(held.get(place, 0) + parts.get(place, 0) for place in some.split(",")) for some in joins
+        }
         for some, rows in totals.join_state.items():
             totals.join_peak[some] = max(totals.join_peak.get(some, 0), rows)
+
+
+def _added_up(reports: list[dict[str, Any]], name: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for report in reports:
+        for place, rows in report.get(name, {}).items():
+            found[place] = found.get(place, 0) + rows
+    return found
+
+
+def exact_share(accounts: Iterable[Mapping[str, float]]) -> float | None:
+    """The share of the exact importance that joins within a memory are likely to have told."""
+    known = list(accounts)
+    told = sum(account["told"] for account in known)
+    total = told + sum(account["lost"] for account in known)
+    return round(told / total, 4) if 0 < total < math.inf else None
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

@@ -1,12 +1,14 @@
-"""Admitted tuples of a stream as the delta that enters the network."""
+"""Admitted tuples and promises of a stream as the deltas that enter the network."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.definitions import StreamDef
-from seine.network.nodes import SourceNode
+from seine.intake.promises import limits_of
+from seine.network.nodes import PromiseNode, SourceNode
 from seine.operators.delta import FOREVER, NUMBER, Delta, data_names
 
 
@@ -36,6 +38,16 @@ def source_delta(
     )
     positive = batch.column("_o").to_numpy() > 0
     return Delta(plus.filter(pa.array(positive)), minus.filter(pa.array(~positive)))
+
+
+def promise_delta(stream: StreamDef, batch: pa.RecordBatch, node: PromiseNode) -> Delta:
+    """The promises of one scheme among accepted punctuations: its columns, alive until they lapse."""
+    scheme = stream.schemes[node.scheme]
+    own = batch.filter(pc.equal(batch["_scheme"], node.scheme))
+    limits = limits_of(own["_t"].to_numpy(), scheme.lifespan)
+    columns = [own.column(f"c{index}") for index in scheme.columns]
+    names = ["_s", "_e", *data_names(len(columns))]
+    return Delta(pa.RecordBatch.from_arrays([own["_t"], pa.array(limits), *columns], names))
 
 
 def _ends(starts: np.ndarray, window: int | None) -> np.ndarray:

@@ -8,9 +8,11 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from seine.network.nodes import AggregateNode, Node
+from seine.network.nodes import AggregateNode, LimitedNode, Node
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta
+from seine.operators.operator import Operator
+from seine.operators.star.budget import Member, step_together
 from seine.operators.star.limited import LimitedOperator
 from seine.operators.store import Store
 from seine.runtime.dataflow import Dataflow
@@ -31,11 +33,13 @@ class BucketState(Protocol):
 
 
 class StageReport(NamedTuple):
-    """What a stage tells of itself: rows held for joins by node, and what its operators noticed."""
+    """What a stage tells of itself: rows held for joins by node, of each input apart (`node/port`) where
+    that is known, and what its operators noticed."""
 
     state_rows: dict[int, int]
+    state_parts: dict[str, int]
     notices: list[str]
-    memory: dict[int, dict[str, int]]  # what joins within a memory have come to so far, by node
+    memory: dict[int, dict[str, float]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -47,31 +51,71 @@ def run_stage(
     state: BucketState,
     out: Emission,
 ) -> StageReport:
-    """Step every operator of the stage, in the order of their ids, and push what they yield."""
+    """Step every operator of the stage, in the order of their ids, and push what they yield.
+
+    Joins that share a budget come last, together.
+    """
     inputs = _by_node(blobs)
     nodes = list(flow.stateful(stage, bucket))
     state.forget_except(node.id for node in nodes)
-    held: dict[int, int] = {}
-    notices: list[str] = []
-    memory: dict[int, dict[str, int]] = {}
+    ran: dict[int, _Turn] = {}
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
-        if not any(arrived) and not store.head and not _speaks_first(node):
-            continue
-        operator = flow.operator(node)
-        for delta in operator.step(arrived, clock, store):
-            flow.push(node.id, delta, out)
-        held[node.id] = operator.state_rows(store)
-        notices += _take_notices(operator)
+        together = flow.budget is not None and isinstance(node, LimitedNode)
+        if any(arrived) or store.head or _speaks_first(node) or together:
+            ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
+    for number, turn in ran.items():
+        if not turn.together:
+            for delta in turn.operator.step(turn.arrived, clock, turn.store):
+                flow.push(number, delta, out)
+    _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
+    return _report(ran.values())
+
+
+class _Turn(NamedTuple):
+    """An operator that takes a step: what arrived for it, its state, and whether others step with it."""
+
+    node: Node
+    operator: Operator
+    arrived: list[list[Delta]]
+    store: Store
+    together: bool
+
+
+def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emission) -> None:
+    """Step the joins that share a budget."""
+    if flow.budget is None or not turns:
+        return
+    members = []
+    for turn in turns:
+        assert isinstance(turn.operator, LimitedOperator)
+        members.append(Member(turn.operator, turn.arrived, turn.store))
+    for number, delta in step_together(members, clock, flow.budget):
+        flow.push(turns[number].node.id, delta, out)
+
+
+def _report(ran: Iterable[_Turn]) -> StageReport:
+    report = StageReport({}, {}, [], {})
+    for node, operator, _, store, _ in ran:
+        report.state_rows[node.id] = operator.state_rows(store)
+        report.state_parts.update(_parts(node, operator, store))
+        report.notices.extend(_take_notices(operator))
         if isinstance(operator, LimitedOperator):
-            memory[node.id] = operator.account(store)
-    return StageReport(held, notices, memory)
+            report.memory[node.id] = operator.account(store)
+    return report
 
 
 def _speaks_first(node: Node) -> bool:
     """An aggregate without keys has a row before anything arrives."""
     return isinstance(node, AggregateNode) and not node.ports[0].key
+
+
+def _parts(node: Node, operator: object, store: Store) -> dict[str, int]:
+    by_port = getattr(operator, "state_by_port", None)
+    if by_port is None:
+        return {}
+    return {f"{node.id}/{port}": rows for port, rows in enumerate(by_port(store)) if rows}
 
 
 def _take_notices(operator: object) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seine.intake.journal import Entry
 from seine.operators.clock import Clock
 from seine.runtime import depot
 from seine.runtime.deployment import Deployment, Runtime
@@ -17,7 +18,7 @@ from seine.runtime.parcels import encode
 from seine.runtime.results import Results
 from seine.runtime.rows import CONTROL, REPORT, Row
 from seine.runtime.segments import Segments
-from seine.runtime.source import source_delta
+from seine.runtime.source import promise_delta, source_delta
 from seine.runtime.stage import run_stage
 
 _SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
@@ -25,25 +26,31 @@ _SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
 
 @dataclass(frozen=True)
 class Slice:
-    """Rows [start, start + length) of one stream in one entry; the first slice speaks for the entry."""
+    """Rows [start, start + length) of one stream in one entry; the first slice speaks for the entry.
+
+    The last slice of a stream brings its promises, if there are any.
+    """
 
     entry: int
     stream: str | None
     start: int
     length: int
     first: bool
+    promises: bool = False
 
 
-def slices_of(entry: int, rows: Mapping[str, int], parallelism: int) -> list[Slice]:
+def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
     """Split an entry's rows evenly; an entry without rows still has its control records."""
     slices: list[Slice] = []
-    size = max(_SLICE_ROWS, -(-sum(rows.values()) // parallelism))
-    for stream, count in rows.items():
-        pieces = -(-count // size)
+    size = max(_SLICE_ROWS, -(-sum(entry.rows.values()) // parallelism))
+    for stream in dict.fromkeys((*entry.rows, *entry.promises)):
+        count = entry.rows.get(stream, 0)
+        pieces = max(1, -(-count // size))
         for i in range(pieces):
-            start = count * i // pieces
-            slices.append(Slice(entry, stream, start, count * (i + 1) // pieces - start, not slices))
-    return slices or [Slice(entry, None, 0, 0, True)]
+            start, end = count * i // pieces, count * (i + 1) // pieces
+            promises = i == pieces - 1 and stream in entry.promises
+            slices.append(Slice(entry.number, stream, start, end - start, not slices, promises))
+    return slices or [Slice(entry.number, None, 0, 0, True)]
 
 
 def read_slice(folder: str, slice_: Slice) -> list[Row]:
@@ -62,15 +69,21 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
         rows += [(label, CONTROL, json.dumps(control).encode()) for label in labels]
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:
-        here = runtime(folder, entry.network)
-        source, batch = here.flow.sources.get(slice_.stream), entry.batch(slice_.stream)
-        if source is not None and batch is not None:
-            rows_here = batch.slice(slice_.start, slice_.length)
-            stream, numbered = here.version.streams[slice_.stream], source.id in here.flow.numbered
-            delta = source_delta(stream, rows_here, source, entry.epoch, numbered)
-            here.flow.push(source.id, delta, emission)
+        _push_slice(runtime(folder, entry.network), entry, slice_, slice_.stream, emission)
     report = {"entry": entry.number, "stage": 0, "bucket": slice_.start}
     return rows + _rows_of(deployment, emission, report)
+
+
+def _push_slice(here: Runtime, entry: Entry, slice_: Slice, name: str, emission: Emission) -> None:
+    source, batch = here.flow.sources.get(name), entry.batch(name)
+    if source is not None and batch is not None:
+        rows = batch.slice(slice_.start, slice_.length)
+        stream, numbered = here.version.streams[name], source.id in here.flow.numbered
+        here.flow.push(source.id, source_delta(stream, rows, source, entry.epoch, numbered), emission)
+    promises = entry.punctuations(name) if slice_.promises else None
+    if promises is not None:
+        for node in here.flow.promises.get(name, ()):
+            here.flow.push(node.id, promise_delta(here.version.streams[name], promises, node), emission)
 
 
 def step_stage(

@@ -27,7 +27,7 @@ from seine.network.nodes import node_from_json
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.runtime.durable import write_whole
-from seine.runtime.parcels import ipc_bytes, read_ipc
+from seine.runtime.parcels import ipc_pieces, read_ipc
 from seine.runtime.settings import damaged, read_object
 from seine.sharing.strategy import Strategy
 
@@ -172,7 +172,7 @@ class Versions:
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
         path = os.path.join(self._path(number), f"relation-{place}.arrow")
         os.makedirs(self._path(number), exist_ok=True)
-        write_whole(path, ipc_bytes(batch).to_pybytes())
+        write_whole(path, b"".join(ipc_pieces(batch)))
         return path
 
     def _write(self, number: int, form: dict[str, Any], dead: Iterable[dict[str, Any]]) -> int:

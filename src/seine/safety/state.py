@@ -20,17 +20,17 @@ def kept_scans(plan: Plan) -> list[Scan]:
     up); aggregates, DISTINCT and set operators hold what is beneath them; tuples of a
     RETRACTABLE stream are held wherever they go, for a negative tuple may name them.
     """
-    return list(_kept(plan, False))
+    return list(_kept(plan))
 
 
-def _kept(plan: Plan, held: bool) -> Iterator[Scan]:
-    if isinstance(plan, Scan):
-        if held or plan.stream.retractable:
+def _kept(plan: Plan) -> Iterator[Scan]:
+    ahead = [(plan, False)]
+    while ahead:
+        plan, held = ahead.pop()
+        if isinstance(plan, Scan) and (held or plan.stream.retractable):
             yield plan
-        return
-    held = held or isinstance(plan, _KEEPING) or _joins_streams(plan)
-    for child in plan.inputs:
-        yield from _kept(child, held)
+        held = held or isinstance(plan, _KEEPING) or _joins_streams(plan)
+        ahead += [(child, held) for child in reversed(plan.inputs)]
 
 
 def _joins_streams(plan: Plan) -> bool:

@@ -1,8 +1,6 @@
 """The verdict on a query: bounded, or which streams nothing can purge and the cure.
 
-Differs: SAFETY also lets punctuations purge; here a window is the one promise that counts.
-
-Cites: SAFETY 2.2 (safety of a query)
+Cites: SAFETY 2.2 (Def 3), SAFETY 2.4 (Def 5), SAFETY 4.1 (Thm 2), SAFETY 4.2 (Thm 4)
 """
 
 from __future__ import annotations
@@ -10,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Plan, Query
 from seine.errors import ScriptError
 from seine.frontends.script.script import Script
+from seine.safety.cures import cures
+from seine.safety.judging import judge
 from seine.safety.state import kept_scans
 
 
@@ -38,29 +38,35 @@ class Verdict:
 
 
 def verdict(query: Query) -> Verdict:
-    """Judge a query: it is safe if every stream it keeps has a window.
+    """Judge a query: it is safe if everything it keeps of its streams is freed some day.
 
     `safe` says what is so; WITH (unbounded = true) does not change it, but makes the query
     accepted.
     """
-    purgeable: dict[str, bool] = {}
-    for scan in kept_scans(query.plan):
-        bounded = scan.stream.window is not None
-        purgeable[scan.alias] = purgeable.get(scan.alias, True) and bounded
+    purgeable = judge(query.plan)
     lasting = [alias for alias, bounded in purgeable.items() if not bounded]
     if not lasting:
-        reason = "windows bound all that it keeps" if purgeable else "it keeps no tuples"
-        return Verdict(query.name, True, True, purgeable, reason)
+        return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
-    return Verdict(query.name, False, False, purgeable, reason, _cure(lasting))
+    return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan))
 
 
-def _cure(lasting: list[str]) -> str:
-    them = "it" if len(lasting) == 1 else "them"
-    return f"give {them} a WINDOW, or say WITH (unbounded = true)"
+def _safe_reason(plan: Plan) -> str:
+    kept = kept_scans(plan)
+    if not kept:
+        return "it keeps no tuples"
+    if all(scan.stream.window is not None for scan in kept):
+        return "windows bound all that it keeps"
+    return "windows, promises and watermarks free all that it keeps"
+
+
+def _cure(plan: Plan) -> str:
+    """The additions that were found, in one line."""
+    ways = [" and ".join(map(str, cure)) for cure in cures(plan)]
+    return "; or ".join([f"declare {', or '.join(ways)}", "say WITH (unbounded = true)"])
 
 
 def refuse_unsafe(script: Script) -> None:

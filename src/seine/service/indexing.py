@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from seine.algebra.expressions import Expression, columns_of, shift_columns, substitute
+from seine.algebra.expressions import Expression, columns_of, renumber, substitute
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
@@ -52,7 +52,7 @@ class _Rows:
 
     def _entered(self, expression: Expression) -> Expression:
         place = self.place
-        return expression if place is None else shift_columns(expression, place.__getitem__)
+        return expression if place is None else renumber(expression, place)
 
 
 def placements(query: str, plan: Plan, blocks: Blocks) -> list[Placement]:
@@ -145,7 +145,7 @@ def _place(starts: Starts, order: tuple[int, ...]) -> Place:
     return tuple(begins[item] + column for item, width in enumerate(widths) for column in range(width))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 15)
 def _moved(condition: Expression, starts: Starts, order: tuple[int, ...]) -> PredicateSet:
     """The canonical form of a condition over items in another order."""
-    return canonicalise(shift_columns(condition, _place(starts, order).__getitem__)).clauses
+    return canonicalise(renumber(condition, _place(starts, order))).clauses

@@ -18,6 +18,10 @@ def _object(**properties: Form) -> Form:
 _WHOLE: Form = {"type": "integer"}
 _NUMBER: Form = {"type": "number"}
 _TEXT: Form = {"type": "string"}
+_SHARE: Form = {
+    "type": ["number", "null"],
+    "description": "an estimate of the share of the exact importance that was told within memory",
+}
 _NAMES: Form = {"type": "array", "items": _TEXT}
 _RELATIONS: Form = {"type": "array", "items": {"$ref": "#/components/schemas/Relation"}}
 
@@ -33,7 +37,14 @@ SCHEMAS: dict[str, Form] = {
         output_rows=_WHOLE,
         dead_letters=_WHOLE,
         rows_per_second={**_NUMBER, "description": "of late"},
-        state_rows={**_WHOLE, "description": "tuples held for joins"},
+        state_rows={**_WHOLE, "description": "tuples and promises held for joins"},
+        state_by_query={
+            "type": "object",
+            "description": "of the queries that hold most, how much of which streams; joins are shared",
+            "additionalProperties": {"type": "object", "additionalProperties": _WHOLE},
+        },
+        shed={**_WHOLE, "description": "tuples that memory limits pushed out or kept out"},
+        exact_share=_SHARE,
         streams=_WHOLE,
         relations=_WHOLE,
         queries=_object(running=_WHOLE, paused=_WHOLE),
@@ -54,6 +65,17 @@ SCHEMAS: dict[str, Form] = {
             },
         },
         outputs=_WHOLE,
+        state_rows={
+            "type": "object",
+            "description": "tuples and promises held for its joins, by stream",
+            "additionalProperties": _WHOLE,
+        },
+        importance={
+            "type": ["number", "null"],
+            "description": "the sum over its results; null if they have none",
+        },
+        shed={**_WHOLE, "description": "tuples that its memory pushed out or kept out"},
+        exact_share=_SHARE,
         text=_TEXT,
     ),
     "Queries": {"type": "array", "items": {"$ref": "#/components/schemas/Query"}},

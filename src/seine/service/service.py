@@ -18,11 +18,12 @@ from seine.intake.intake import Intake
 from seine.network.network import Network
 from seine.runtime.deployment import Deployment
 from seine.runtime.driver import Driver
-from seine.runtime.sink import Sink
+from seine.runtime.sink import Sink, exact_share
 from seine.service.folder import ServiceFolder
 from seine.service.present import Present, restore
 from seine.service.registrar import Registrar, planned_depth
 
+_LARGEST = 10  # queries that the status tells of
 _RECENT_SECONDS = 10.0  # over which the pace is measured
 
 
@@ -136,6 +137,9 @@ class Service:
             "dead_letters": totals.dead_letters,
             "rows_per_second": round(self._pace(), 1),
             "state_rows": sum(totals.state_rows.values()),
+            "shed": sum(int(account["shed"]) for account in totals.memory.values()),
+            "exact_share": exact_share(totals.memory.values()),
+            "state_by_query": self._largest_states(),
             "streams": len(present.declared.streams),
             "relations": len(present.declared.relations),
             "queries": {"running": len(present.standing) - paused, "paused": paused},
@@ -154,7 +158,40 @@ class Service:
             "state": "paused" if found.paused else "running",
             "since": found.position,
             "outputs": self.sink.totals.outputs.get(found.query.name, 0),
+            **self._given_up(found.query.name),
+            "state_rows": self._state_of(found.query.name),
             "text": found.query.text,
+        }
+
+    def _largest_states(self) -> dict[str, dict[str, int]]:
+        """The queries that hold most, and of which streams."""
+        rows = self.sink.totals.state_rows
+        names: dict[str, None] = {}
+        for node in sorted(rows, key=lambda node: -rows[node]):
+            names.update(dict.fromkeys(self.present.network.users(int(node))[:_LARGEST]))
+            if len(names) >= _LARGEST:
+                break
+        states = {name: self._state_of(name) for name in names}
+        largest = sorted(states, key=lambda name: -sum(states[name].values()))[:_LARGEST]
+        return {name: states[name] for name in largest}
+
+    def _state_of(self, query: str) -> dict[str, int]:
+        """Rows held for the joins of a query, by the streams that they are of."""
+        parts = self.sink.totals.state_parts
+        places = self.present.network.state_places(query)
+        return {
+            streams: sum(parts.get(place, 0) for place in some.split(",")) for streams, some in places.items()
+        }
+
+    def _given_up(self, name: str) -> dict[str, Any]:
+        """What a query's results are worth, and what its memory has cost it so far."""
+        totals, network = self.sink.totals, self.present.network
+        node = network.limited_node(name) if name in network.queries else None
+        account = totals.memory.get(str(node))
+        return {
+            "importance": None if name in totals.cut else totals.importance.get(name),
+            "shed": int(account["shed"]) if account else 0,
+            "exact_share": exact_share([account]) if account else None,
         }
 
     def related(self, name: str) -> dict[str, Any]:

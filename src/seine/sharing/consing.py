@@ -6,7 +6,7 @@ its tables. A gate belongs to its join, a fan to its fence, so they have no sign
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from seine.network.nodes import (
@@ -20,7 +20,9 @@ from seine.network.nodes import (
     LimitedNode,
     LookupNode,
     MergeNode,
+    MultiJoinNode,
     Node,
+    PromiseNode,
     ResolveNode,
     SourceNode,
 )
@@ -43,14 +45,19 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     """What a standing node does; None if it does it for another node alone."""
     match node:
         case SourceNode() | ResolveNode():
-            return (node.kind, node.stream)
+            return stream_signature(node.kind, node.stream)
+        case PromiseNode():
+            return (node.kind, node.stream, node.scheme)
         case JoinNode():
-            left, right = node.ports
+            left, right = node.ports[:2]
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
             return join_signature(*inputs, left.key, right.key, node.owner)
         case LimitedNode():
             below = tuple(ground.beneath_gate(node, port) for port in range(len(node.ports)))
             return limited_signature(below, node.star, node.memory, node.owner)
+        case MultiJoinNode():
+            inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
+            return multi_join_signature(inputs_, node.members, node.promised, node.bounds, node.owner)
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -74,8 +81,18 @@ def _aggregate(node: AggregateNode, ground: Ground) -> Signature:
     )
 
 
+def stream_signature(kind: str, stream: str) -> Signature:
+    return (kind, stream)
+
+
 def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
     return ("join", left, right, left_key, right_key, owner)
+
+
+def multi_join_signature(
+    inputs: Sequence[int], members: Hashable, promised: Hashable, bounds: Hashable, owner: str
+) -> Signature:
+    return ("multijoin", tuple(inputs), members, promised, bounds, owner)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

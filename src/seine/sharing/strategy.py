@@ -20,6 +20,7 @@ class Strategy:
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
     transitivity: bool = True  # infer conditions from others
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
+    lazy: bool = False  # joins let promises gather before they free what these finish
 
 
 CONFIGURATIONS = {

@@ -68,13 +68,24 @@ class Shedder:
                     waiting[stream] = next(queue, None)
             if coming:
                 self._instant(now, coming)
-        return [Evictions(np.array(n, np.int64), np.array(at, np.int64)) for n, at in self._evictions]
+        return self._shed()
 
     def leave(self, now: int) -> None:
         """Let go of what is useless at an instant: changes no answer, and shows in `held`."""
         for stream, window in enumerate(self._windows):
             if gone := window.leaving(now):
                 self._remove(stream, gone)
+
+    def squeeze(self, now: int) -> list[Evictions]:
+        """Shed at an instant what is beyond a capacity that has become smaller."""
+        self._evictions = [([], []) for _ in self._windows]
+        self.leave(now)
+        for stream in range(len(self._windows)):
+            self._evict(stream, now)
+        return self._shed()
+
+    def _shed(self) -> list[Evictions]:
+        return [Evictions(np.array(n, np.int64), np.array(at, np.int64)) for n, at in self._evictions]
 
     @property
     def held(self) -> list[int]:

@@ -14,6 +14,7 @@ from seine.runtime.deployment import Deployment
 from seine.runtime.rows import REPORT
 from seine.spark.source import SCHEMA, JournalSource
 from seine.spark.stage import Stage
+from seine.spark.unfinished import discard_unfinished
 
 Commit = Callable[[int, list[dict[str, Any]]], None]
 
@@ -23,6 +24,7 @@ def start_pipeline(
 ) -> StreamingQuery:
     """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order."""
     settings = deployment.settings
+    discard_unfinished(deployment.spark)
     spark.dataSource.register(JournalSource)
     spark.conf.set("spark.sql.shuffle.partitions", str(len(settings["labels"])))
     source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)

@@ -63,7 +63,7 @@ class JournalReader(DataSourceStreamReader):
         return [
             InputPartition(slice_)
             for number in range(start["entry"] + 1, end["entry"] + 1)
-            for slice_ in slices_of(number, deployment.journal.load(number).rows, parallelism)
+            for slice_ in slices_of(deployment.journal.load(number), parallelism)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming import StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from seine.runtime.handover import read_head, read_segment, write_state
 from seine.spark.mappings import Mappings
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from seine.runtime.segments import Piece, Segments
 
+# Types as objects: Spark would ask the JVM to read each text that names one, in every task.
+_NAME = StructType([StructField("name", StringType())])
+_BLOB = StructType([StructField("blob", BinaryType())])
 _mappings = Mappings()  # of this process, whichever bucket it serves next
 
 
@@ -33,8 +37,8 @@ class StateHandles:
         """`before` has the state that another pipeline left for this one."""
         self._stage = stage
         self._before = before
-        self._head = handle.getValueState("head", "blob binary")
-        self._segments = handle.getMapState("segments", "name string", "blob binary")
+        self._head = handle.getValueState("head", _BLOB)
+        self._segments = handle.getMapState("segments", _NAME, _BLOB)
         scratch = _scratch()
         self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
 

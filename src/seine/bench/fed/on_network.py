@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 
 from seine.bench.fed.progress import Line
 from seine.engine import Options, Run, read_script
+from seine.network.nodes import JOINS
 from seine.runtime.host import LocalHost
 from seine.runtime.sink import Sink
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
@@ -107,7 +108,7 @@ def run_with(
     return Measured(
         queries=len(run.network.queries),
         nodes=len(run.network.nodes),
-        joins=sum(node.kind == "join" for node in run.network.nodes.values()),
+        joins=sum(node.kind in JOINS for node in run.network.nodes.values()),
         build_cpu=built,
         batches=stretch.batches,
         rows=end.rows - start.rows,

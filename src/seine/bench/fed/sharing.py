@@ -48,7 +48,7 @@ PARTS = (
     Part(
         "alternatives",
         "Queries of one template on Spark: Seine beside one stream-stream join with a broadcast table of "
-        "rules. Only Seine writes its results.",
+        "rules. Both write their results as JSON Lines; a row is a transfer, which Spark reads twice.",
         alternatives.measure,
         alternatives.tabulate,
     ),

@@ -195,7 +195,7 @@ _ENCODERS: dict[Kind, Callable[[Literal], bytes | None]] = {
 }
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def term_text(term: Expression) -> str:
     """A term as text, one text for each term."""
     return json.dumps(to_json(term), separators=(",", ":"))

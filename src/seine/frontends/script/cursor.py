@@ -99,12 +99,15 @@ class Cursor:
         if self.token.kind is not TokenKind.END and not self.accept_symbol(";"):
             raise self.error(f"expected ';', found {self.token}")
 
-    def skip_to_statement_end(self) -> tuple[int, int]:
-        """Pass everything up to the next ';' and return its offsets in the text."""
-        start = end = self.token.start
-        while not self.at_statement_end():
-            end = self.advance().end
-        return start, end
+    def skip_to_statement_end(self) -> tuple[list[Token], int, int]:
+        """Pass everything up to the next ';'; returns it, and its offsets in the text."""
+        first = at = self._at
+        tokens = self._tokens
+        while not (tokens[at].text == ";" and tokens[at].kind is TokenKind.SYMBOL) and at < len(tokens) - 1:
+            at += 1
+        self._at = at
+        start = tokens[first].start
+        return tokens[first:at], start, tokens[at - 1].end if at > first else start
 
     def comma_separated(self, read_one: Callable[[], T]) -> list[T]:
         """( one, one, ... )"""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from seine.frontends.text import ScriptText
 
@@ -19,8 +19,7 @@ class TokenKind(Enum):
     END = "end of script"
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """`text` is as written; `value` has quotes and escapes taken off."""
 
     kind: TokenKind
@@ -50,6 +49,8 @@ _LEXEME = re.compile(
       | (?P<SYMBOL>.)""",
     re.VERBOSE | re.DOTALL,
 )
+_KINDS = {kind.name: kind for kind in TokenKind}
+_QUOTING = (TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOCK)
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
 _LONGEST_NUMBER = 1000  # no type has as many digits
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -69,11 +70,13 @@ def tokenize(source: ScriptText) -> list[Token]:
             empty = match.group() in ('"', "`") and source.text.startswith(match.group() * 2, match.start())
             what = "empty" if empty else "never closed"
             raise source.error(match.start(), f"this {_UNCLOSED[match.group()]} is {what}")
-        if len(match.group()) > _LONGEST_NUMBER and match.group()[0].isdigit():
+        if group == "skip" or group is None:
+            continue
+        text, kind = match.group(), _KINDS[group]
+        if len(text) > _LONGEST_NUMBER and text[0].isdigit():
             raise source.error(match.start(), f"this number has more than {_LONGEST_NUMBER} digits")
-        if group != "skip" and group is not None:
-            kind = TokenKind[group]
-            tokens.append(Token(kind, match.group(), _value(kind, match.group()), *match.span()))
+        value = _value(kind, text) if kind in _QUOTING else text
+        tokens.append(Token(kind, text, value, match.start(), match.end()))
     size = len(source.text)
     return [*tokens, Token(TokenKind.END, "", "", size, size)]
 

@@ -18,6 +18,7 @@ from seine.frontends.script.queries import Registration, read_query
 from seine.frontends.script.relations import read_relation
 from seine.frontends.script.script import Declarations, Script, tables_of
 from seine.frontends.script.streams import read_stream
+from seine.frontends.sql.phrases import Phrasebook
 from seine.frontends.text import ScriptText
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
@@ -51,6 +52,7 @@ class _Reader:
         self.registered: dict[str, Registration] = {}  # of this script
         self.published: set[str] = set()
         self.dropped: dict[str, Query] = {}
+        self._book: Phrasebook | None = None
 
     def read(self) -> Script:
         while not self.cursor.at_statement_end() or self.cursor.accept_symbol(";"):
@@ -77,15 +79,24 @@ class _Reader:
         if cursor.accept("STREAM"):
             name = self._new_table("stream")
             self.declared.streams[name.key] = read_stream(cursor, name, self.folder)
+            self._book = None
         elif cursor.accept("RELATION"):
             name = self._new_table("relation")
             self.declared.relations[name.key] = read_relation(cursor, name, self.folder)
+            self._book = None
         elif cursor.accept("QUERY"):
             self._create_query()
         elif cursor.accept("JOIN"):
             self._create_join()
         else:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
+
+    @property
+    def book(self) -> Phrasebook:
+        """What queries have taught, while tables stay as they are."""
+        if self._book is None:
+            self._book = Phrasebook(self.declared.tables)
+        return self._book
 
     @cached_property
     def tables(self) -> dict[str, str]:
@@ -122,7 +133,7 @@ class _Reader:
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
         self._forget_query(key)
-        registration = read_query(self.cursor, name, self.declared, self.published)
+        registration = read_query(self.cursor, name, self.declared, self.published, self.book)
         self.registered[key] = registration
         if registration.publishes is not None:
             self.published.add(registration.publishes)
@@ -176,6 +187,7 @@ class _Reader:
             raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
         self.tables.pop(name.key.lower())
         del tables[name.key]
+        self._book = None
 
     def _drop_join(self) -> None:
         start = self.cursor.token.start

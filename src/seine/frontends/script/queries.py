@@ -15,6 +15,7 @@ from seine.frontends.script.limited import refuse_misplaced_limit
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse import parse_select
+from seine.frontends.sql.phrases import Phrasebook
 from seine.frontends.xscl.parse import parse_xscl
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
@@ -32,7 +33,9 @@ class Registration:
     publishes: str | None = None
 
 
-def read_query(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:
+def read_query(
+    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: Phrasebook
+) -> Registration:
     """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
     position = cursor.position(name)
     options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
@@ -48,8 +51,10 @@ def read_query(cursor: Cursor, name: Name, declared: Declarations, published: se
         return _read_xscl(cursor, name, declared, published)
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
-    start, end = cursor.skip_to_statement_end()
-    plan = parse_select(cursor.source, start, end, declared.tables)
+    tokens, start, end = cursor.skip_to_statement_end()
+    plan = book.plan(cursor.source, tokens, start, end)
+    if plan is None:
+        plan = parse_select(cursor.source, start, end, book.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])

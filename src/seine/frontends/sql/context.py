@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.expressions import Expression
 from seine.errors import ScriptError
 from seine.frontends.text import ScriptText
 
+if TYPE_CHECKING:
+    from seine.frontends.sql.scope import Block
+
 Table = StreamDef | RelationDef
+Where = Callable[[exp.Expr, "Block"], Expression]  # what a condition over a block means
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Context:
     source: ScriptText
     offset: int
     tables: Mapping[str, Table]
+    where: Where | None = None
     common: Mapping[str, CommonTable] = field(default_factory=dict)
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:

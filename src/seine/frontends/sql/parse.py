@@ -12,7 +12,7 @@ from sqlglot.tokens import Token, TokenType
 from seine.algebra.plan import Plan, Scan, walk
 from seine.frontends.sql.blocks import Projection
 from seine.frontends.sql.bounds import refuse_large
-from seine.frontends.sql.context import Context, Table
+from seine.frontends.sql.context import Context, Table, Where
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.setops import analyse
 from seine.frontends.text import ScriptText
@@ -30,8 +30,10 @@ _NO_OPERAND = {
 }
 
 
-def parse_select(source: ScriptText, start: int, end: int, tables: Mapping[str, Table]) -> Plan:
-    """The plan of the query between two offsets of a script.
+def parse_select(
+    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: Where | None = None
+) -> Plan:
+    """The plan of the query between two offsets of a script; `where` may say what conditions mean.
 
     >>> from seine.algebra.definitions import StreamDef
     >>> from seine.algebra.types import BIGINT, Field
@@ -40,9 +42,9 @@ def parse_select(source: ScriptText, start: int, end: int, tables: Mapping[str, 
     >>> [field.name for field in parse_select(text, 0, len(text.text), {"s": s}).schema]
     ['b']
     """
-    context = Context(source, start, tables)
+    context = Context(source, start, tables, where)
     try:
-        tree = _syntax_tree(source, start, end)
+        tree = syntax_tree(source, start, end)
         query = analyse(tree, context)
         refuse_large(query, 0, context, tree)
         plan = query.plan() if isinstance(query, Projection) else query
@@ -53,7 +55,8 @@ def parse_select(source: ScriptText, start: int, end: int, tables: Mapping[str, 
     return plan
 
 
-def _syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
+def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
+    """The tree of one query, as the parser reads it."""
     text = source.text[start:end]
     try:
         dialect = SeineSql()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Column
+from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
 from seine.algebra.types import XML
 from seine.frontends.sql.blocks import Projection
@@ -13,7 +13,7 @@ from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.expressions import Translator
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.grouping import Grouping, is_grouped
-from seine.frontends.sql.scope import Named, Visible, key_of, visible_item
+from seine.frontends.sql.scope import Block, Named, Visible, key_of, visible_item
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -32,7 +32,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     block = read_from(select, context, analyse)
     where = select.args.get("where")
     if where is not None:
-        block.conjuncts.append(Translator(context, block, "WHERE").condition(where.this, "WHERE"))
+        block.conjuncts.append(_condition(where.this, block, context))
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
@@ -43,6 +43,12 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     outputs = _outputs(select, Translator(context, block, "SELECT"))
     projection = Projection(block, outputs, select, context)
     return projection if distinct is None else Distinct(projection.plan())
+
+
+def _condition(node: exp.Expr, block: Block, context: Context) -> Expression:
+    if context.where is not None:
+        return context.where(node, block)
+    return Translator(context, block, "WHERE").condition(node, "WHERE")
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:

@@ -11,7 +11,7 @@ Cites: STAR 3.2 (online approximation)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,16 @@ import pyarrow as pa
 from seine.network.nodes import LimitedNode
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
-from seine.operators.delta import FOREVER, NEVER, NUMBER, Delta, concat
+from seine.operators.delta import FOREVER, NUMBER, Delta, concat
 from seine.operators.star.carried import Carrier, Relations
+from seine.operators.star.losses import Losses
 from seine.operators.star.meeting import Meeting
 from seine.operators.star.memory import Memory
+from seine.operators.star.replay import Replay
 from seine.operators.star.residents import END, START, UNTIL, Arrived
 from seine.operators.store import Store
 from seine.operators.waiting import Waiting
 from seine.shedding.arrivals import Arrivals
-
-_SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other
 
 
 class LimitedOperator:
@@ -37,6 +37,7 @@ class LimitedOperator:
     def __init__(self, node: LimitedNode, relations: Relations) -> None:
         self._node = node
         self._meeting = Meeting(node, relations)
+        self._losses = Losses(node, relations)
         ports = range(len(node.ports))
         self._carriers = [Carrier(node.star, port, relations) for port in ports]
         self._items = [node.star.items[number] for number in node.star.streams]
@@ -46,23 +47,36 @@ class LimitedOperator:
         """The data columns that rows of a port have to bring."""
         return self._meeting.needed(port)
 
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return self._node.streams
+
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         horizon = clock.progress(self._node.streams)
-        memory = Memory(self._node, store)
-        due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
-        if any(len(some.arrivals) for some in due):
-            memory.open([some.batch[:0] for some in due])
-            yield from coalesce(self._replay(memory, due))
-            memory.close(horizon)
+        replay = self.begin(inputs, horizon, store)
+        if len(replay.times):
+            yield from coalesce(replay.advance(FOREVER))
+        replay.close(horizon)
         if clock.end:
-            memory.clear()
+            replay.clear()
+
+    def begin(self, inputs: list[list[Delta]], horizon: int, store: Store) -> Replay:
+        """Take in what arrived, and get ready to let event time pass up to a horizon."""
+        due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
+        return Replay(self._node, self._meeting, self._memory(store), due)
 
     def state_rows(self, store: Store) -> int:
-        return Memory(self._node, store).rows
+        return self._memory(store).rows
 
-    def account(self, store: Store) -> dict[str, int]:
+    def state_by_port(self, store: Store) -> list[int]:
+        return self._memory(store).rows_by_port
+
+    def account(self, store: Store) -> dict[str, float]:
         """What memory has come to so far."""
-        return Memory(self._node, store).account
+        return self._memory(store).account.to_json()
+
+    def _memory(self, store: Store) -> Memory:
+        return Memory(self._node, store, self._losses)
 
     def _released(self, port: int, pieces: list[Delta], horizon: int, store: Store) -> Arrived:
         """The tuples whose instants are complete, in the order of event time and arrival."""
@@ -81,21 +95,19 @@ class LimitedOperator:
         return pa.RecordBatch.from_arrays([pa.array([], type_) for type_ in named.values()], [*named])
 
     def _arrived(self, port: int, rows: pa.RecordBatch) -> Arrived:
-        """The tuples that can make a result, with what they carry."""
+        """Tuples with what they carry. Also those that carry nothing mark an instant."""
         carried = self._carriers[port].carried(rows)
-        useful = carried.useful
-        rows = rows.take(pa.array(useful))
-        until = carried.until[useful]
         arrivals = Arrivals(
             rows[NUMBER].to_numpy(),
             rows[START].to_numpy(),
             rows[END].to_numpy(),
-            until,
+            carried.until,
             self._importance(port, rows),
-            np.append(carried.offsets[useful], carried.offsets[-1]),
+            carried.offsets,
             carried.tokens,
         )
-        return Arrived(rows.append_column(UNTIL, pa.array(until)), arrivals)
+        useful = rows.append_column(UNTIL, pa.array(carried.until)).take(pa.array(carried.useful))
+        return Arrived(useful, arrivals)
 
     def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
         """How much each tuple matters; all the same in a stream that does not say."""
@@ -103,12 +115,3 @@ class LimitedOperator:
         if index is None:
             return np.ones(rows.num_rows)
         return rows[f"c{index}"].cast(pa.float64()).to_numpy()
-
-    def _replay(self, memory: Memory, due: Sequence[Arrived]) -> Iterator[Delta]:
-        """Let event time pass, a slice after the other."""
-        times = np.sort(np.concatenate([some.arrivals.ts for some in due]))
-        cuts = np.unique(times[:: max(_SLICE, 2 * memory.capacity)]).tolist()
-        for begin, end in zip([NEVER, *cuts[1:]], [*cuts[1:], FOREVER], strict=True):
-            residents = memory.admit([some.between(begin, end) for some in due])
-            yield from self._meeting.meet(residents)
-            memory.keep(residents, end - 1 if end != FOREVER else int(times[-1]))

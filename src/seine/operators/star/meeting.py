@@ -16,7 +16,6 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.star import Probe
 from seine.network.nodes import LimitedNode
 from seine.operators.combination import key_columns
-from seine.operators.delta import Delta
 from seine.operators.relation import RelationIndex
 from seine.operators.star.carried import Relations
 from seine.operators.star.combinations import Combinations, Partners, extended
@@ -44,7 +43,7 @@ class Meeting:
         own |= set() if item.importance is None else {item.importance}
         return tuple(f"c{index}" for index in sorted(own))
 
-    def meet(self, residents: Sequence[Residents]) -> Iterator[Delta]:
+    def meet(self, residents: Sequence[Residents]) -> Iterator[Combinations]:
         """The results of the arrivals of a slice."""
         indexes: dict[tuple[int, tuple[Expression, ...]], RelationIndex] = {}
         for port, own in enumerate(residents):
@@ -53,8 +52,7 @@ class Meeting:
             start = Combinations(self._star, {number: own.batch}, {number: new}, own.lives.take(new))
             way = self._star.ways[port]
             partners = [self._partners(probe, port, residents, indexes) for probe in way]
-            for found in extended(start, way, partners):
-                yield Delta(self._told(found))
+            yield from extended(start, way, partners)
 
     def _partners(
         self,
@@ -72,7 +70,8 @@ class Meeting:
             indexes[key] = RelationIndex(others.batch, key_columns(others.batch, probe.own_key))
         return Partners(indexes[key], others.lives, others.old if item.port < port else None)
 
-    def _told(self, found: Combinations) -> pa.RecordBatch:
+    def told(self, found: Combinations) -> pa.RecordBatch:
+        """The rows that combinations become."""
         names = ["_s", "_e", *(f"c{index}" for index in self._out)]
         columns = [pa.array(found.lives.start), pa.array(found.lives.end)]
         return pa.RecordBatch.from_arrays([*columns, *(found[index] for index in self._out)], names)

@@ -18,15 +18,18 @@ START, END, UNTIL = "_s", "_e", "_u"
 
 @dataclass(frozen=True)
 class Arrived:
-    """Tuples in the order of event time, and what shedding is told of them."""
+    """Tuples that can make a result, in the order of event time; and what shedding is told of all."""
 
     batch: pa.RecordBatch
     arrivals: Arrivals
 
     def between(self, begin: int, end: int) -> Arrived:
         """Those that start in [begin, end)."""
-        first, last = np.searchsorted(self.arrivals.ts, [begin, end]).tolist()
-        return Arrived(self.batch[first:last], self.arrivals.slice(first, last))
+        first, last = np.searchsorted(self.batch[START].to_numpy(), [begin, end]).tolist()
+        return Arrived(
+            self.batch[first:last],
+            self.arrivals.slice(*np.searchsorted(self.arrivals.ts, [begin, end]).tolist()),
+        )
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,14 @@ class Residents:
         return Lives(start, np.minimum(end, np.maximum(self.gone, start + 1)), end)
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """When each leaves by itself."""
+        return np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
+
+    @cached_property
     def leaves(self) -> np.ndarray:
         """When each is no longer held."""
-        ends = np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
-        return np.minimum(ends, self.gone)
+        return np.minimum(self.ends, self.gone)
 
     def after(self, instant: int) -> pa.RecordBatch:
         """Those that are held after an instant."""
@@ -74,5 +81,7 @@ def most_held(residents: Sequence[Residents]) -> int:
     """The most that all windows held together at an instant of their arrivals."""
     arrived = [some.lives.start[some.old :] for some in residents]
     instants = np.unique(np.concatenate(arrived))
+    if not len(instants):
+        return 0
     held = np.sum([some.held_at(instants) for some in residents], axis=0)
-    return int(held.max()) if len(instants) else 0
+    return int(held.max())

@@ -28,6 +28,13 @@ class Atom:
     constant: Literal | None = None
     exact: bool = field(default=True, compare=False)
 
+    def __hash__(self) -> int:
+        known = self.__dict__  # frozen, but this follows from the fields
+        if "_hash" not in known:
+            known["_hash"] = hash((self.term, self.op, self.constant))
+        found: int = known["_hash"]
+        return found
+
 
 Clause = tuple[Atom, ...]  # a disjunction, sorted, without repeats
 PredicateSet = tuple[Clause, ...]  # a conjunction, sorted, without repeats

@@ -7,6 +7,7 @@ rounding a bound to the next step loses nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import lcm
 from typing import NamedTuple
 
@@ -99,6 +100,7 @@ def _smaller(old: int | None, new: int | None) -> int | None:
     return new if old is None else old if new is None else min(old, new)
 
 
+@lru_cache(maxsize=1 << 14)
 def _of_clause(clause: Clause) -> Condition | None:
     if len(clause) > 1:
         return _hull(clause)

@@ -46,7 +46,7 @@ class Canonical(NamedTuple):
     guards: PredicateSet = ()
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 15)
 def canonicalise(conjunct: Expression) -> Canonical:
     """The canonical form of a BOOLEAN expression.
 

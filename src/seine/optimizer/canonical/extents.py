@@ -30,6 +30,14 @@ _VALUES: Extent = [(_LOW, _HIGH)]
 
 def extent(atom: Atom) -> Extent | None:
     """For which values of its term an atom holds; None if that is not a matter of order."""
+    known = atom.__dict__  # frozen, but this follows from the fields
+    if "_extent" not in known:
+        known["_extent"] = _extent(atom)
+    found: Extent | None = known["_extent"]
+    return found
+
+
+def _extent(atom: Atom) -> Extent | None:
     if atom.op == "is_null":
         return [(_NULL, _LOW)]
     if atom.op == "is_not_null":

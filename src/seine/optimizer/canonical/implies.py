@@ -37,6 +37,7 @@ def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
     return all(any(_within(clause, goal, domains) for clause in stronger) for goal in weaker)
 
 
+@lru_cache(maxsize=1 << 15)
 def clause_implies(a: Clause, b: Clause) -> bool:
     """Whether the disjunction `b` holds wherever `a` does."""
     return _within(a, b, {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
@@ -56,7 +57,8 @@ def limits(conditions: PredicateSet) -> tuple[dict[Column, Limits], dict[Column,
     return given, known
 
 
-def _of_atom(atom: Atom) -> list[Comparison]:
+@lru_cache(maxsize=1 << 14)
+def _of_atom(atom: Atom) -> tuple[Comparison, ...]:
     left: Expression
     right: Expression
     if atom.op == "holds" and isinstance(atom.term, Call) and len(atom.term.args) == 2:
@@ -64,10 +66,10 @@ def _of_atom(atom: Atom) -> list[Comparison]:
     elif atom.constant is not None:
         op, left, right = atom.op, atom.term, atom.constant
     else:
-        return []
+        return ()
     if left.type not in (DOUBLE, STRING) or right.type != left.type or op not in _OPS:
-        return []
-    return [Comparison(*((left, right) if up else (right, left)), strict) for up, strict in _OPS[op]]
+        return ()
+    return tuple(Comparison(*((left, right) if up else (right, left)), strict) for up, strict in _OPS[op])
 
 
 _OPS: dict[str, list[tuple[bool, bool]]] = {

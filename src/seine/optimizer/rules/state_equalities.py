@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from seine.algebra.expressions import Call, Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Join, Plan, Select
@@ -24,14 +25,16 @@ def state_equalities(plan: Plan) -> Plan:
 def _stated(plan: Plan) -> Plan:
     if isinstance(plan, Select | Join) and plan.predicate is not None:
         parts = conjuncts(plan.predicate)
-        stated = [_equality(part) for part in parts]
-        predicate = conjunction(stated)
-        if stated != parts and predicate is not None:
+        words = [stated(part) for part in parts]
+        predicate = conjunction(words)
+        if words != parts and predicate is not None:
             return replace(plan, predicate=predicate)
     return plan
 
 
-def _equality(part: Expression) -> Expression:
+@lru_cache(maxsize=1 << 14)
+def stated(part: Expression) -> Expression:
+    """One condition, as an equality of two columns if it means one."""
     if not (isinstance(part, Call) and part.name in ("not", "eq")) or len(columns_of(part)) != 2:
         return part
     if is_equality(part) and all(len(columns_of(side)) == 1 for side in part.args):

@@ -1,0 +1,113 @@
+"""The syntax trees of conditions; one that differs from a known one in its constants alone is not parsed.
+
+Law: the tree is the one that the parser makes of the condition. The parser's way through a text depends
+on the kinds of its tokens. It looks into a constant in one place, an INTERVAL with its unit in the string,
+so strings of digits are told from others, and after INTERVAL only those are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from seine.frontends.script.lexer import Token, TokenKind, tokenize
+from seine.frontends.sql.parse import syntax_tree
+from seine.frontends.text import ScriptText
+
+_BEFORE = "SELECT * FROM x WHERE "
+_HAS = {"expressions", "from_", "where"}
+_PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_DIGITS = re.compile(r"'\d+'", re.ASCII)
+_MOST_KNOWN = 1 << 14
+
+
+class Condition(NamedTuple):
+    """A condition as a tree, and the text that the places in it refer to."""
+
+    tree: exp.Expr
+    source: ScriptText
+
+
+class Templates:
+    """The trees of conditions, by what is left when the constants are taken out."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[exp.Expr, list[exp.Literal]] | None] = {}
+
+    def condition(self, text: str) -> Condition | None:
+        """The tree of one conjunct, good until the next is asked for; None if it is none, or more than one.
+
+        >>> templates = Templates()
+        >>> [templates.condition(f"a > {n}").tree.sql() for n in (1, 20)]
+        ['a > 1', 'a > 20']
+        >>> templates.condition("a > 1 OR b > 2") is None
+        True
+        """
+        source = ScriptText(_BEFORE + text, "")
+        constants: list[Token] = []
+        shape = _shape(source, constants)
+        if shape is None:
+            tree = _tree(source)
+            return None if tree is None else Condition(tree, source)
+        if shape not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[shape] = _template(source, constants)
+        known = self._known[shape]
+        if known is None:
+            return None
+        tree, literals = known
+        for literal, token in zip(literals, constants, strict=True):
+            literal.set("this", token.value)
+            literal.meta.update(start=token.start, end=token.end - 1)
+        return Condition(tree, source)
+
+
+def _shape(source: ScriptText, constants: list[Token]) -> str | None:
+    """The text with a mark for each constant, which are added to the others; None if they may matter."""
+    parts, kept = [], 0
+    before = ""
+    for token in tokenize(source):
+        if token.kind is TokenKind.STRING:
+            digits = _DIGITS.fullmatch(token.text) is not None
+            if before == "INTERVAL" and not digits:
+                return None
+            mark = "'0'" if digits else "''"
+        elif token.kind is TokenKind.NUMBER:
+            if not _PLAIN_NUMBER.fullmatch(token.text):
+                return None
+            mark = "0"
+        elif token.text[:1].isdigit():
+            return None  # a number with letters
+        else:
+            before = token.text.upper()
+            continue
+        constants.append(token)
+        parts += [source.text[kept : token.start], mark]
+        kept, before = token.end, ""
+    return "".join([*parts, source.text[kept:]])
+
+
+def _template(source: ScriptText, constants: list[Token]) -> tuple[exp.Expr, list[exp.Literal]] | None:
+    """A tree with its literals in the order of the constants; None if each is not just one of these."""
+    tree = _tree(source)
+    if tree is None:
+        return None
+    literals = list(tree.find_all(exp.Literal))
+    if any("start" not in literal.meta for literal in literals):
+        return None
+    literals.sort(key=lambda literal: literal.meta["start"])
+    found = [(one.meta["start"], one.meta["end"] + 1, one.this, bool(one.is_string)) for one in literals]
+    given = [(token.start, token.end, token.value, token.kind is TokenKind.STRING) for token in constants]
+    return (tree, literals) if found == given else None
+
+
+def _tree(source: ScriptText) -> exp.Expr | None:
+    """The tree of the one condition of a query."""
+    query = syntax_tree(source, 0, len(source.text))
+    if not isinstance(query, exp.Select) or {key for key, value in query.args.items() if value} != _HAS:
+        return None
+    tree = query.args["where"].this
+    return None if isinstance(tree, exp.Connector) else tree

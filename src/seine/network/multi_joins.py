@@ -1,0 +1,224 @@
+"""Which blocks are joined at once: those that are freed only if all of their streams are seen together.
+
+A row of a stream without a window may leave when promises have closed the other streams for it, one after
+the other; a join of two sees one of them. So a block of three streams or more becomes one node if promises
+are what frees some of its rows. So does one of two streams or more if it takes a bound on times,
+`b.ts <= a.ts + 20`: joins of two know of windows only.
+
+Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Expression, shift_columns
+from seine.algebra.plan import Lookup, Scan
+from seine.network.blocks import Block
+from seine.network.joining import Base
+from seine.network.nodes import Bound, Member
+from seine.network.promising import promised_column
+from seine.network.time_bounds import apart
+from seine.optimizer.equalities import is_equality, one_type
+
+Side = tuple[int, Expression]  # a port, and what its rows have
+
+
+@dataclass(frozen=True)
+class SchemeUse:
+    """A scheme of a port's stream whose columns all belong to groups."""
+
+    port: int
+    stream: StreamDef
+    scheme: int
+    groups: tuple[int, ...]
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its promises hold for ever."""
+        return self.stream.schemes[self.scheme].lifespan is None
+
+
+@dataclass(frozen=True)
+class MultiPlan:
+    """A join of many inputs as it will be: the items of its ports, where their rows are, what joins them.
+
+    `decided` are the conditions of the block that its groups decide.
+    """
+
+    items: tuple[int, ...]
+    nodes: tuple[int, ...]
+    members: tuple[Member, ...]
+    decided: tuple[int, ...]
+    schemes: tuple[SchemeUse, ...]
+    bounds: tuple[Bound, ...] = ()
+
+    @property
+    def key(self) -> tuple[Expression, ...]:
+        """What routes the rows of each port, if one group has a member of every port; else nothing."""
+        ports = {member.port: member.expression for member in reversed(self.members)}
+        single = len({member.group for member in self.members}) == 1 and len(ports) == len(self.items)
+        return tuple(ports[port] for port in range(len(self.items))) if single else ()
+
+
+def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
+    """How to join a block at once; None where joins of two do."""
+    if not all(isinstance(item, Scan | Lookup) for item in block.items):
+        return None
+    streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
+    if len(streams) < 2:
+        return None
+    found = _Planning(block, bases, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
+    if any(scan.stream.retractable for scan in found.scans) or not found.is_connected:
+        return None
+    return found.plan if found.is_worth_it else None
+
+
+class _Planning:
+    """The groups of a block's equalities, and what closes its streams."""
+
+    def __init__(self, block: Block, bases: Sequence[Base], items: list[int]) -> None:
+        self._block = block
+        self._nodes = tuple(bases[item].node or 0 for item in items)
+        self._items = items
+        self._ports = {item: port for port, item in enumerate(items)}
+        self.scans = [item for item in (block.items[i] for i in items) if isinstance(item, Scan)]
+
+    @cached_property
+    def _equalities(self) -> list[tuple[int, Side, Side]]:
+        """The conditions that say that two streams, or two columns of one, agree; by number."""
+        return [
+            (number, *sides)
+            for number, condition in enumerate(self._block.conditions)
+            if (sides := self._sides(condition)) is not None
+        ]
+
+    def _sides(self, condition: Expression) -> tuple[Side, Side] | None:
+        if not is_equality(condition):
+            return None
+        found = [self._side(arg) for arg in one_type(*condition.args)]
+        one, other = found
+        return None if one is None or other is None else (one, other)
+
+    def _side(self, expression: Expression) -> Side | None:
+        items = self._block.items_of(expression)
+        if len(items) != 1 or not items <= self._ports.keys():
+            return None
+        (item,) = items
+        first = self._block.offsets[item]
+        return self._ports[item], shift_columns(expression, lambda index: index - first)
+
+    @cached_property
+    def _groups(self) -> list[list[Side]]:
+        """What is equal, each group with members of several ports; all in an order of their own."""
+        group: dict[Side, list[Side]] = {}
+        for _, one, other in self._equalities:
+            mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
+            if mine is not theirs:
+                mine += theirs
+                group.update(dict.fromkeys(theirs, mine))
+        distinct = {id(members): members for members in group.values()}.values()
+        several = [sorted(m, key=_text) for m in distinct if len({port for port, _ in m}) > 1]
+        return sorted(several, key=lambda members: [_text(side) for side in members])
+
+    @cached_property
+    def _group_of(self) -> dict[Side, int]:
+        return {side: number for number, members in enumerate(self._groups) for side in members}
+
+    @cached_property
+    def schemes(self) -> list[SchemeUse]:
+        """The schemes of the streams that say something of groups."""
+        found = []
+        for port, scan in enumerate(self.scans):
+            for number, scheme in enumerate(scan.stream.schemes):
+                groups = [self._group_of_column(port, column) for column in scheme.columns]
+                known = tuple(group for group in groups if group is not None)
+                if len(known) == len(groups):
+                    found.append(SchemeUse(port, scan.stream, number, known))
+        return found
+
+    def _group_of_column(self, port: int, column: int) -> int | None:
+        """The group that has the very values of a column."""
+        for (own, expression), group in self._group_of.items():
+            if own == port and promised_column(expression) == column:
+                return group
+        return None
+
+    @property
+    def plan(self) -> MultiPlan:
+        decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
+        members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
+        return MultiPlan(
+            tuple(self._items),
+            self._nodes,
+            tuple(members),
+            tuple(decided),
+            tuple(self.schemes),
+            tuple(self._bounds),
+        )
+
+    @cached_property
+    def _bounds(self) -> list[Bound]:
+        """What conditions say of the times of one stream and of columns of another."""
+        found = []
+        for condition in self._block.conditions:
+            for one in apart(condition):
+                port, column = self._place(one.later)
+                other, earlier = self._place(one.earlier)
+                if port is None or other is None or port == other:
+                    continue
+                if column == self.scans[port].stream.time:
+                    found.append(Bound(port, other, earlier, one.span))
+        return sorted(set(found), key=lambda bound: (bound.port, bound.other, bound.column, bound.span))
+
+    def _place(self, index: int) -> tuple[int | None, int]:
+        """The port that has a column of the block, if one has it, and the column's place in its rows."""
+        item = bisect_right(self._block.offsets, index) - 1
+        return self._ports.get(item), index - self._block.offsets[item]
+
+    @property
+    def is_connected(self) -> bool:
+        reached, grown = {0}, True
+        while grown:
+            edges = [{port for port, _ in members} for members in self._groups]
+            edges += [{bound.port, bound.other} for bound in self._bounds]
+            more = {port for edge in edges if edge & reached for port in edge}
+            grown = not more <= reached
+            reached |= more
+        return len(reached) == len(self.scans)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether there is a stream without a window whose rows are finished, and not by joins of two."""
+        lasting = [port for port, scan in enumerate(self.scans) if scan.stream.window is None]
+        many = len(self.scans) > 2
+        return any(
+            self._is_finished(port, True) and (many or not self._is_finished(port, False)) for port in lasting
+        )
+
+    def _is_finished(self, port: int, bounded: bool) -> bool:
+        closed = {*self._closed(port, bounded)}
+        windows = (self.scans[other].stream.window for other in closed)
+        return len(closed) == len(self.scans) - 1 or any(window is not None for window in windows)
+
+    def _closed(self, port: int, bounded: bool) -> Iterator[int]:
+        """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
+        reached = {port}
+        waiting = True
+        while waiting:
+            known = {group for (own, _), group in self._group_of.items() if own in reached}
+            found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts}
+            if bounded:
+                found |= {bound.port for bound in self._bounds if bound.other in reached}
+            found -= reached
+            yield from found
+            reached |= found
+            waiting = bool(found)
+
+
+def _text(side: Side) -> tuple[int, str]:
+    return side[0], str(side[1])

@@ -1,0 +1,102 @@
+"""Which promises a join can use, and by which ports they come.
+
+A promise of a stream speaks of its tuples; it holds as well for what gates let pass and lookups add to. It
+helps a join if all columns of its scheme are in the join's key: then a row of the other side knows the
+values that it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Call, Column, Expression, shift_columns
+from seine.algebra.types import Kind, Type
+from seine.network.nodes import GateNode, LookupNode, Node, Port, PromiseNode, Purge, SourceNode
+from seine.network.placing import Placer
+from seine.sharing.consing import signature
+
+Promising = tuple[Port, Purge]
+
+
+def place_promises(placer: Placer, stream: StreamDef, scheme: int) -> Node:
+    """The promises of one of a stream's schemes."""
+    types = [stream.types[index] for index in stream.schemes[scheme].columns]
+    common = placer.common(types, (stream.name,), (), 0, 0, owner="")
+    candidate = PromiseNode(ports=(), stream=stream.name, scheme=scheme, **common)
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return placer.find_or_insert(candidate, identity)
+
+
+def promises_of(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    sides: Sequence[Node],
+    keys: Sequence[Sequence[Expression]],
+) -> list[Promising]:
+    """The ports for promises of a join of these two sides by these keys."""
+    found: list[Promising] = []
+    if any(side.hold for side in sides):
+        return found
+    for number, (side, key) in enumerate(zip(sides, keys, strict=True)):
+        source = promising_stream(placer, side)
+        if source is None:
+            continue
+        stream = streams[source]
+        for scheme in range(len(stream.schemes)):
+            if promise := _promising(placer, stream, scheme, number, key):
+                found.append(promise)
+    return found
+
+
+def promising_stream(placer: Placer, node: Node) -> str | None:
+    """The stream whose tuples the rows of a node begin with, as they come; None if there is none."""
+    while isinstance(node, GateNode | LookupNode):
+        node = placer.site.nodes[node.inputs[0]]
+    return node.stream if isinstance(node, SourceNode) else None
+
+
+def _promising(
+    placer: Placer, stream: StreamDef, scheme: int, side: int, key: Sequence[Expression]
+) -> Promising | None:
+    columns = stream.schemes[scheme].columns
+    held = [(place, e) for place, e in enumerate(key) if promised_column(e) in columns]
+    if {promised_column(e) for _, e in held} != set(columns):
+        return None
+    covering = len(held) == len(key)
+    if not covering:  # a place for each column is enough
+        held = list({promised_column(e): (place, e) for place, e in reversed(held)}.values())
+        held.sort(key=lambda pair: pair[0])
+    own = tuple(shift_columns(e, columns.index) for _, e in held)
+    node = place_promises(placer, stream, scheme)
+    port = Port(node.id, node.types, node.streams, 0, own, broadcast=not covering)
+    return port, Purge(side, tuple(place for place, _ in held))
+
+
+def promised_column(expression: Expression) -> int | None:
+    """The column that a key reads, if different values of the column are different keys."""
+    match expression:
+        case Column(index):
+            return index
+        case Call("cast", (Column(index, source),), target) if _is_injective(source, target):
+            return index
+    return None
+
+
+def _is_injective(source: Type, target: Type) -> bool:
+    """
+    >>> from seine.algebra.types import BIGINT, DOUBLE, INT
+    >>> _is_injective(INT, BIGINT), _is_injective(INT, DOUBLE), _is_injective(BIGINT, DOUBLE)
+    (True, True, False)
+    """
+    if source.kind is Kind.DECIMAL and target.kind is Kind.DECIMAL:
+        return target.scale >= source.scale
+    return target.kind in _KEEPING.get(source.kind, ())
+
+
+_KEEPING = {
+    Kind.INT: (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL),
+    Kind.BIGINT: (Kind.DECIMAL,),
+    Kind.DATE: (Kind.TIMESTAMP,),
+}

@@ -1,0 +1,237 @@
+"""Which rows of a join of many inputs can be part of no later combination.
+
+A *chain* is a row of each of some ports, joined with one another. A port is **closed** for a chain if no
+later row of it can join the chain: the chain's life ends before any such row begins, or the port
+has promised no more rows with the values that the chain has in the groups of one of its schemes, for as
+long as the chain lives. A chain is finished if all other ports are closed for it, or if one of them
+is and every chain with one of its held rows that joins is finished.
+
+Law: a chain is finished exactly if no stream that keeps its promises brings a new combination with it.
+*Sound.* A new combination with the chain has a row of the closed port. That row is not a later one, so
+it is held, and the combination is a new one with the longer chain; by induction there is none.
+*Complete.* If no port is closed for a chain, let every other port send a row with the chain's values in its
+groups and, in all others, a value of its own that no promise names; all of them begin at one
+instant that no watermark and no limit rules out within the chain's life. They break no promise, for
+each scheme has a group whose value is new, or lapses before; and they join.
+*Any closed port will do.* If a chain is finished in this sense then so is every longer one. So the search
+takes one closed port and never goes back; it ends, for chains grow.
+
+Filters are left out of it, and so is, of time bounds, what held rows say of one another: then rows
+stay that could go, never the reverse.
+
+Cites: SAFETY 3.2.1 (chained purge), 4.2 (schemes of several attributes), Def 1
+Differs: closed by windows and watermarks too; a port that is closed and has no row left finishes a chain
+whatever the others may send; the search is by chains, not by ports, so groups need no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from seine.operators.delta import FOREVER
+from seine.operators.equal_codes import CodeIndex, distinct
+from seine.operators.extent import Extent
+from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape
+from seine.operators.sorted_run import END, START
+
+MOST = 1 << 21  # chains at once; beyond this the rows are taken in parts
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains over the same ports: each with its root, values by group, life, and latest starts by port."""
+
+    ports: frozenset[int]
+    root: np.ndarray
+    codes: dict[int, np.ndarray]
+    start: np.ndarray
+    end: np.ndarray
+    latest: dict[int, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        return len(self.root)
+
+    def take(self, places: np.ndarray) -> Chains:
+        return Chains(
+            self.ports,
+            self.root[places],
+            {group: codes[places] for group, codes in self.codes.items()},
+            self.start[places],
+            self.end[places],
+            {port: latest[places] for port, latest in self.latest.items()},
+        )
+
+    def horizon(self, port: int) -> np.ndarray:
+        """Rows of a port that begin here or later cannot join."""
+        if port not in self.latest:
+            return self.end
+        latest = self.latest[port]
+        return np.minimum(self.end, np.where(latest < FOREVER, latest + 1, FOREVER))
+
+    def merged(self, timed: bool) -> Chains:
+        """The same with one of each kind."""
+        columns = [self.root, *self.codes.values()]
+        if timed:
+            columns += [self.start, self.end, *self.latest.values()]
+        firsts, _ = distinct(columns, self.size)
+        return self if len(firsts) == self.size else self.take(firsts)
+
+
+class ChainedPurge:
+    """One look at all held rows and promises; no later row of a port begins before its `lows`."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        extents: Sequence[Extent],
+        promises: Sequence[Extent],
+        codes: GroupCodes,
+        lows: Sequence[int],
+    ) -> None:
+        self._shape, self._lows = shape, lows
+        self._promises = promises
+        self._codes = codes
+        bounded = bool(shape.node.bounds)
+        self._timed = bounded or any(
+            extent.rows and int(extent.numbers(END).min()) < FOREVER for extent in extents
+        )
+        found = [self._kinds(port, extent) for port, extent in enumerate(extents)]
+        self._rows = [chains for chains, _ in found]
+        self._kind = [kinds for _, kinds in found]
+        self._row_indexes: dict[tuple[int, tuple[int, ...]], CodeIndex] = {}
+        self._promise_indexes: dict[int, CodeIndex] = {}
+
+    def finished(self, port: int) -> np.ndarray:
+        """Which rows of a port can be part of no later combination."""
+        roots = self._rows[port]
+        blocked = np.zeros(roots.size, bool)
+        self._search(roots, blocked)
+        return ~blocked[self._kind[port]] if roots.size else np.zeros(0, bool)
+
+    def _kinds(self, port: int, extent: Extent) -> tuple[Chains, np.ndarray]:
+        """The rows of a port, of those alike for this purpose one; and the kind of each row."""
+        start, end = extent.numbers(START), extent.numbers(END)
+        codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
+        latest: dict[int, np.ndarray] = {}
+        for name, bound in self._shape.bounds[port]:
+            limit = extent.numbers(name)
+            latest[bound.port] = np.minimum(latest.get(bound.port, limit), limit)
+        columns = [*codes.values(), *((start, end) if self._timed else ()), *latest.values()]
+        firsts, kinds = distinct(columns, extent.rows)
+        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, latest)
+        return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
+
+    def _search(self, roots: Chains, blocked: np.ndarray) -> None:
+        """Mark the roots of chains that are not finished."""
+        waiting = [roots]
+        while waiting:
+            chains = waiting.pop()
+            chains = chains.take(np.flatnonzero(~blocked[chains.root]))
+            if chains.size:
+                waiting += self._grown(chains, blocked)
+
+    def _grown(self, chains: Chains, blocked: np.ndarray) -> Iterator[Chains]:
+        """The longer chains on which these depend; those for which no port is closed are marked."""
+        others = [port for port in range(self._shape.width) if port not in chains.ports]
+        closed = {port: self._closed(chains, port) for port in others}
+        left = ~np.logical_and.reduce(list(closed.values())) if closed else np.zeros(chains.size, bool)
+        for port in self._preferred(chains, others):
+            mine = left & closed[port]
+            left &= ~mine
+            for part in self._parts(chains.take(np.flatnonzero(mine)), port):
+                yield self._longer(part, port)
+        blocked[chains.root[left]] = True
+
+    def _preferred(self, chains: Chains, others: list[int]) -> list[int]:
+        """The ports in the order in which chains grow: empty ones, then those with most known groups."""
+        known = chains.codes.keys()
+        return sorted(
+            others,
+            key=lambda port: (
+                self._rows[port].size > 0,
+                -len(known & {*self._shape.groups[port]}),
+                self._rows[port].size,
+            ),
+        )
+
+    def _parts(self, chains: Chains, port: int) -> Iterator[Chains]:
+        """Chains in parts that do not grow into too many at once."""
+        if not chains.size:
+            return
+        groups = self._shared(chains, port)
+        asked = [chains.codes[group] for group in groups]
+        count = self._index(port, groups).candidates(asked, chains.size)
+        pieces = min(chains.size, count // MOST + 1)
+        for places in np.array_split(np.arange(chains.size), pieces):
+            yield chains.take(places)
+
+    def _closed(self, chains: Chains, port: int) -> np.ndarray:
+        """For which chains no later row of a port can join."""
+        horizon = chains.horizon(port)
+        closed: np.ndarray = horizon <= self._lows[port]
+        for scheme in self._shape.schemes[port]:
+            if chains.codes.keys() >= {*scheme.groups} and self._promises[scheme.number].rows:
+                open_ = np.flatnonzero(~closed)
+                asked = [chains.codes[group][open_] for group in scheme.groups]
+                limits = self._promises[scheme.number].numbers(END)
+                for places, rows in self._promised(scheme).matches(asked, len(open_)):
+                    places = open_[places]
+                    closed[places[limits[rows] >= horizon[places]]] = True
+        return closed
+
+    def _longer(self, chains: Chains, port: int) -> Chains:
+        """The chains with each held row of a port that joins."""
+        rows = self._rows[port]
+        groups = self._shared(chains, port)
+        asked = [chains.codes[group] for group in groups]
+        found = list(self._index(port, groups).matches(asked, chains.size))
+        places = np.concatenate([f[0] for f in found]) if found else np.zeros(0, np.int64)
+        met = np.concatenate([f[1] for f in found]) if found else np.zeros(0, np.int64)
+        if self._timed:
+            good = np.maximum(chains.start[places], rows.start[met]) < np.minimum(
+                chains.end[places], rows.end[met]
+            )
+            if port in chains.latest:
+                good &= rows.start[met] <= chains.latest[port][places]
+            places, met = places[good], met[good]
+        return self._joined(chains.take(places), rows.take(met), port).merged(self._timed)
+
+    def _joined(self, chains: Chains, rows: Chains, port: int) -> Chains:
+        ports = chains.ports | {port}
+        codes = {**rows.codes, **chains.codes}
+        asked = {
+            group
+            for other in range(self._shape.width)
+            if other not in ports
+            for group in self._shape.groups[other]
+        }
+        latest = dict(chains.latest)
+        for other, limit in rows.latest.items():
+            latest[other] = np.minimum(latest[other], limit) if other in latest else limit
+        return Chains(
+            ports,
+            chains.root,
+            {group: code for group, code in codes.items() if group in asked},
+            np.maximum(chains.start, rows.start),
+            np.minimum(chains.end, rows.end),
+            {other: limit for other, limit in latest.items() if other not in ports},
+        )
+
+    def _shared(self, chains: Chains, port: int) -> tuple[int, ...]:
+        return tuple(group for group in self._shape.groups[port] if group in chains.codes)
+
+    def _index(self, port: int, groups: tuple[int, ...]) -> CodeIndex:
+        if (port, groups) not in self._row_indexes:
+            rows = self._rows[port]
+            self._row_indexes[port, groups] = CodeIndex([rows.codes[group] for group in groups], rows.size)
+        return self._row_indexes[port, groups]
+
+    def _promised(self, scheme: SchemeOf) -> CodeIndex:
+        if scheme.number not in self._promise_indexes:
+            columns = [self._codes.of_promises(scheme.number, group) for group in scheme.groups]
+            self._promise_indexes[scheme.number] = CodeIndex(columns, self._promises[scheme.number].rows)
+        return self._promise_indexes[scheme.number]

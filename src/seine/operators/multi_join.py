@@ -1,0 +1,197 @@
+"""Joins three inputs or more at once, and forgets what promises have finished.
+
+Law: after every step the output so far is {one row of each port | groups agree, some filter holds,
+max(_s) < min(_e)} over the input so far, whatever was promised and purged in between: see chained_purge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from seine.network.nodes import MultiJoinNode
+from seine.operators.any_of import AnyOf
+from seine.operators.chained_purge import ChainedPurge
+from seine.operators.clock import Clock
+from seine.operators.coalesce import coalesce
+from seine.operators.combining import Combining, combined
+from seine.operators.delta import Delta
+from seine.operators.extent import Extent
+from seine.operators.multi_join_shape import Arrivals, GroupCodes, Shape
+from seine.operators.promise_purge import PromisePurge
+from seine.operators.runs import Runs
+from seine.operators.sorted_run import END, START, SortedRun, take_rows
+from seine.operators.store import Store
+
+FEW = 1024  # rows; a longer run is written again only if much of it has gone
+PENDING = "pending"  # promises and rows that came since the last look, and the lows then
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often held rows are looked at: a look costs what is held, so what has come should be worth it.
+
+    A look is due when what came is as much as what is held, a promise counting as so many rows, and a row
+    as so many; where little is held, always; and when what came has come before this step alone.
+    """
+
+    promise: int
+    row: int
+    small: int
+
+    def is_due(self, promises: int, rows: int, held: int) -> bool:
+        return held <= self.small or promises * self.promise + rows * self.row >= held
+
+
+EAGER = Pace(promise=64, row=4, small=4096)
+LAZY = Pace(promise=8, row=1, small=0)
+
+
+class MultiJoinOperator:
+    """One join of many inputs in one bucket."""
+
+    def __init__(self, node: MultiJoinNode, filters: AnyOf, pace: Pace | None = None) -> None:
+        self._node, self._filters = node, filters
+        self._pace = pace or (LAZY if node.lazy else EAGER)
+        self._shape = Shape(node)
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        return self._shape.needed(port)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        batches = [[delta.plus for delta in deltas] for deltas in inputs]
+        width = self._node.width
+        rows = [_sorted(self._shape.rows(port, batches[port])) for port in range(width)]
+        promises = [
+            _sorted(self._shape.promises(number, came)) for number, came in enumerate(batches[width:])
+        ]
+        step = Step(self._shape, store, rows, promises, clock)
+        yield from coalesce(step.combinations(self._filters))
+        step.retain(self._pace)
+
+    def state_rows(self, store: Store) -> int:
+        return sum(runs.rows for runs in _all_runs(self._shape, store))
+
+
+class Step:
+    """The work of one step: what is held and what came, then what is held after it."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        store: Store,
+        rows: Sequence[Arrivals],
+        promises: Sequence[Arrivals],
+        clock: Clock,
+    ) -> None:
+        self._shape, self._head = shape, store.head
+        runs = _all_runs(shape, store)
+        self._runs, self._promise_runs = runs[: shape.width], runs[shape.width :]
+        self._came, self._promises_came = rows, promises
+        self._lows = [clock.low(port.streams) for port in shape.node.ports[: shape.width]]
+        self._extents = [Extent(_held(held), came) for held, came in zip(self._runs, rows, strict=True)]
+        self._promises = [
+            Extent(_held(held), came) for held, came in zip(self._promise_runs, promises, strict=True)
+        ]
+        self._codes = GroupCodes(shape, self._extents, self._promises)
+
+    def combinations(self, filters: AnyOf) -> Iterator[Delta]:
+        for partial in Combining(self._shape, self._extents, self._codes).fresh():
+            yield Delta(combined(self._shape, self._extents, partial, filters))
+
+    def retain(self, pace: Pace) -> None:
+        """Keep what came, without what nothing can join any more."""
+        keep = self._kept() if self._is_due(pace) else [None] * (self._shape.width + len(self._promises))
+        came = [*self._came, *self._promises_came]
+        ends = [self._end(port) for port in range(self._shape.width)]
+        ends += [self._lows[promised.port] for promised in self._shape.node.promised]
+        for runs, new, mask, end in zip([*self._runs, *self._promise_runs], came, keep, ends, strict=True):
+            _retain(runs, new, mask, end)
+
+    def _is_due(self, pace: Pace) -> bool:
+        """Whether to look what is finished; if not, what came is counted."""
+        promises, rows, lows = self._head.get(PENDING, [0, 0, []])
+        told = sum(came.num_rows for came in self._promises_came if came is not None)
+        met = sum(came.num_rows for came in self._came if came is not None)
+        idle = not told and (promises or (rows and not met))
+        promises, rows = promises + told, rows + met
+        news = promises or rows or lows != self._lows
+        held = sum(extent.rows for extent in (*self._extents, *self._promises))
+        due = bool(news and held and self._may_help() and (idle or pace.is_due(promises, rows, held)))
+        self._head[PENDING] = [0, 0, self._lows] if due else [promises, rows, lows]
+        return due
+
+    def _may_help(self) -> bool:
+        """Nothing is closed without a promise, or a row that ends, or whose partners begin, before a low."""
+        if any(extent.rows for extent in self._promises):
+            return True
+        filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
+        if any(int(extent.numbers(END).min()) <= max(self._lows) for _, extent in filled):
+            return True
+        return any(
+            int(extent.numbers(name).min()) < self._lows[bound.port]
+            for port, extent in filled
+            for name, bound in self._shape.bounds[port]
+        )
+
+    def _end(self, port: int) -> int:
+        """Rows of a port that end by then can meet no later row of any other."""
+        return min(low for other, low in enumerate(self._lows) if other != port)
+
+    def _kept(self) -> list[np.ndarray | None]:
+        """Which rows and which promises stay."""
+        purge = ChainedPurge(self._shape, self._extents, self._promises, self._codes, self._lows)
+        staying = [_worth_writing(runs, ~purge.finished(port)) for port, runs in enumerate(self._runs)]
+        forget = PromisePurge(self._shape, self._promises, self._codes, staying, self._lows)
+        needed: dict[int, np.ndarray] = {
+            scheme.number: forget.needed(port, scheme)
+            for port, schemes in enumerate(self._shape.schemes)
+            for scheme in schemes
+        }
+        return [*staying, *(needed[number] for number in range(len(self._promises)))]
+
+
+def _all_runs(shape: Shape, store: Store) -> list[Runs]:
+    """The rows of each port, then the promises of each port of promises."""
+    names = [f"rows{port}" for port in range(shape.width)]
+    names += [f"promises{number}" for number in range(len(shape.node.promised))]
+    return [Runs(store, name, START) for name in names]
+
+
+def _sorted(batch: Arrivals) -> Arrivals:
+    return None if batch is None else SortedRun.of(batch, START).batch
+
+
+def _held(runs: Runs) -> list[pa.RecordBatch]:
+    return [run.batch for run in runs.overlapping()]
+
+
+def _retain(runs: Runs, came: Arrivals, mask: np.ndarray | None, end: int) -> None:
+    """Forget rows outside the mask (held rows, then new ones), and those that end by an instant."""
+    held = runs.rows
+    if mask is not None and not mask[:held].all():
+        parts = iter(_by_run(runs, mask))
+        runs.keep_where(lambda run: next(parts))
+    if came is not None:
+        if mask is not None and not mask[held:].all():
+            came = take_rows(came, np.flatnonzero(mask[held:]))
+        runs.add(SortedRun(came).after(end))
+    runs.settle(end)
+
+
+def _by_run(runs: Runs, mask: np.ndarray) -> list[np.ndarray]:
+    """The parts of a mask over held rows, run by run; new rows behind them are left out."""
+    sizes = [run.rows for run in runs.overlapping()]
+    return np.split(mask[: runs.rows], np.cumsum(sizes)[:-1]) if sizes else []
+
+
+def _worth_writing(runs: Runs, mask: np.ndarray) -> np.ndarray:
+    """The mask, but a run of more than a few rows is written again only if an eighth of it goes."""
+    for part in _by_run(runs, mask):
+        if len(part) >= FEW and np.count_nonzero(part) * 8 > len(part) * 7:
+            part[:] = True  # a view of the mask
+    return mask

@@ -1,0 +1,172 @@
+"""What a join of many inputs is made of: groups of equal values, and schemes that promise some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.types import Type
+from seine.network.nodes import Bound, MultiJoinNode
+from seine.operators.combination import key_columns
+from seine.operators.delta import FOREVER, NEVER, concat
+from seine.operators.extent import Extent
+from seine.operators.hashing import hash_columns, is_exact, null_mask
+from seine.operators.sorted_run import END, START, take_rows
+
+Arrivals: TypeAlias = pa.RecordBatch | None
+Named: TypeAlias = tuple[str, pa.Array]
+
+
+class SchemeOf(NamedTuple):
+    """A scheme of a port: which of the node's ports of promises tells of it, and the groups it binds."""
+
+    number: int
+    groups: tuple[int, ...]
+
+
+class Shape:
+    """The fixed parts of a node, as its operator needs them.
+
+    A group of which values have exact hashes (see hashing) is known by these, any other by the values.
+    """
+
+    def __init__(self, node: MultiJoinNode) -> None:
+        self.node = node
+        self.width = node.width
+        self.members: list[list[tuple[int, Expression]]] = [[] for _ in range(node.width)]
+        self.types: dict[int, Type] = {}
+        for member in node.members:
+            self.members[member.port].append((member.group, member.expression))
+            self.types[member.group] = member.expression.type
+        self.groups = [tuple(sorted({group for group, _ in members})) for members in self.members]
+        self.schemes: list[list[SchemeOf]] = [[] for _ in range(node.width)]
+        for number, promised in enumerate(node.promised):
+            self.schemes[promised.port].append(SchemeOf(number, tuple(dict.fromkeys(promised.groups))))
+        self.bounds: list[list[tuple[str, Bound]]] = [[] for _ in range(node.width)]
+        for number, bound in enumerate(node.bounds):
+            self.bounds[bound.other].append((f"_t{number}", bound))
+        self.offsets = [0]
+        for port in node.ports[: node.width]:
+            self.offsets.append(self.offsets[-1] + len(port.types))
+
+    def is_exact(self, group: int) -> bool:
+        return is_exact([self.types[group]])
+
+    def carried(self, port: int) -> list[int]:
+        """The data columns that combinations need of a port, ascending."""
+        first, end = self.offsets[port], self.offsets[port + 1]
+        needed = {*self.node.out, *self.node.tested}
+        return sorted(index - first for index in needed if first <= index < end)
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        if port >= self.width:
+            return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
+        read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
+        read.update(bound.column for _, bound in self.bounds[port])
+        return tuple(f"c{i}" for i in sorted(read))
+
+    def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
+        """The rows that came by a port with group values and time bounds; a NULL in these joins nothing."""
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return None
+        batch = concat(found)
+        values = key_columns(batch, [expression for _, expression in self.members[port]])
+        limits = [(name, batch[f"c{bound.column}"], bound.span) for name, bound in self.bounds[port]]
+        missing = null_mask([*values, *(times for _, times, _ in limits)])
+        if missing is not None:
+            known = pa.array(np.flatnonzero(~missing))
+            batch, values = batch.take(known), [value.take(known) for value in values]
+            limits = [(name, times.take(known), span) for name, times, span in limits]
+        others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
+        others += [(name, pa.array(_later(times, span))) for name, times, span in limits]
+        return self._kept(batch, [group for group, _ in self.members[port]], values, others)
+
+    def promises(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
+        """The promises that came by the port with this number among those of promises."""
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return None
+        batch, groups = concat(found), self.node.promised[number].groups
+        values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
+        missing = null_mask(values)
+        if missing is not None:
+            known = pa.array(np.flatnonzero(~missing))
+            batch, values = batch.take(known), [value.take(known) for value in values]
+        return self._kept(batch, groups, values, [])
+
+    def _kept(
+        self, batch: pa.RecordBatch, groups: Sequence[int], values: list[pa.Array], others: list[Named]
+    ) -> Arrivals:
+        """Lives, group values and other columns of the rows whose values of one group agree."""
+        keys: dict[int, pa.Array] = {}
+        good = np.ones(batch.num_rows, bool)
+        for group, value in zip(groups, values, strict=True):
+            key = pa.array(hash_columns([value], len(value))) if self.is_exact(group) else value
+            if group in keys:
+                good &= pc.equal(keys[group], key).to_numpy(zero_copy_only=False)
+            keys.setdefault(group, key)
+        named = [(START, batch[START]), (END, batch[END])]
+        named += [(group_name(group), key) for group, key in sorted(keys.items())]
+        named += others
+        whole = pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
+        kept = whole if good.all() else take_rows(whole, np.flatnonzero(good))
+        return kept if kept.num_rows else None
+
+
+def _later(times: pa.Array, span: int) -> np.ndarray:
+    """Instants that much later; where that is beyond all time, FOREVER or NEVER."""
+    start = times.cast(pa.int64()).to_numpy()
+    if span >= 0:
+        return np.where(start > FOREVER - span, FOREVER, start + min(span, FOREVER))
+    return np.where(start < NEVER - span, NEVER, start + max(span, NEVER))
+
+
+def group_name(group: int) -> str:
+    return f"_g{group}"
+
+
+class GroupCodes:
+    """The values of groups in one step as whole numbers, equal where the values are.
+
+    `rows` are the extents of the ports, `promises` those of the ports of promises.
+    """
+
+    def __init__(self, shape: Shape, rows: Sequence[Extent], promises: Sequence[Extent]) -> None:
+        self._shape = shape
+        self._rows, self._promises = rows, promises
+        self._coded: dict[int, dict[int, np.ndarray]] = {}
+
+    def of_rows(self, port: int, group: int) -> np.ndarray:
+        if self._shape.is_exact(group):
+            return self._rows[port].numbers(group_name(group))
+        return self._codes(group)[port]
+
+    def of_promises(self, number: int, group: int) -> np.ndarray:
+        if self._shape.is_exact(group):
+            return self._promises[number].numbers(group_name(group))
+        return self._codes(group)[self._shape.width + number]
+
+    def _codes(self, group: int) -> dict[int, np.ndarray]:
+        """The codes of a group in all extents that have it, by number: ports, then ports of promises."""
+        if group not in self._coded:
+            shape = self._shape
+            having = [(port, self._rows[port]) for port in range(shape.width) if group in shape.groups[port]]
+            having += [
+                (shape.width + number, self._promises[number])
+                for number, promised in enumerate(shape.node.promised)
+                if group in promised.groups
+            ]
+            type_ = shape.types[group].arrow()
+            columns = [extent.column(group_name(group), type_) for _, extent in having]
+            codes = pa.concat_arrays(columns).dictionary_encode().indices.to_numpy().astype(np.int64)
+            ends = np.cumsum([len(column) for column in columns])
+            parts = np.split(codes, ends[:-1])
+            self._coded[group] = {number: part for (number, _), part in zip(having, parts, strict=True)}
+        return self._coded[group]

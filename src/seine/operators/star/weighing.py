@@ -1,0 +1,23 @@
+"""The importance of combinations, from those of their stream tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.star import Star
+from seine.operators.star.combinations import Combinations
+
+_COMBINED: dict[str, Callable[..., np.ndarray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
+
+
+def importance_of(found: Combinations, star: Star, how: str) -> np.ndarray:
+    """The importance of each combination; 1 where no stream has any."""
+    total: np.ndarray | None = None
+    for item in star.items:
+        if item.importance is not None:
+            column = found[item.start + item.importance].cast(pa.float64()).to_numpy()
+            total = column if total is None else _COMBINED[how](total, column)
+    return np.ones(found.num_rows) if total is None else total

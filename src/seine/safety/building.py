@@ -1,0 +1,151 @@
+"""From a block of joins to its punctuation graph.
+
+Columns that conditions make equal are one class, whoever's they are: "its values are known" is one
+fact. "Its values are bounded above" is another, where a clock or a condition can use it.
+
+Cites: SAFETY 3.2 (Def 6), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seine.algebra.expressions import Column
+from seine.safety.block import Block
+from seine.safety.classes import Classes
+from seine.safety.closure import Closure, closure
+from seine.safety.graph import CLOCK, PROMISE, Closer, Graph, Item, Rule
+from seine.safety.linear import Bound, bounds, equal_columns
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A promise that can be had of an item: no more rows with given values of the columns `known` and
+    none above given values of the columns `bounded`, by position in its row.
+    """
+
+    known: frozenset[int]
+    bounded: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Source:
+    """An item of a block as the check sees it; `finite`: a relation, or as few rows as one."""
+
+    name: str
+    columns: tuple[str, ...]
+    offers: tuple[Offer, ...] = ()
+    expires: bool = False
+    deletable: bool = False
+    finite: bool = False
+
+
+@dataclass(frozen=True)
+class BlockGraph:
+    """The graph of a block, with the facts of its columns. Relations are no items of the graph."""
+
+    graph: Graph
+    items: tuple[int, ...]  # the number in the block of each item of the graph
+    known: dict[int, int]
+    bounded: dict[int, int]
+    classes: Classes
+
+    def given(self, known: Sequence[int], bounded: Sequence[int] = ()) -> Closure:
+        """What is closed for rows with given, or bounded, values in some columns of the block."""
+        facts = [self.known[c] for c in known if c in self.known]
+        facts += [self.bounded[c] for c in (*known, *bounded) if c in self.bounded]
+        return closure(self.graph, facts=facts)
+
+
+def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
+    """The graph of a block whose items are described by `sources`."""
+    return _Building(block, sources).built()
+
+
+class _Building:
+    def __init__(self, block: Block, sources: Sequence[Source]) -> None:
+        self.block, self.sources = block, sources
+        told = [(condition, equal_columns(condition)) for condition in block.conditions]
+        self.classes = Classes(pair for _, pair in told if pair is not None)
+        self.limits = [bound for condition, pair in told if pair is None for bound in bounds(condition)]
+        self.clocked = self._clocked()
+        self.known: dict[int, int] = {}  # the facts of each class
+        self.bounded: dict[int, int] = {}
+        self.count = 0  # of facts
+        self.rules: list[Rule] = []
+
+    def built(self) -> BlockGraph:
+        streams = [number for number, source in enumerate(self.sources) if not source.finite]
+        closers = [self._closers(number) for number in streams]
+        for bound in self.limits:
+            self._limit(bound)
+        known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
+        items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
+        given = frozenset(
+            known[column]
+            for number, source in enumerate(self.sources)
+            if source.finite
+            for column in self._columns(number)
+            if column in known
+        )
+        graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
+        return BlockGraph(graph, tuple(streams), known, bounded, self.classes)
+
+    def _clocked(self) -> frozenset[int]:
+        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        columns = [bound.column for bound in self.limits]
+        columns += [output.index for output in self.block.outputs if isinstance(output, Column)]
+        return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
+
+    def _columns(self, number: int) -> range:
+        start = self.block.starts[number]
+        return range(start, start + len(self.sources[number].columns))
+
+    def _closers(self, number: int) -> tuple[Closer, ...]:
+        start = self.block.starts[number]
+        closers = []
+        for offer in self.sources[number].offers:
+            if any(self.classes.of(start + column) not in self.clocked for column in offer.bounded):
+                continue
+            needs = [self._known(start + column) for column in offer.known]
+            needs += [self._bounded(start + column) for column in offer.bounded]
+            kind = CLOCK if offer.bounded else PROMISE
+            closers.append(Closer(frozenset(needs), kind, tuple(sorted(offer.known | offer.bounded))))
+        return tuple(closers)
+
+    def _item(self, number: int, closers: tuple[Closer, ...], known: dict[int, int]) -> Item:
+        source = self.sources[number]
+        gives = frozenset(known[column] for column in self._columns(number) if column in known)
+        return Item(source.name, gives, closers, source.expires, source.deletable)
+
+    def _limit(self, bound: Bound) -> None:
+        needs = [self._known(column) for column in bound.known]
+        needs += [self._bounded(column) for column in bound.bounded]
+        self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
+
+    def _known(self, column: int) -> int:
+        return self._fact(self.known, self.classes.of(column))
+
+    def _bounded(self, column: int) -> int:
+        class_ = self.classes.of(column)
+        if class_ not in self.bounded:
+            known = self._known(class_)
+            self.rules.append(Rule(frozenset([known]), self._fact(self.bounded, class_)))
+        return self.bounded[class_]
+
+    def _fact(self, facts: dict[int, int], class_: int) -> int:
+        if class_ not in facts:
+            facts[class_] = self.count
+            self.count += 1
+        return facts[class_]
+
+    def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:
+        """The facts of the columns whose classes have one."""
+        found = {}
+        for number in range(len(self.sources)):
+            for column in self._columns(number):
+                fact = facts.get(self.classes.of(column))
+                if fact is not None:
+                    found[column] = fact
+        return found

@@ -1,0 +1,69 @@
+"""The punctuation graph of a block: what is told of a combination by what, and what can close its items.
+
+A *fact* is something known of every combination that a given row can still be part of: that the
+values of a class of equal columns are finitely many, or that they are bounded above. An *item* is
+what rows come from; it is *closed* for the row when no further row of it can join. Three kinds of rules
+connect them, and everything the check decides is reachability along them:
+
+    a closed item gives facts       its rows are finitely many, so the values of its columns are
+    facts imply facts               by conditions such as b.ts <= a.ts + 20
+    facts close an item             a promise for each known value has come, or the watermark passed
+
+A closer that needs one fact is an edge of the punctuation graph, one that needs several is a
+generalised edge. Between the streams the classes of equal columns stand as nodes of their own: so
+equalities are closed without writing out every pair, and the graph is as large as the query.
+
+Cites: SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
+Differs: SAFETY takes the equalities as written; here those that follow from them count too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROMISE, CLOCK = "promise", "clock"
+
+
+@dataclass(frozen=True)
+class Closer:
+    """A way to close an item: all facts of `needs` must be there.
+
+    `kind` is PROMISE (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
+    """
+
+    needs: frozenset[int]
+    kind: str
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Facts that imply a fact."""
+
+    needs: frozenset[int]
+    gives: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """What rows come from: its name, the facts its rows give, what closes it, how long rows stay.
+
+    `expires`: a window ends the life of each row. `deletable`: a row may be deleted at any time, so
+    it is held until it expires.
+    """
+
+    name: str
+    gives: frozenset[int]
+    closers: tuple[Closer, ...] = ()
+    expires: bool = False
+    deletable: bool = False
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Items, how many facts there are, rules between them, and what is given: facts about relations."""
+
+    items: tuple[Item, ...]
+    facts: int
+    rules: tuple[Rule, ...] = ()
+    given: frozenset[int] = frozenset()
