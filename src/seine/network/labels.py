@@ -32,6 +32,7 @@ from seine.network.nodes import (
     FanNode,
     Filter,
     FilteringNode,
+    FinalNode,
     Form,
     GateNode,
     JoinNode,
@@ -65,6 +66,7 @@ REASONS = {
     "distinct": "same distinct rows",
     "except": "same difference",
     "changelog": "same changelog",
+    "final": "same final results",
     "deliver": "same conditions, up to constants",
 }
 
@@ -330,6 +332,7 @@ _WORDS: dict[type[Node], str] = {
     DistinctNode: "distinct rows",
     ExceptNode: "rows of the first input that are not in the second",
     ChangelogNode: "tells the end of every row",
+    FinalNode: "the final result of each group, once",
 }
 
 
