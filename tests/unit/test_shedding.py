@@ -176,6 +176,19 @@ def test_another_seed_draws_others() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_smaller_capacity_sheds_the_same_after_a_resume(name: str) -> None:
+    for seed in range(4):
+        found = []
+        for kind in (Shedder, Resumed):
+            shedder = kind(Shedding(name), 6, 2)
+            shedder.step([as_arrivals([one for one in some if one.ts < 20]) for some in random_streams(seed)])
+            shedder.capacity = 2
+            found.append([pairs_of(gone) for gone in shedder.squeeze(20)])
+            assert max(shedder.held) <= 2
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_with_memory_for_the_window_nothing_goes(name: str) -> None:
     assert shed(Shedder(Shedding(name), 40, 2), random_streams(3), []) == [[], []]
 

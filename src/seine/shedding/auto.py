@@ -46,16 +46,13 @@ class Auto(Policy):
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
-            if now != self._now:
-                self._now, self._present = now, {}
             self._coming[stream].append((tokens, min(importance, MOST)))
             self._pending += 1
             for token in tokens:
                 self._present.setdefault(token, []).append(min(importance, MOST))
 
     def refresh(self, window: Window, groups: Groups, now: int) -> None:
-        if now != self._now:
-            self._now, self._present = now, {}
+        self._now = now
         if self._pending * _OFTEN >= max(window.count, 1):
             self._learn(now)
             self._renew(window)
@@ -82,6 +79,10 @@ class Auto(Policy):
             found = self._one_by_one(window, priority, count)
         priority[:] = before
         return found
+
+    def end(self) -> None:
+        if self._present:
+            self._present = {}
 
     def _one_by_one(self, window: Window, priority: Floats, count: int) -> list[int]:
         """The same by looking only at those that seem to be the lowest."""
