@@ -176,6 +176,19 @@ def test_another_seed_draws_others() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_smaller_capacity_sheds_the_same_after_a_resume(name: str) -> None:
+    for seed in range(4):
+        found = []
+        for kind in (Shedder, Resumed):
+            shedder = kind(Shedding(name), 6, 2)
+            shedder.step([as_arrivals([one for one in some if one.ts < 20]) for some in random_streams(seed)])
+            shedder.capacity = 2
+            found.append([pairs_of(gone) for gone in shedder.squeeze(20)])
+            assert max(shedder.held) <= 2
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_with_memory_for_the_window_nothing_goes(name: str) -> None:
     assert shed(Shedder(Shedding(name), 40, 2), random_streams(3), []) == [[], []]
 
@@ -243,6 +256,34 @@ def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -
     whole = shed(shedder, tuples, [])
     assert max(len(column[0]) for column in shedder.save().columns) < 500
     assert shed(Resumed(Shedding(name), 4, 2), tuples, [50, 180, 333]) == whole
+
+
+@pytest.mark.parametrize("combine", ["min", "sum", "product"])
+def test_one_gain_is_what_many_are(combine: str) -> None:
+    some = random.Random(3)
+    known = rates.Rates(combine)
+    for _ in range(50):
+        known.learn([((some.randrange(9), 9 + some.randrange(3)), some.random()) for _ in range(7)])
+    tokens = [some.randrange(14) for _ in range(30)]
+    importances = np.array([some.random() for _ in tokens])
+    each = [known.gain(token, x) for token, x in zip(tokens, importances.tolist(), strict=True)]
+    assert known.gains(tokens, importances) == pytest.approx(each)
+    assert len(set(each)) > 20
+
+
+def test_auto_aims_at_the_importance_that_counts() -> None:
+    """By the sum a rare partner that is important is worth more, by the minimum it is not."""
+    r = [Tuple(n, n, n + 400, FOREVER, 1.0, (n % 2,)) for n in range(400)]
+    rare = [int(n % 3 == 0) for n in range(300)]
+    s = [Tuple(n, n, n + 400, FOREVER, (1.0, 50.0)[kind], (kind,)) for n, kind in enumerate(rare)]
+
+    def late(combine: str) -> int:
+        """How many of those that stay till the end are of the important kind."""
+        gone = shed(Shedder(Shedding("auto", importance=combine), 20, 2), [r, s], [])[0]
+        return sum(n % 2 for n in {one.number for one in r} - {number for number, _ in gone})
+
+    assert late("sum") > 15
+    assert late("min") < 5
 
 
 def test_an_edge_counts_only_the_streams_on_it() -> None:

@@ -49,9 +49,9 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
 
     The best has the largest total importance, or `by_outputs` the most results.
     """
-    capacity, how = _limit(query)
     block = block_of(query.plan)
     scans = _streams(query, block)
+    capacity, how = _limit(query)
     streams = admitted(list({scan.stream.name: scan.stream for scan in scans}.values()))
     combining = Combining(block, [_tuples(item, streams) for item in block.items])
     exact = _exact(query, block, combining, how)

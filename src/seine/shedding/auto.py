@@ -11,12 +11,14 @@ they stand. So small windows are always up to date, and large ones cost little f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from operator import add, mul
 
 import numpy as np
 
 from seine.shedding.arrivals import Floats
-from seine.shedding.matches import Edges
+from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Groups, Policy, State, Tokens
 from seine.shedding.rates import MOST, Rates
 from seine.shedding.window import Window
@@ -24,6 +26,7 @@ from seine.shedding.window import Window
 _HORIZON = 10  # which part of a life is looked ahead
 _OFTEN = 4  # priorities are renewed so many times while as many tuples come as are held
 _PACE = 1600.0  # arrivals, over which it is learnt how fast they come
+_RESULTS: dict[str, Callable[[float, float], float]] = {"min": min, "sum": add, "product": mul}
 
 
 class Auto(Policy):
@@ -31,9 +34,10 @@ class Auto(Policy):
 
     watches = True
 
-    def __init__(self, stream: int, edges: Edges) -> None:
-        self._others = [tuple(other for other in edge if other != stream) for edge in edges]
-        self._rates = {other: Rates() for edge in self._others for other in edge}
+    def __init__(self, stream: int, edges: Edges, combine: str = "min") -> None:
+        self._result = _RESULTS[combine]
+        self._others = others_on(edges, stream)
+        self._rates = {other: Rates(combine) for edge in self._others for other in edge}
         self._coming: dict[int, list[tuple[Tokens, float]]] = {other: [] for other in self._rates}
         self._pending = 0
         self._now = 0
@@ -42,16 +46,13 @@ class Auto(Policy):
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
-            if now != self._now:
-                self._now, self._present = now, {}
             self._coming[stream].append((tokens, min(importance, MOST)))
             self._pending += 1
             for token in tokens:
-                self._present.setdefault(token, []).append(importance)
+                self._present.setdefault(token, []).append(min(importance, MOST))
 
     def refresh(self, window: Window, groups: Groups, now: int) -> None:
-        if now != self._now:
-            self._now, self._present = now, {}
+        self._now = now
         if self._pending * _OFTEN >= max(window.count, 1):
             self._learn(now)
             self._renew(window)
@@ -79,6 +80,10 @@ class Auto(Policy):
         priority[:] = before
         return found
 
+    def end(self) -> None:
+        if self._present:
+            self._present = {}
+
     def _one_by_one(self, window: Window, priority: Floats, count: int) -> list[int]:
         """The same by looking only at those that seem to be the lowest."""
         found: list[int] = []
@@ -96,10 +101,9 @@ class Auto(Policy):
 
     def _certain(self, window: Window, slot: int) -> float:
         """What the arrivals of this instant make with a tuple if it stays."""
-        importance = window.importance.item(slot)
-        return sum(
-            min(importance, other) for token in window.tokens[slot] for other in self._present.get(token, ())
-        )
+        importance, present = min(window.importance.item(slot), MOST), self._present
+        others = (other for token in window.tokens[slot] for other in present.get(token, ()))
+        return sum(self._result(importance, other) for other in others)
 
     def _learn(self, now: int) -> None:
         fade = float(np.exp(-self._pending / _PACE))

@@ -26,6 +26,15 @@ from seine.shedding.arrivals import Floats
 Edges = tuple[tuple[int, ...], ...]
 
 
+def others_on(edges: Edges, stream: int) -> Edges:
+    """For each edge the streams on it besides this one; none if it does not lead here.
+
+    >>> others_on(((0, 1), (1, 2)), 0)
+    ((1,), ())
+    """
+    return tuple(tuple(o for o in edge if o != stream) if stream in edge else () for edge in edges)
+
+
 class Matches:
     """The groups of every stream, and their matches.
 

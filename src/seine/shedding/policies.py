@@ -20,12 +20,13 @@ DEFAULT_BETA = 1.0
 
 @dataclass(frozen=True)
 class Shedding:
-    """How a query sheds: the options `shed`, `alpha`, `beta` and `seed`."""
+    """How a query sheds: the options `shed`, `alpha`, `beta`, `seed` and `importance`."""
 
     name: str = "auto"
     alpha: float | None = None
     beta: float = DEFAULT_BETA
     seed: int = 0
+    importance: str = "min"  # how a result's comes from its tuples'; only auto looks ahead to it
 
     def __post_init__(self) -> None:
         assert self.name in NAMES, self.name
@@ -47,4 +48,4 @@ class Shedding:
             case "dgl":
                 return Dgl(self.alpha, self.beta)
             case _:
-                return Auto(stream, edges)
+                return Auto(stream, edges, self.importance)

@@ -63,6 +63,9 @@ class Policy:
                 slots = slots[values == values[values.argmin()]]
         return int(slots[0])
 
+    def end(self) -> None:
+        """The instant is over."""
+
     def state(self) -> State:
         """What must survive besides the columns of the window."""
         return {}

@@ -18,6 +18,7 @@ from operator import mul
 import numpy as np
 
 from seine.shedding.arrivals import Floats
+from seine.shedding.exact import COMBINATIONS
 from seine.shedding.policy import State, Tokens
 
 MEMORIES = np.array([100.0, 400.0, 1600.0, 6400.0, 25600.0])  # in arrivals
@@ -25,7 +26,7 @@ _JUDGED = 400.0  # arrivals, by which memories are judged
 _MEAN = 1600.0  # arrivals, of the means of importances
 _UNSEEN = 0.3  # how often each token counts as seen before anything is
 _RATIOS = 32
-_LEAST, MOST = 1e-150, 1e150  # importances beyond are not told apart: no product of them is infinite
+_LEAST, MOST = 1e-60, 1e60  # importances beyond are not told apart: no product of them is infinite
 _HIGHEST = 1e100  # of a scale: then all counts are scaled down
 _CROWD = 1 << 16  # tokens; when there are more, half as many are kept
 _DECAY = np.exp(-1.0 / np.append(MEMORIES, _MEAN))
@@ -35,7 +36,8 @@ _COLUMNS = len(MEMORIES) + 2  # the counts of each memory, then weight and sum o
 class Rates:
     """What is known of one stream as of the last `learn`."""
 
-    def __init__(self) -> None:
+    def __init__(self, combine: str = "min") -> None:
+        self._combine = combine
         self._places: dict[int, int] = {}
         self._counts = np.zeros((16, _COLUMNS))  # scaled: an arrival that comes later counts for more
         self._scale = np.ones(_COLUMNS - 1)
@@ -54,7 +56,7 @@ class Rates:
         *counts, weight, total = self._counts[place].tolist()
         probability = sum(map(mul, counts, self._weights), self._base)
         mean = (total + self._one * self._mean) / (weight + self._one)
-        return probability * self._least(mean, importance)
+        return probability * self._with_one(mean, importance)
 
     def gains(self, tokens: list[int], importances: Floats) -> Floats:
         """The same for many tokens at once, each with its tuple's importance."""
@@ -62,10 +64,18 @@ class Rates:
         counts = self._counts[places]
         probabilities = counts[:, : len(MEMORIES)] @ self._factors + self._base
         means = (counts[:, -1] + self._one * self._mean) / (counts[:, -2] + self._one)
-        lower = np.searchsorted(self._sorted, importances / np.maximum(means, _LEAST))
-        sums = means * np.array(self._sums)[lower] + importances * (_RATIOS - lower)
-        found: Floats = probabilities * sums / _RATIOS
+        found: Floats = probabilities * self._together(means, importances)
         return found
+
+    def _together(self, means: Floats, importances: Floats) -> Floats:
+        """The expected importance of results with tuples of these importances."""
+        average = self._sums[-1] / _RATIOS
+        if self._combine != "min":
+            found: Floats = COMBINATIONS[self._combine](importances, means * average)
+            return found
+        lower = np.searchsorted(self._sorted, importances / np.maximum(means, _LEAST))
+        least: Floats = means * np.array(self._sums)[lower] + importances * (_RATIOS - lower)
+        return least / _RATIOS
 
     def learn(self, arrivals: list[tuple[Tokens, float]]) -> None:
         """Take in what arrived, all at once."""
@@ -157,8 +167,12 @@ class Rates:
         choices: Floats = (self._known + 1) / np.maximum(each, 1.0)
         return choices
 
-    def _least(self, mean: float, importance: float) -> float:
-        """The expected importance of a result: its least one."""
+    def _with_one(self, mean: float, importance: float) -> float:
+        """What `_together` is, for one."""
+        if self._combine == "sum":
+            return importance + mean * self._sums[-1] / _RATIOS
+        if self._combine == "product":
+            return importance * mean * self._sums[-1] / _RATIOS
         lower = bisect_left(self._sorted, importance / max(mean, _LEAST))
         return (mean * self._sums[lower] + importance * (_RATIOS - lower)) / _RATIOS
 

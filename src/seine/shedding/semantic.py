@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from seine.shedding.matches import Edges
+from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Groups, Policy, State, Tokens
 from seine.shedding.window import Window
 
@@ -23,7 +23,7 @@ class Semantic(Policy):
     watches = True
 
     def __init__(self, stream: int, edges: Edges) -> None:
-        self._edges = [tuple(other for other in edge if other != stream) for edge in edges]
+        self._edges = others_on(edges, stream)
         self._seen: dict[int, dict[int, int]] = {other: {} for edge in self._edges for other in edge}
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:

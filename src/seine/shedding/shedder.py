@@ -104,6 +104,7 @@ class Shedder:
         for stream in range(len(self._windows)):
             self._matches.fresh[stream].clear()
             self._evict(stream, now)
+            self._policies[stream].end()
 
     def _enter(self, stream: int, tokens: tuple[int, ...]) -> int:
         """The group of a tuple that is now held, where the policy counts matches."""

@@ -116,7 +116,7 @@ def figure_6(
         "Online: share of the exact importance by memory (STAR, figure 6)",
         "memory (tuples)",
         "per cent of the exact total importance",
-        [Curve(name, points) for name, points in curves.items()],
+        [Curve(name, points) for name, points in reversed(curves.items())],
         even=True,
     )
     return table, ("star-online.svg", drawn)

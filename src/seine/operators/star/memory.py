@@ -16,7 +16,7 @@ from seine.operators.star.losses import Losses
 from seine.operators.star.residents import Arrived, Residents
 from seine.operators.star.room import Room
 from seine.operators.store import Store
-from seine.shedding.policies import Shedding
+from seine.shedding.policies import DEFAULT_BETA, Shedding
 from seine.shedding.shedder import Shedder
 
 
@@ -104,5 +104,5 @@ class Memory:
 
 
 def shedding_of(limit: MemoryLimit) -> Shedding:
-    given = {} if limit.beta is None else {"beta": limit.beta}
-    return Shedding(limit.shed, limit.alpha, seed=limit.seed, **given)
+    beta = DEFAULT_BETA if limit.beta is None else limit.beta
+    return Shedding(limit.shed, limit.alpha, beta, limit.seed, limit.importance)
