@@ -116,3 +116,12 @@ def test_hints(sql, hint):
 def test_deep_nesting_is_refused_not_fatal():
     assert "nested too deeply" in sql_refusal("SELECT " + "(" * 4000 + "a" + ")" * 4000 + " AS x FROM s")[2]
     assert "nested too deeply" in sql_refusal("SELECT " + "+".join("a" * 5000) + " AS x FROM s")[2]
+
+
+def test_a_very_long_text_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parsed(*_: object) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr("seine.frontends.script.queries.parse_select", parsed)
+    told = refusal(f"{TABLES}CREATE QUERY q AS SELECT a FROM s WHERE a IN ({', '.join(['1'] * 100_000)});")
+    assert "words and signs" in str(told) and "relation" in (told.hint or "")

@@ -33,6 +33,7 @@ from seine.catalog.records import name_key
 from seine.catalog.rows import ids_by_key
 from seine.optimizer.canonical.atoms import Atom, Clause
 
+_PORTION = 4_000  # placements whose rows are in memory at a time
 _PARENTS_FIRST = (
     t.topology,
     t.term,
@@ -50,12 +51,13 @@ def enter(connection: Connection, placements: Sequence[Placement]) -> None:
     claim(connection)
     queries = ids_by_key(connection, catalog.query, {placement.query for placement in placements})
     rows = _Rows()
-    for placement in placements:
-        rows.add_placement(placement, queries[name_key(placement.query)])
-    for table in _PARENTS_FIRST:
-        new = list(rows.of[table.name].values())
-        if new:
-            connection.execute(_insert_new(connection.dialect.name, table), new)
+    for start in range(0, len(placements), _PORTION):
+        for placement in placements[start : start + _PORTION]:
+            rows.add_placement(placement, queries[name_key(placement.query)])
+        for table in _PARENTS_FIRST:
+            new = rows.take(table)
+            if new:
+                connection.execute(_insert_new(connection.dialect.name, table), new)
 
 
 @lru_cache(maxsize=32)
@@ -66,17 +68,28 @@ def _insert_new(dialect: str, table: Table) -> Insert:
 
 
 class _Rows:
-    """Rows by table and identity; a predicate set comes after its parent."""
+    """Rows by table, each once; a predicate set comes after its parent."""
 
     def __init__(self) -> None:
-        self.of: dict[str, dict[Hashable, dict[str, Any]]] = {table.name: {} for table in _PARENTS_FIRST}
+        self._new: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _PARENTS_FIRST}
+        self._known: dict[str, set[Hashable]] = {table.name: set() for table in _PARENTS_FIRST}
         self._topologies: dict[Topology, bytes] = {}
+        self._whole: set[bytes] = set()  # predicate sets of which all is here
+
+    def take(self, table: Table) -> list[dict[str, Any]]:
+        """The rows of a table that have come since the last time."""
+        taken, self._new[table.name] = self._new[table.name], []
+        return taken
 
     def add_placement(self, placement: Placement, query: int) -> None:
         topology = self._topology(placement.topology)
         steps = list(path(topology, placement.predicates))
         last = steps[-1].id if steps else root_id(topology)
-        self._put(t.entry, (last, query, placement.layer), set_id=last, query_id=query, layer=placement.layer)
+        entry = {"set_id": last, "query_id": query, "layer": placement.layer}
+        self._new[t.entry.name].append(entry)  # one that is there already is not inserted
+        if last in self._whole:
+            return
+        self._whole.add(last)
         for step in steps:
             self._add_step(topology, step, last)
 
@@ -90,10 +103,9 @@ class _Rows:
 
     def _add_step(self, topology: bytes, step: Step, last: bytes) -> None:
         place = step.place
-        self._put(
-            t.set_clause, (last, place.id), set_id=last, clause_id=place.id, term_id=place.line, key=place.key
-        )
-        if step.id not in self.of[t.predicate_set.name]:
+        own = {"set_id": last, "clause_id": place.id, "term_id": place.line, "key": place.key}
+        self._new[t.set_clause.name].append(own)
+        if step.id not in self._known[t.predicate_set.name]:
             self._put_set(step.id, parent=step.parent, place=place)
             self._add_clause(topology, step.clause)
 
@@ -116,7 +128,7 @@ class _Rows:
 
     def _literal(self, topology: bytes, atom: Atom) -> Place:
         own = literal_place(topology, atom)
-        if own.id not in self.of[t.literal.name]:
+        if own.id not in self._known[t.literal.name]:
             self._line(topology, term_text(atom.term), point(atom).side, own.line)
             constant = constant_text(atom.constant) if atom.constant is not None else None
             self._put(
@@ -147,4 +159,6 @@ class _Rows:
         )
 
     def _put(self, table: Table, identity: Hashable, **values: Any) -> None:
-        self.of[table.name].setdefault(identity, values)
+        if identity not in self._known[table.name]:
+            self._known[table.name].add(identity)
+            self._new[table.name].append(values)

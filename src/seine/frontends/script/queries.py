@@ -14,6 +14,7 @@ from seine.frontends.script.lexer import TokenKind
 from seine.frontends.script.limited import refuse_misplaced_limit, refuse_misplaced_relation
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
+from seine.frontends.sql.bounds import MOST_TOKENS
 from seine.frontends.sql.parse import parse_select
 from seine.frontends.sql.phrases import Phrasebook
 from seine.frontends.xscl.parse import parse_xscl
@@ -52,6 +53,9 @@ def read_query(
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
     tokens, start, end = cursor.skip_to_statement_end()
+    if len(tokens) > MOST_TOKENS:
+        message = f"this query has more than {MOST_TOKENS:,} words and signs"
+        raise cursor.error(message, "split it, or join a relation that has its constants", at=start)
     plan = book.plan(cursor.source, tokens, start, end)
     if plan is None:
         plan = parse_select(cursor.source, start, end, book.tables)

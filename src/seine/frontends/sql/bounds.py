@@ -19,6 +19,7 @@ from seine.frontends.sql.context import Context
 MOST_PARTS = 100_000  # operators, columns and constants in the expressions of one query
 MOST_TABLES = 4_000  # streams and relations joined or united in one query
 MOST_OPERATORS = 8 * MOST_TABLES
+MOST_TOKENS = 2 * MOST_PARTS  # of a text; to parse a longer one would take seconds
 DEEPEST = 120  # operators within operators of one expression
 
 T = TypeVar("T")
