@@ -76,18 +76,18 @@ class Combination:
         self._tested = frozenset(tested)
         exact = hashing.is_exact(k.type for k in keys[0])
         self._same_key = None if exact else conjunction(_equality(*keys, self._width))
+        read = columns_of(self._same_key) if self._same_key else frozenset[int]()
+        self._everything = tuple(sorted({*self._out, *self._tested, *read}))
 
     def needed(self, side: int) -> list[int]:
         """The data columns of a side that pairs need, ascending."""
-        keys = columns_of(self._same_key) if self._same_key else set()
-        needed = {*self._out, *self._tested, *keys}
         first = self._width if side else 0
-        return sorted(i - first for i in needed if (i >= self._width) == bool(side))
+        return [i - first for i in self._everything if (i >= self._width) == bool(side)]
 
     def columns(self, left: Rows, right: Rows) -> PairColumns:
         return PairColumns(left, right, self._width, self._types)
 
-    def holds(self, columns: PairColumns, count: int) -> np.ndarray | None:
+    def holds(self, columns: DataColumns, count: int) -> np.ndarray | None:
         """Which pairs are wanted; None if all are."""
         mask = self._filters.holds(columns, count)
         if self._same_key is None:
@@ -95,9 +95,9 @@ class Combination:
         same = truth(self._same_key, columns, count)
         return same if mask is None else mask & same
 
-    def output(self, columns: PairColumns) -> list[tuple[str, pa.Array]]:
-        """The data columns of the pairs, with their names."""
-        return [(f"c{i}", columns[i]) for i in self._out]
+    def output(self, columns: PairColumns, unasked: bool = False) -> list[tuple[str, pa.Array]]:
+        """The data columns of the pairs, with their names; and if `unasked` what conditions read."""
+        return [(f"c{i}", columns[i]) for i in (self._everything if unasked else self._out)]
 
 
 def key_columns(batch: pa.RecordBatch, key: Iterable[Expression]) -> list[pa.Array]:

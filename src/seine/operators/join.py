@@ -17,7 +17,7 @@ from seine.network.nodes import JoinNode
 from seine.operators.any_of import AnyOf
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
-from seine.operators.delta import Delta
+from seine.operators.delta import Delta, concat
 from seine.operators.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join_retracting import RetractingJoin
 from seine.operators.purging import ROW_NAMES, Purging
@@ -25,6 +25,8 @@ from seine.operators.reach import Reach
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, UNTIL, SortedRun
 from seine.operators.store import Store
+
+_FEW = 1024  # pairs with one run; to ask so many costs about as much as to ask one
 
 
 class JoinOperator:
@@ -70,11 +72,14 @@ class AppendJoin:
         state = self._state(store)
         new = [self._arrivals(side, inputs[side]) for side in SIDES]
         left, right = new
+        few: list[pa.RecordBatch] = []
         if left:
             fresh = [right] if right else []
-            yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)))
+            yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)), few)
         if right:
-            yield from self._meet(RIGHT, right, state[LEFT].near(right))
+            yield from self._meet(RIGHT, right, state[LEFT].near(right), few)
+        if few:
+            yield Delta(self._pairs.asked(concat(few)))
         if self._purging:
             self._purging.settle(new, inputs[len(SIDES) :], clock, store)
             return
@@ -101,7 +106,14 @@ class AppendJoin:
             rows = rows.append_column(UNTIL, pa.array(until))
         return SortedRun.of(rows, self._pairs.by)
 
-    def _meet(self, side: int, probe: SortedRun, runs: Iterable[SortedRun]) -> Iterator[Delta]:
+    def _meet(
+        self, side: int, probe: SortedRun, runs: Iterable[SortedRun], few: list[pa.RecordBatch]
+    ) -> Iterator[Delta]:
+        """What a side's new rows become; where pairs are `few` their conditions are asked later, at once."""
         for run in runs:
-            for pairs in self._pairs.matches(side, probe, run):
-                yield Delta(self._pairs.joined(side, probe, run, pairs))
+            for pairs in run.matches(probe):
+                if pairs.size > _FEW:
+                    wanted = self._pairs.wanted(side, probe, run, pairs)
+                    yield Delta(self._pairs.joined(side, probe, run, wanted))
+                elif pairs.size:
+                    few.append(self._pairs.joined(side, probe, run, pairs, unasked=True))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from seine.network.nodes import JoinNode
 from seine.operators.any_of import AnyOf
 from seine.operators.combination import Combination, Rows
+from seine.operators.data_columns import DataColumns
 from seine.operators.delta import concat, identity_names
 from seine.operators.pairs import Pairs
 from seine.operators.sorted_run import END, KEY, START, SortedRun
@@ -30,6 +31,7 @@ class JoinPairs:
         self._combination = Combination(
             left.types, right.types, (left.key, right.key), filters, node.tested, node.out
         )
+        self._told = {f"c{i}" for i in node.out}
 
     def carried(self, side: int) -> list[str]:
         """The columns that a row of a side needs from arrival on."""
@@ -48,20 +50,37 @@ class JoinPairs:
         """The pairs of a side's rows with a run of the other side that satisfy all conditions."""
         for pairs in run.matches(probe):
             if pairs.size:
-                columns = self._combination.columns(*self._oriented(side, probe, run, pairs))
-                mask = self._combination.holds(columns, pairs.size)
-                yield pairs if mask is None or mask.all() else pairs.where(mask)
+                yield self.wanted(side, probe, run, pairs)
+
+    def wanted(self, side: int, probe: SortedRun, run: SortedRun, pairs: Pairs) -> Pairs:
+        """Of pairs with equal hashes those that satisfy all conditions."""
+        columns = self._combination.columns(*self._oriented(side, probe, run, pairs))
+        mask = self._combination.holds(columns, pairs.size)
+        return pairs if mask is None or mask.all() else pairs.where(mask)
+
+    def asked(self, joined: pa.RecordBatch) -> pa.RecordBatch:
+        """Of rows that were joined unasked those that satisfy all conditions."""
+        mask = self._combination.holds(DataColumns(joined), joined.num_rows)
+        if mask is not None and not mask.all():
+            joined = joined.take(pa.array(np.flatnonzero(mask)))
+        return joined.select([name for name in joined.schema.names if name[0] == "_" or name in self._told])
 
     def joined(
-        self, side: int, probe: SortedRun, run: SortedRun, pairs: Pairs, early: np.ndarray | None = None
+        self,
+        side: int,
+        probe: SortedRun,
+        run: SortedRun,
+        pairs: Pairs,
+        early: np.ndarray | None = None,
+        unasked: bool = False,
     ) -> pa.RecordBatch:
-        """The rows that pairs become; with early ends, rows of `minus`."""
+        """The rows that pairs become; with early ends, rows of `minus`; `unasked` if `asked` comes later."""
         left, right = self._oriented(side, probe, run, pairs)
         named = [("_s", pa.array(pairs.start)), ("_e", pa.array(pairs.end))]
         if early is not None:
             named.append(("_d", pa.array(early)))
         named += self._identity(left, right)
-        named += self._combination.output(self._combination.columns(left, right))
+        named += self._combination.output(self._combination.columns(left, right), unasked)
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
     def _identity(self, left: Rows, right: Rows) -> list[tuple[str, pa.Array]]:

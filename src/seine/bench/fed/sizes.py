@@ -32,9 +32,9 @@ FULL: Parameters = {
     "alternatives": {
         "queries": 1_000,
         "templates": 50,
-        "transfers": 1_700_000,
-        "history": 500_000,
-        "batches": 6,
+        "transfers": 4_000_000,
+        "history": 1_000_000,
+        "batches": 15,
     },
     "live": {"standing": 1_000, "batch_rows": 50_000, "warm": 8, "batches": 8, "interval": 0.5},
 }
