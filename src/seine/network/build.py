@@ -20,6 +20,7 @@ from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
+from seine.network.finals import grouping_of, place_final, refuse_no_groups, with_arrival
 from seine.network.form import RecordForm
 from seine.network.gates import Gates
 from seine.network.importance import importance_of
@@ -47,6 +48,7 @@ from seine.network.site import Claim, Site
 from seine.network.star import star_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
+from seine.optimizer.traverse import identity
 from seine.sharing.consing import (
     deliver_signature,
     join_signature,
@@ -81,6 +83,7 @@ class Builder:
         self._estimates = estimates
         self.blocks = Blocks()
         self._strategy = strategy
+        self._final_item: Plan | None = None
         self._placer = Placer(site, query.name, strategy)
         limits = Limits(strategy.regroup if strategy.share else 0, room, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
@@ -105,6 +108,9 @@ class Builder:
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""
         block = self.blocks.of(plan)
+        if self._query.option("emit") == "final":
+            self._final_item = block.items[0] if len(block.items) == 1 else plan
+            refuse_no_groups(self._final_item)
         if not tell_ends:
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)
@@ -164,6 +170,19 @@ class Builder:
                 return self._fences.merge([*map(self._rows, branches)])
         return self._fences.merge([self._rows(plan)])  # a projection that has to stay
 
+    def _final(self, plan: Plan) -> Fenced:
+        """The groups of an aggregate or DISTINCT, each once."""
+        if isinstance(plan, Aggregate):
+            rows, grouping = self._rows(plan.input), grouping_of(self.blocks.of(plan.input), plan.keys)
+            plan, rows = with_arrival(plan, rows, grouping)
+            fenced, groupings = self._fences.aggregate(plan, rows, expandable=True), [grouping]
+        else:
+            assert isinstance(plan, Distinct)
+            fenced = self._fence(plan)
+            branches = plan.input.branches if isinstance(plan.input, UnionAll) else (plan.input,)
+            groupings = [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
+        return place_final(self._placer, self._streams, fenced, groupings)
+
     def _rows(self, plan: Plan) -> Rows:
         return self._block(self.blocks.of(plan))
 
@@ -200,7 +219,7 @@ class Builder:
             return Base(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
             return Base(place_stream(self._placer, plan.stream).id, None, len(everything), everything), None
-        fenced = self._fence(plan, alone)
+        fenced = self._final(plan) if plan is self._final_item else self._fence(plan, alone)
         return Base(fenced.node.id, None, len(fenced.node.types), fenced.columns), fenced
 
     def _join_all(

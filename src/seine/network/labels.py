@@ -32,6 +32,7 @@ from seine.network.nodes import (
     FanNode,
     Filter,
     FilteringNode,
+    FinalNode,
     Form,
     GateNode,
     JoinNode,
@@ -67,6 +68,7 @@ REASONS = {
     "distinct": "same distinct rows",
     "except": "same difference",
     "changelog": "same changelog",
+    "final": "same final results",
     "deliver": "same conditions, up to constants",
 }
 
@@ -299,10 +301,10 @@ class Labels:
 
     def _describe_limited(self, node: LimitedNode) -> str:
         names, memory = self.names(node.id), node.memory
-        conditions = [c for probe in node.star.ways[0] for c in probe.conditions]
-        on = " AND ".join(plain_words(condition, names) for condition in conditions)
+        whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
+        on = "every pair" if whole is None else plain_words(whole, names)
         held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
-        return f"{self._legend(node.id)} on {on or 'every pair'} within {held}, by {memory.shed}"
+        return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
 
     def _describe_multi_join(self, node: MultiJoinNode) -> str:
         names = self.names(node.id)
@@ -345,6 +347,7 @@ _WORDS: dict[type[Node], str] = {
     DistinctNode: "distinct rows",
     ExceptNode: "rows of the first input that are not in the second",
     ChangelogNode: "tells the end of every row",
+    FinalNode: "the final result of each group, once",
 }
 
 

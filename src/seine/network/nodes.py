@@ -236,22 +236,13 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A row of a port starts at most `span` after what the row of another has in a column of times."""
-
-    port: int
-    other: int
-    column: int
-    span: int
-
-
-@dataclass(frozen=True)
 class MultiJoinNode(FilteringNode):
     """Joins three inputs or more at once: what is purged depends on all of them together.
 
     The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
     combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
-    the first ports side by side. No row can end early.
+    the first ports side by side. No row can end early. `times` are the columns in which rows of each port
+    have their start.
 
     Cites: SAFETY 3.2 (MJoin)
     """
@@ -261,7 +252,7 @@ class MultiJoinNode(FilteringNode):
     width: int
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
-    bounds: tuple[Bound, ...] = ()
+    times: tuple[int, ...]
     lazy: bool = False
 
 
@@ -324,6 +315,33 @@ class ExceptNode(Node):
 
     kind = "except"
     stateful = True
+
+
+@dataclass(frozen=True)
+class FinalTime:
+    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
+
+    place: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class FinalNode(Node):
+    """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
+
+    `group` are the columns that tell groups apart; the first port's key are those that streams promise.
+    Ports behind the first bring promises: `side` of a purge is the member that makes them, and a group is
+    final when all `members` have promised it. `arrival` is the column with the latest start of a tuple of the
+    group, None where no tuple expires.
+    """
+
+    kind = "final"
+    stateful = True
+    group: tuple[int, ...]
+    purges: tuple[Purge, ...]
+    members: int
+    clocks: tuple[FinalTime, ...]
+    arrival: int | None
 
 
 @dataclass(frozen=True)
@@ -392,6 +410,7 @@ KINDS: dict[str, type[Node]] = {
         DistinctNode,
         ExceptNode,
         ChangelogNode,
+        FinalNode,
         DeliverNode,
     )
 }
@@ -414,7 +433,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | Bound():
+        case Port() | AggregateCall() | Filter() | Form() | Purge() | Member() | Promised() | FinalTime():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -435,8 +454,8 @@ _PARTS: dict[str, Any] = {
     "forms": Form,
     "members": Member,
     "promised": Promised,
-    "bounds": Bound,
     "purges": Purge,
+    "clocks": FinalTime,
 }
 
 

@@ -89,17 +89,31 @@ class Runs:
         for entry in list(self._entries):
             run = self._run(entry)
             found = places(run)
-            if not len(found):
-                continue
-            gone = self._discarded(entry)
-            gone[found] = True
-            count = int(np.count_nonzero(gone))
-            if run.rows <= FEW or 2 * count > run.rows:
-                self._replace(entry, run, ~gone)
-            elif count > entry.get("discarded", 0):
-                self._drop_mask(entry)
-                entry["mask"] = self._store.put(pa.record_batch({"gone": np.packbits(gone)}))
-                entry["discarded"] = count
+            if len(found):
+                self._mark(entry, run, self._discarded(entry), found)
+
+    def take(self, places: Callable[[SortedRun], np.ndarray]) -> list[pa.RecordBatch]:
+        """Discard rows, and give them back."""
+        taken = []
+        for entry in list(self._entries):
+            run = self._run(entry)
+            found = places(run)
+            if len(found):
+                gone = self._discarded(entry)
+                taken.append(take_rows(run.plain(), np.unique(found[~gone[found]])))
+                self._mark(entry, run, gone, found)
+        return taken
+
+    def _mark(self, entry: Entry, run: SortedRun, gone: np.ndarray, found: np.ndarray) -> None:
+        """Discard more rows of a run; `gone` are those that are discarded already."""
+        gone[found] = True
+        count = int(np.count_nonzero(gone))
+        if run.rows <= FEW or 2 * count > run.rows:
+            self._replace(entry, run, ~gone)
+        elif count > entry.get("discarded", 0):
+            self._drop_mask(entry)
+            entry["mask"] = self._store.put(pa.record_batch({"gone": np.packbits(gone)}))
+            entry["discarded"] = count
 
     def _run(self, entry: Entry) -> SortedRun:
         return SortedRun(self._store.get(entry["run"]))

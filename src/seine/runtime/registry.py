@@ -10,6 +10,7 @@ from seine.operators.aggregate import AggregateOperator
 from seine.operators.changelog import ChangelogOperator
 from seine.operators.distinct import DistinctOperator
 from seine.operators.except_ import ExceptOperator
+from seine.operators.final import FinalOperator
 from seine.operators.operator import Operator
 from seine.operators.resolve import ResolveOperator
 
@@ -18,6 +19,7 @@ OPERATORS: dict[str, Callable[[Any], Operator]] = {
     "changelog": ChangelogOperator,
     "distinct": DistinctOperator,
     "except": ExceptOperator,
+    "final": FinalOperator,
     "resolve": ResolveOperator,
 }
 

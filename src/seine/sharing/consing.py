@@ -18,6 +18,7 @@ from seine.network.nodes import (
     DistinctNode,
     ExceptNode,
     FanNode,
+    FinalNode,
     JoinNode,
     LimitedNode,
     LookupNode,
@@ -49,6 +50,8 @@ def signature(node: Node, ground: Ground) -> Signature | None:
     match node:
         case SourceNode() | ResolveNode():
             return stream_signature(node.kind, node.stream)
+        case FinalNode():
+            return (node.kind, node.inputs, node.group, node.purges, node.clocks, node.arrival, node.owner)
         case PromiseNode():
             return (node.kind, node.stream, node.scheme)
         case JoinNode():
@@ -60,7 +63,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return limited_signature(below, node.star, node.memory, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
-            return multi_join_signature(inputs_, node.members, node.promised, node.bounds, node.owner)
+            return multi_join_signature(inputs_, node.members, node.promised, node.owner)
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -110,9 +113,9 @@ def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashabl
 
 
 def multi_join_signature(
-    inputs: Sequence[int], members: Hashable, promised: Hashable, bounds: Hashable, owner: str
+    inputs: Sequence[int], members: Hashable, promised: Hashable, owner: str
 ) -> Signature:
-    return ("multijoin", tuple(inputs), members, promised, bounds, owner)
+    return ("multijoin", tuple(inputs), members, promised, owner)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

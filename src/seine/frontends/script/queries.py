@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Query
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select
 from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
@@ -62,9 +62,15 @@ def read_query(
 
 
 def _unavailable(query: Query) -> str | None:
-    if query.option("emit") == "final":
-        return "emit = 'final' is not available yet"
+    if query.option("emit") == "final" and not _has_groups(query.plan):
+        return "emit = 'final' is for one GROUP BY or DISTINCT, with nothing joined or united above it"
     return None
+
+
+def _has_groups(plan: Plan) -> bool:
+    while isinstance(plan, Select | Project):
+        plan = plan.input
+    return isinstance(plan, Aggregate | Distinct)
 
 
 def _read_xscl(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:

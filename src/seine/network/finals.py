@@ -1,0 +1,212 @@
+"""What makes groups final: promises of all streams beneath, or a watermark beyond the time in their keys.
+
+A group is final when no tuple can join it any more. So it is when every stream of its block has promised
+the values of its keys, or, of one stream, when its key is a time that the watermark has passed; and when
+its tuples have all expired, or input ends, whatever its keys are.
+
+Cites: SAFETY 5.1 (what a punctuation ends)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
+from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan, Project, Scan
+from seine.algebra.types import Kind
+from seine.errors import SeineError
+from seine.network.blocks import Block
+from seine.network.fences import Fenced
+from seine.network.nodes import FinalNode, FinalTime, Port, Purge
+from seine.network.placing import Placer, Rows, port_of
+from seine.network.promising import place_promises
+from seine.optimizer.equalities import is_equality
+from seine.sharing.consing import signature
+
+_MONOTONE = frozenset({"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"})
+_TIMELIKE = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """One block whose rows are grouped, and the keys over its rows."""
+
+    block: Block
+    keys: tuple[Expression, ...]
+
+    @property
+    def scans(self) -> list[Scan]:
+        return [item for item in self.block.items if isinstance(item, Scan)]
+
+
+def refuse_no_groups(plan: Plan) -> None:
+    """Only groups can be final."""
+    if not isinstance(plan, Aggregate | Distinct):
+        raise SeineError(
+            "emit = 'final' needs groups whose results are reported as they are",
+            hint="use it with one GROUP BY or DISTINCT, above which nothing is joined or united",
+        )
+
+
+def with_arrival(plan: Aggregate, rows: Rows, grouping: Grouping) -> tuple[Aggregate, Rows]:
+    """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
+    windowed = [scan for scan in grouping.scans if scan.stream.window is not None]
+    if not windowed:
+        return plan, rows
+    if len(grouping.block.items) > 1:
+        raise SeineError(
+            "emit = 'final' of joined streams with windows is not available",
+            hint="join streams without windows, bounded by punctuations or time conditions",
+        )
+    (scan,) = windowed
+    time = Column(scan.stream.time, scan.stream.types[scan.stream.time])
+    columns = (*grouping.block.outputs, time)
+    read = Project(scan, columns, tuple(f"c{i}" for i in range(len(columns))))
+    latest = AggregateCall("max", (Column(len(columns) - 1, time.type),), time.type)
+    more = Aggregate(read, plan.keys, (*plan.calls, latest), (*plan.names, "latest"))
+    return more, replace(rows, outputs=(*rows.outputs, time))
+
+
+def place_final(
+    placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[Grouping]
+) -> Fenced:
+    """The final rows of a fence; if its last column is the latest start of a tuple it is left out."""
+    width = len(groupings[0].keys)
+    node = fenced.node
+    keys = tuple(Column(i, node.types[i]) for i in fenced.columns[:width])
+    arrival = None
+    if (
+        any(scan.stream.window is not None for one in groupings for scan in one.scans)
+        and node.kind != "distinct"
+    ):
+        *columns, arrival = fenced.columns
+        fenced = replace(fenced, columns=tuple(columns))
+    promises = list(_promises(placer, streams, groupings, keys))
+    common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
+    candidate = FinalNode(
+        ports=(port_of(node, keys), *(port for port, _ in promises)),
+        group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
+        purges=tuple(purge for _, purge in promises),
+        members=1 + max((purge.side for _, purge in promises), default=-1),
+        clocks=_times(groupings),
+        arrival=arrival,
+        **common,
+    )
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return replace(fenced, node=placer.find_or_insert(candidate, identity))
+
+
+def _promises(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    groupings: Sequence[Grouping],
+    keys: Sequence[Expression],
+) -> Iterator[tuple[Port, Purge]]:
+    """A port for each scheme that helps; nothing if some member of a block has none."""
+    members = [found for one in groupings for found in _members(one)]
+    if not keys or not members or not all(members):
+        return
+    for number, schemes in enumerate(members):
+        for stream, scheme, places in schemes:
+            columns = streams[stream].schemes[scheme].columns
+            types = streams[stream].types
+            own = tuple(Column(columns.index(column), types[column]) for _, column in places)
+            at = tuple(place for place, _ in places)
+            node = place_promises(placer, streams[stream], scheme)
+            port = Port(node.id, node.types, node.streams, 0, own, broadcast=len(at) < len(keys))
+            yield port, Purge(number, at)
+
+
+Usable = tuple[str, int, tuple[tuple[int, int], ...]]  # a stream, a scheme, places of keys and their columns
+
+
+def _members(grouping: Grouping) -> Iterator[list[Usable]]:
+    """For each stream of a block the schemes whose columns equal keys; relations are finite."""
+    root = _classes(grouping.block)
+    place_of: dict[int, int] = {}
+    for place, key in enumerate(grouping.keys):
+        if isinstance(key, Column):
+            place_of.setdefault(root.get(key.index, key.index), place)
+    first = 0
+    for item in grouping.block.items:
+        if not isinstance(item, Lookup):
+            yield list(_schemes(item, first, root, place_of)) if isinstance(item, Scan) else []
+        first += len(item.schema)
+
+
+def _schemes(
+    item: Scan, first: int, root: Mapping[int, int], place_of: Mapping[int, int]
+) -> Iterator[Usable]:
+    if item.stream.retractable:
+        return
+    for number, scheme in enumerate(item.stream.schemes):
+        classes = [(root.get(first + column, first + column), column) for column in scheme.columns]
+        if scheme.lifespan is None and all(one in place_of for one, _ in classes):
+            yield item.stream.name, number, tuple(sorted((place_of[one], column) for one, column in classes))
+
+
+def _classes(block: Block) -> dict[int, int]:
+    """For each column of a block one of those that conditions make equal to it."""
+    root: dict[int, int] = {}
+
+    def find(column: int) -> int:
+        while column in root and root[column] != column:
+            column = root[column]
+        return column
+
+    for condition in block.conditions:
+        if is_equality(condition):
+            one, other = condition.args
+            if isinstance(one, Column) and isinstance(other, Column) and one.type == other.type:
+                root[find(one.index)] = find(other.index)
+    return {column: find(column) for column in root}
+
+
+def _times(groupings: Sequence[Grouping]) -> tuple[FinalTime, ...]:
+    """Keys that are functions of a stream's time which never fall."""
+    if len(groupings) > 1 or len(groupings[0].block.items) > 1 or not groupings[0].scans:
+        return ()
+    time = groupings[0].scans[0].stream.time
+    return tuple(
+        FinalTime(place, shift_columns(key, lambda index: 0))
+        for place, key in enumerate(groupings[0].keys)
+        if columns_of(key) == {time} and is_monotone(key)
+    )
+
+
+def is_monotone(expression: Expression) -> bool:
+    """Whether a function of one column never falls as the column rises.
+
+    >>> from seine.algebra.types import BIGINT
+    >>> time, ten = Column(0, BIGINT), Literal(10, BIGINT)
+    >>> is_monotone(Call("int_div", (time, ten), BIGINT)), is_monotone(Call("mod", (time, ten), BIGINT))
+    (True, False)
+    """
+    match expression:
+        case Column():
+            return True
+        case Call("cast", (inner,), target):
+            return target.kind in _TIMELIKE and inner.type.kind in _TIMELIKE and is_monotone(inner)
+        case Call("add" | "sub", (inner, Literal())):
+            return is_monotone(inner)
+        case Call("mul" | "div" | "int_div", (inner, Literal(value))):
+            return (
+                not isinstance(value, bool)
+                and isinstance(value, int | float)
+                and value > 0
+                and is_monotone(inner)
+            )
+        case Call("date_trunc", (Literal(), inner)):
+            return is_monotone(inner)
+        case Call("sub", (inner, Call("mod", (same, Literal(value))))):
+            return inner == same and isinstance(inner, Column) and isinstance(value, int) and value > 0
+        case Call(name, (inner,)):
+            return name in _MONOTONE and is_monotone(inner)
+    return False
+
+
+def grouping_of(block: Block, keys: Sequence[Expression]) -> Grouping:
+    return Grouping(block, tuple(substitute(key, block.outputs) for key in keys))
