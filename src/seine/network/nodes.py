@@ -474,7 +474,7 @@ def _typed(name: str, value: Any) -> Any:
         return star_from_json(value)
     if name == "memory":
         return MemoryLimit(**value)
-    if name in _PARTS:
+    if name in _PARTS and isinstance(value, list):
         return tuple(_part(_PARTS[name], form) for form in value)
     if name == "filter":
         return _part(Filter, value)
