@@ -175,3 +175,16 @@ def test_joined_windows_are_refused(tmp_path: Path) -> None:
     sql = "SELECT s.k, COUNT(*) AS n FROM s, t WHERE s.k = t.k GROUP BY s.k"
     with pytest.raises(SeineError, match="joined streams with windows"):
         _run(tmp_path / "here", Random(0), streams, sql)
+
+
+@pytest.mark.parametrize("window", [None, 40])
+def test_final_groups_may_be_made_of_finer_ones(window: int | None, tmp_path: Path) -> None:
+    rng = Random(3)
+    tuples = _tuples(rng, 120, 0.4)
+    clauses = f"PUNCTUATED ON (k) LATENESS 4 {f'WINDOW {window}' if window else ''}"
+    sql = "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k"
+    finer = "; CREATE QUERY fine WITH (unbounded = true) AS SELECT k, v, COUNT(*) AS n FROM s GROUP BY k, v"
+    records = _run(tmp_path, rng, {"s": (clauses, _promising(tuples))}, sql + finer)
+    final = [record for record in records if record["query"] == "q"]
+    assert _told(final, "k") == _lives(tuples, window, lambda line: line["k"])
+    assert len(final) < len(records)
