@@ -262,7 +262,8 @@ def test_a_relation_tells_which_promises_are_missing(tmp_path: Path) -> None:
     assert Counter((r["row"]["p"], r["row"]["q"]) for r in found.records) == expected
     assert not found.dead and expected.total() > 1000
     assert found.stats["network"]["joins"] == 1
-    assert found.stats["state_rows"]["peak"] < 450
+    assert found.stats["state_rows"]["peak"] < 250
+    assert found.stats["queries"]["q"]["state_rows_by_stream"]["x"]["peak"] > 20
 
 
 def test_queries_that_come_later_share_the_state_and_see_nothing_older(tmp_path: Path) -> None:
