@@ -48,6 +48,9 @@ def random_query(rng: Random) -> tuple[dict[str, list[tuple[str, ...]]], dict[st
     if rng.random() < 0.3:
         one, other = rng.sample(names, 2)
         equal.append(f"{one}.ts <= {other}.ts + {rng.randrange(4)}")
+    if rng.random() < 0.3:
+        one = rng.choice(names)
+        equal.append(f"{one}.{rng.choice('ab')} = {one}.c")
     tables = list(names)
     if rng.random() < 0.4:
         tables.append("f")

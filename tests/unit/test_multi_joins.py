@@ -57,6 +57,7 @@ CYCLIC = "SELECT x.v AS p, y.v AS q, z.v AS r FROM {} WHERE x.b = y.b AND y.c = 
          "SELECT x.v AS v FROM x, y, z WHERE x.a = y.a AND y.b = z.b", True),
         ({**CYCLE, "z": "PUNCTUATED ON (a) RETRACTABLE"}, CYCLIC.format("x, y, z"), False),
         (CYCLE, "SELECT x.v AS v FROM x, y WHERE x.b = y.b", False),
+        (CYCLE, "SELECT x.v AS v FROM x, y WHERE x.b = y.b AND y.b = y.c", True),
         (CYCLE, "SELECT x.v AS v FROM x, y, z WHERE x.b = y.b AND y.c < z.c", False),
         ({"x": "", "y": "", "z": ""},
          "SELECT x.v AS v FROM x, y, z WHERE x.a = y.a AND y.ts <= x.ts + 5 AND y.v - z.ts > 3", True),
