@@ -8,7 +8,7 @@ from pathlib import Path
 
 SCRIPT = """\
 CREATE STREAM orders (oid BIGINT, cust BIGINT, amount DOUBLE, note STRING, ts BIGINT)
-  TIMESTAMP BY ts WINDOW 50 LATENESS 3 FROM 'orders.jsonl';
+  TIMESTAMP BY ts WINDOW 50 LATENESS 3 IMPORTANCE BY amount FROM 'orders.jsonl';
 CREATE STREAM pays (oid BIGINT, amount DOUBLE, ts BIGINT)
   TIMESTAMP BY ts WINDOW 40 RETRACTABLE FROM 'pays.jsonl';
 CREATE RELATION customer (cust BIGINT, name STRING) FROM 'customer.jsonl';
@@ -19,6 +19,10 @@ CREATE QUERY named AS SELECT c.name AS name, o.oid AS oid, p.ts AS pts
   FROM orders o, pays p, customer c WHERE o.oid = p.oid AND o.cust = c.cust;
 CREATE QUERY twice AS SELECT a.ts AS t1, b.ts AS t2, c.ts AS t3 FROM orders a, orders b, orders c
   WHERE a.cust = b.cust AND b.cust = c.cust AND a.ts < b.ts AND b.ts < c.ts AND c.amount > a.amount + 40;
+CREATE QUERY kept WITH (memory = 21, shed = 'rand', seed = 3) AS SELECT a.ts AS t1, b.ts AS t2
+  FROM orders a, customer c, orders b WHERE a.cust = c.cust AND c.cust = b.cust AND a.amount < b.amount;
+CREATE QUERY best WITH (memory = 20) AS SELECT a.ts AS t1, b.ts AS t2
+  FROM orders a, orders b WHERE a.oid = b.oid AND a.ts < b.ts;
 CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS top
   FROM orders GROUP BY cust;
 CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;

@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, Type
-from seine.network.nodes import Bound, Member, MultiJoinNode, Port, Promised
+from seine.network.nodes import Member, MultiJoinNode, Port, Promised
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, data_names
 from seine.operators.multi_join import EAGER, MultiJoinOperator, Pace
+from seine.operators.multi_reach import Bound
 from seine.operators.parameters import any_of
 from seine.operators.store import MemoryStore
 from tests.unit.join_streams import condition_filters, stream, tuples
@@ -101,9 +102,9 @@ class Setting:
                 if group is not None
             ),
             promised=tuple(promised),
-            bounds=self.bounds,
+            times=(0,) * self.width,
         )
-        return MultiJoinOperator(node, any_of(filters, tables), pace)
+        return MultiJoinOperator(node, any_of(filters, tables), self.bounds, pace)
 
 
 def random_setting(rng: random.Random, timed: bool = False, type_: Type = BIGINT) -> Setting:
@@ -195,13 +196,15 @@ def joins(setting: Setting, parts: Sequence[Tuple]) -> bool:
     if max(one.start for one in parts) >= min(one.end for one in parts):
         return False
     by_port = {one.port: one for one in parts}
-    if any(by_port[b.other].values[b.column] is None for b in setting.bounds if b.other in by_port):
-        return False
     return all(
-        by_port[b.port].start <= by_port[b.other].values[b.column] + b.span
+        any(_is_near(by_port[b.port], by_port[b.other], *choice) for choice in b.choices)
         for b in setting.bounds
         if b.port in by_port and b.other in by_port
     )
+
+
+def _is_near(one: Tuple, other: Tuple, column: int, span: int) -> bool:
+    return other.values[column] is not None and one.start <= other.values[column] + span
 
 
 def combinations(

@@ -19,6 +19,7 @@ from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Field
 from seine.errors import SeineError
 from seine.intake import intake as intake_module
+from seine.intake import parquet
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.intake.relations import load_relation
@@ -256,6 +257,25 @@ def test_parquet(tmp_path: Path) -> None:
         wrong = replace(stream, source=Source(str(tmp_path / "bad.parquet"), "PARQUET"))
         with pytest.raises(SeineError, match="column"):
             Intake([wrong], Journal(str(tmp_path / "k")))
+
+
+def test_a_row_group_is_decoded_once_whatever_the_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"ts": pa.array(range(100)), "b": pa.array([f"t{i}" for i in range(100)])})
+    pq.write_table(table, tmp_path / "s.parquet", row_group_size=30)
+    fields = (Field("ts", BIGINT), Field("b", STRING))
+    stream = StreamDef("s", fields, 0, Source(str(tmp_path / "s.parquet"), "PARQUET"))
+    decoded, read_group = [], parquet._read_group
+
+    def counting(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
+        decoded.append(group)
+        return read_group(path, file, group)
+
+    monkeypatch.setattr(parquet, "_read_group", counting)
+    told = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=7))), [stream])
+    assert [row["c1"] for row in told["s"]] == [f"t{i}" for i in range(100)]
+    assert decoded == [0, 1, 2, 3]
 
 
 def test_relations(tmp_path: Path) -> None:

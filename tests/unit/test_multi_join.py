@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from seine.algebra.types import BIGINT, STRING
-from seine.network.nodes import Bound
 from seine.operators import chained_purge, multi_join, pairs
 from seine.operators.multi_join import LAZY, Pace
+from seine.operators.multi_reach import Bound
 from tests.unit.multi_join_streams import (
     Drive,
     Promise,
@@ -133,10 +133,12 @@ def test_time_bounds_close_ports_too() -> None:
     for seed in range(300, 316):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
-        columns = tuple((*own, None) for own in setting.columns)
+        columns = tuple((*own, None, None) for own in setting.columns)
         setting = replace(setting, columns=columns)
         ports = rng.sample(range(setting.width), 2)
-        bound = Bound(ports[0], ports[1], len(columns[ports[1]]) - 1, rng.randint(0, 12))
+        last = len(columns[ports[1]]) - 1
+        choices = tuple({(last, rng.randint(0, 12)), (last - 1, rng.randint(0, 12))})
+        bound = Bound(ports[0], ports[1], choices)
         near = replace(setting, bounds=(bound,))
         events = random_events(rng, setting, 12, [0, 1])
         drives = [Drive(given, events, random.Random(seed), 4) for given in (near, setting)]

@@ -58,10 +58,10 @@ CYCLIC = "SELECT x.v AS p, y.v AS q, z.v AS r FROM {} WHERE x.b = y.b AND y.c = 
         ({**CYCLE, "z": "PUNCTUATED ON (a) RETRACTABLE"}, CYCLIC.format("x, y, z"), False),
         (CYCLE, "SELECT x.v AS v FROM x, y WHERE x.b = y.b", False),
         (CYCLE, "SELECT x.v AS v FROM x, y, z WHERE x.b = y.b AND y.c < z.c", False),
-        ({"x": "", "y": ""}, "SELECT x.v AS v FROM x, y WHERE x.a = y.a AND y.ts <= x.ts + 5", True),
-        ({"x": "", "y": ""}, "SELECT x.v AS v FROM x, y WHERE y.ts - x.v < 5 AND x.ts <= y.ts", True),
-        ({"x": "", "y": ""}, "SELECT x.v AS v FROM x, y WHERE x.a = y.a AND y.v <= x.ts + 5", False),
-        ({"x": "WINDOW 9", "y": "WINDOW 9"}, "SELECT x.v AS v FROM x, y WHERE y.ts <= x.ts + 5", False),
+        ({"x": "", "y": "", "z": ""},
+         "SELECT x.v AS v FROM x, y, z WHERE x.a = y.a AND y.ts <= x.ts + 5 AND y.v - z.ts > 3", True),
+        ({"x": "", "y": "", "z": ""},
+         "SELECT x.v AS v FROM x, y, z WHERE x.a = y.a AND y.v <= x.ts + 5 AND z.a = y.a", False),
         (CYCLE, "SELECT s.v AS v FROM x AS s, x AS t, x AS u WHERE s.b = t.b AND t.b = u.b", True),
     ],
 )  # fmt: skip
@@ -200,22 +200,30 @@ def test_runs_with_promises_tell_what_runs_without_do(tmp_path: Path) -> None:
 
 
 def test_bounds_on_times_free_what_no_window_does(tmp_path: Path) -> None:
-    near = "x.a = y.a AND y.ts <= x.ts + 4 AND x.ts - y.ts <= 4"
-    path = script(tmp_path, {"x": "", "y": ""}, [f"SELECT x.ts AS p, y.ts AS q FROM x, y WHERE {near}"])
-    rows = {name: lines(random.Random(name), "", 300, 3) for name in "xy"}
+    """Two queries share the node with bounds of their own; the weaker one says what is kept."""
+    near = "x.a = y.a AND y.b = z.b AND y.ts <= x.ts + {0} AND x.ts <= y.ts + {0}"
+    near += " AND z.ts - y.ts <= {0} AND z.ts >= y.ts - {0}"
+    chosen = "SELECT x.ts AS p, y.ts AS q, z.ts AS r FROM x, y, z WHERE "
+    path = script(tmp_path, dict.fromkeys("xyz", ""), [chosen + near.format(span) for span in (2, 4)])
+    rows = {name: lines(random.Random(name), "", 200, 3) for name in "xyz"}
     for name, own in rows.items():
         (tmp_path / f"{name}.jsonl").write_text(
             "".join(json.dumps(row) + "\n" for row in own), encoding="utf-8"
         )
     found = run_local(str(path), batch_rows=20)
-    expected = [
-        (x["ts"], y["ts"])
-        for x in rows["x"]
-        for y in rows["y"]
-        if x["a"] == y["a"] and abs(x["ts"] - y["ts"]) <= 4
-    ]
-    assert Counter((r["row"]["p"], r["row"]["q"]) for r in found.records) == Counter(expected)
-    assert len(expected) > 500 and found.stats["state_rows"]["peak"] < 60
+    for query, span in (("q0", 2), ("q1", 4)):
+        expected = Counter(
+            (x["ts"], y["ts"], z["ts"])
+            for x in rows["x"]
+            for y in rows["y"][max(0, x["ts"] - span) : x["ts"] + span + 1]
+            for z in rows["z"][max(0, y["ts"] - span) : y["ts"] + span + 1]
+            if x["a"] == y["a"] and y["b"] == z["b"]
+        )
+        told_ = (record["row"] for record in found.records if record["query"] == query)
+        assert Counter((row["p"], row["q"], row["r"]) for row in told_) == expected
+        assert expected.total() > 300
+    assert found.stats["network"]["joins"] == 1
+    assert found.stats["state_rows"]["peak"] < 90
 
 
 def test_queries_that_come_later_share_the_state_and_see_nothing_older(tmp_path: Path) -> None:

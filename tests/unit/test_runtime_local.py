@@ -25,6 +25,10 @@ CREATE QUERY counted AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM a GROUP BY
 CREATE QUERY one AS SELECT COUNT(*) AS n FROM b;
 CREATE QUERY both AS SELECT k FROM a UNION SELECT k FROM b;
 CREATE QUERY rest AS SELECT k FROM a EXCEPT SELECT k FROM b;
+CREATE QUERY kept WITH (memory = 9, shed = 'rand', seed = 3) AS
+  SELECT x.k, x.ts, y.ts AS later FROM a x, a y WHERE x.k = y.k AND x.ts < y.ts;
+CREATE QUERY best WITH (memory = 8) AS
+  SELECT r.name, x.ts, y.ts AS later FROM a x, r, a y WHERE x.k = r.k AND r.k = y.k AND x.v < y.v;
 CREATE QUERY few WITH (limit = 3) AS SELECT k FROM a WHERE v >= 0;
 """
 SELECTIONS = "".join(

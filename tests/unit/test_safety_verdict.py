@@ -13,7 +13,13 @@ CREATE STREAM w (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'w';
 CREATE STREAM u (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'u';
 CREATE STREAM n (a BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 'n';
 CREATE STREAM m (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 RETRACTABLE FROM 'm';
+CREATE STREAM p (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'p';
+CREATE STREAM r (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) RETRACTABLE FROM 'r';
+CREATE STREAM l (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN 9 FROM 'l';
+CREATE STREAM i (a INT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'i';
+CREATE STREAM t (a BIGINT, d DOUBLE, tt TIMESTAMP) TIMESTAMP BY tt PUNCTUATED ON (a) FROM 't';
 CREATE RELATION f (a BIGINT) FROM 'f';
+CREATE RELATION g (a BIGINT, b BIGINT, until BIGINT) FROM 'g';
 """
 
 
@@ -48,6 +54,96 @@ def test_kept_streams_need_windows(sql, purgeable):
     assert result.safe == result.accepted == all(purgeable.values())
 
 
+@pytest.mark.parametrize(
+    ("sql", "purgeable"),
+    [
+        # groups: a key that is punctuated, or a time that has passed, makes one final
+        ("SELECT a, COUNT(*) AS n FROM p GROUP BY a", {"p": True}),
+        ("SELECT b, COUNT(*) AS n FROM p GROUP BY b", {"p": False}),
+        ("SELECT a, b, MAX(ts) AS n FROM p GROUP BY a, b", {"p": True}),
+        ("SELECT a + 1 AS k, COUNT(*) AS n FROM p GROUP BY a + 1", {"p": False}),
+        ("SELECT a, COUNT(*) AS n FROM l GROUP BY a", {"l": False}),
+        ("SELECT a, COUNT(*) AS n FROM r GROUP BY a", {"r": False}),
+        ("SELECT ts, COUNT(*) AS n FROM u GROUP BY ts", {"u": True}),
+        ("SELECT p.a, COUNT(*) AS n FROM p, w WHERE p.a = w.a GROUP BY p.a", {"p": False, "w": True}),
+        ("SELECT x.a, SUM(y.b) AS n FROM p x, p y WHERE x.a = y.a GROUP BY x.a", {"x": True, "y": True}),
+        ("SELECT x.b, SUM(y.b) AS n FROM p x, p y WHERE x.a = y.a GROUP BY x.b", {"x": False, "y": False}),
+        ("SELECT COUNT(*) AS n FROM u", {"u": True}),
+        ("SELECT MAX(a) AS n FROM u", {"u": False}),
+        ("SELECT COUNT(DISTINCT a) AS n FROM u", {"u": False}),
+        ("SELECT g.b, COUNT(*) AS n FROM u, g WHERE u.a = g.a GROUP BY g.b", {"u": True}),
+        ("SELECT g.b, MIN(u.ts) AS n FROM u, g WHERE u.a = g.a GROUP BY g.b", {"u": False}),
+        # DISTINCT and set operators
+        ("SELECT DISTINCT a FROM p", {"p": True}),
+        ("SELECT DISTINCT b FROM p", {"p": False}),
+        ("SELECT a FROM p UNION SELECT a FROM p x", {"p": True, "x": True}),
+        ("SELECT a FROM p UNION SELECT a FROM u", {"p": False, "u": False}),
+        ("SELECT a FROM p UNION ALL SELECT a FROM u", {"p": False, "u": False}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM p x", {"p": True, "x": True}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM u", {"p": False, "u": False}),
+        ("SELECT a FROM w EXCEPT SELECT a FROM u", {"w": True, "u": False}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM w", {"p": False, "w": True}),
+        # results beneath joins: what closes the rows beneath closes groups
+        ("SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, p WHERE x.a = p.a", {"p": True}),
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, u WHERE x.a = u.a",
+            {"p": False, "u": True},
+        ),
+        ("SELECT x.n FROM (SELECT COUNT(*) AS n FROM u) x, w WHERE x.n = w.a", {"u": True, "w": True}),
+        # deletions
+        ("SELECT u.a FROM u, r WHERE u.a = r.a", {"u": True, "r": False}),
+        ("SELECT x.a FROM r x, r y WHERE x.a = y.a", {"x": False, "y": False}),
+        ("SELECT u.a FROM u, n WHERE n.ts <= u.ts + 5", {"u": False, "n": False}),
+        ("SELECT u.a FROM u, m WHERE m.ts <= u.ts + 5", {"u": True, "m": True}),
+        # a promise that lapses
+        ("SELECT u.a FROM u, l WHERE u.a = l.a", {"u": False, "l": False}),
+        # times
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts + 20", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts - u.ts < 20 AND NOT (u.ts > p.ts)", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts = u.ts", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts = u.ts + 7", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.a", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts + u.a AND p.a = u.a", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts > u.ts", {"u": False, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts <> u.ts", {"u": False, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts OR p.a = u.a", {"u": False, "p": False}),
+        (
+            "SELECT u.a FROM u, p, u v WHERE p.ts <= u.ts AND v.ts <= p.ts",
+            {"u": True, "p": False, "v": False},
+        ),
+        ("SELECT u.a FROM u, g, p WHERE p.ts <= g.until AND u.a = g.a", {"u": True, "p": False}),
+        (
+            "SELECT x.a FROM t x, t y WHERE y.tt BETWEEN x.tt AND x.tt + INTERVAL '5' MINUTE",
+            {"x": True, "y": True},
+        ),
+        ("SELECT x.a FROM t x, t y WHERE y.tt <= x.tt + INTERVAL '1' DAY", {"x": True, "y": False}),
+        # no partners
+        ("SELECT u.a FROM u, p WHERE p.a = 5 AND u.a = 5", {"u": False, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.a = u.a + 1", {"u": False, "p": False}),
+        ("SELECT x.a FROM t x, t y WHERE x.d = y.d", {"x": False, "y": False}),
+        # compared without loss
+        ("SELECT i.a FROM i, p WHERE i.a = p.a", {"i": True, "p": True}),
+        # equal within a stream
+        ("SELECT u.a FROM u, p WHERE p.b = u.a AND p.a = p.b", {"u": True, "p": False}),
+        # written through sub-queries
+        (
+            "SELECT x.k FROM (SELECT a AS k FROM p) x, (SELECT a AS j FROM p WHERE b > 1) y WHERE x.k = y.j",
+            {"p": True},
+        ),
+    ],
+)
+def test_punctuations_and_times_free_state(sql, purgeable):
+    result = judged(sql)
+    assert result.purgeable == purgeable
+    assert result.safe == result.accepted == all(purgeable.values())
+
+
+def test_a_lapsing_promise_is_named():
+    result = judged("SELECT u.a FROM u, l WHERE u.a = l.a")
+    assert result.reason.endswith("nothing purges u, l; a promise with a LIFESPAN does not last")
+    assert "l PUNCTUATED ON (a) without LIFESPAN" in result.hint
+
+
 def test_the_refusal_names_streams_and_cure():
     result = judged("SELECT x.a FROM u x JOIN u y ON x.a = y.a")
     assert result.reason == "query q could grow without bound: nothing purges x, y"
@@ -72,4 +168,4 @@ def test_refuse_unsafe_points_at_the_query():
     refuse_unsafe(parse(STREAMS + good))
     with pytest.raises(ScriptError, match="query bad could grow") as caught:
         refuse_unsafe(parse(STREAMS + good + "CREATE QUERY bad AS SELECT DISTINCT a FROM u;"))
-    assert str(caught.value.where) == "script.sql:7:14"
+    assert str(caught.value.where) == "script.sql:13:14"

@@ -192,6 +192,33 @@ def test_what_can_match_nothing_new_leaves_for_what_can() -> None:
     assert shed(Shedder(Shedding("simp"), 1, 2), [[ended, later], []], []) == [[], []]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_any_number_may_come_at_once(name: str) -> None:
+    """All in one instant, or ten in each: what stays is what memory allows."""
+    for per_instant in (400, 10):
+        tuples = [
+            [Tuple(n, n // per_instant, 99, FOREVER, 1.0 + n % 3, (n % 5, 7)) for n in range(400)]
+            for _ in "rs"
+        ]
+        gone = shed(Shedder(Shedding(name), 20, 2), tuples, [])
+        assert [len({number for number, _ in some}) for some in gone] == [380, 380]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_edges_that_do_not_reach_everybody(name: str) -> None:
+    """Chains a - b - c under every policy: cuts and resumes change nothing."""
+    some = random.Random(5)
+    streams = random_streams(5, 3)
+    carried = ((0, 2, 4), (0, 1, 2, 3), (1, 3, 5))
+    for own, tuples in zip(carried, streams, strict=True):
+        for one in tuples:
+            one.tokens = tuple(sorted(some.sample(own, 2)))
+    edges = ((0, 1), (1, 2))
+    whole = shed(Shedder(Shedding(name), 3, 3, edges), streams, [])
+    assert shed(Shedder(Shedding(name), 3, 3, edges), streams, [7, 20, 31]) == whole
+    assert all(whole)
+
+
 def test_an_edge_counts_only_the_streams_on_it() -> None:
     """A chain a - b - c: tokens 0, 2, ... join a with b, tokens 1, 3, ... b with c."""
     edges = ((0, 1), (1, 2))

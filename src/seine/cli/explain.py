@@ -12,6 +12,7 @@ from seine.errors import SeineError
 from seine.network.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.network import build_network
 from seine.runtime.overwriting import refuse_overwriting
+from seine.safety.story import safety_lines
 from seine.sharing.strategy import CONFIGURATIONS
 
 _ABOUT = "Show the shared network: each node once, with who shares it and why."
@@ -35,16 +36,23 @@ def command(arguments: argparse.Namespace) -> int:
     network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
     query = _known(arguments.named or arguments.query, network.queries)
     streams, relations = declarations.streams, declarations.relations
+    states = {
+        name: safety_lines(found.plan)
+        for name, found in declarations.queries.items()
+        if query in (None, name) and not arguments.dot
+    }
     if arguments.html:
         refuse_overwriting([arguments.html], [arguments.script, *declarations.paths])
         check_writable(arguments.html)
         with open(arguments.html, "w", encoding="utf-8") as file:
-            file.write(explain_html(network, streams, query, relations=relations))
+            file.write(explain_html(network, streams, query, relations=relations, states=states))
     elif arguments.json:
-        print(json.dumps(explain_json(network, streams, query, relations=relations), indent=1))
+        told = explain_json(network, streams, query, relations=relations, states=states)
+        print(json.dumps(told, indent=1))
+    elif arguments.dot:
+        print(explain_dot(network, streams, query, relations=relations), end="")
     else:
-        show = explain_dot if arguments.dot else explain_text
-        print(show(network, streams, query, relations=relations), end="")
+        print(explain_text(network, streams, query, relations=relations, states=states), end="")
     return 0
 
 

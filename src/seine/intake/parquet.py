@@ -61,6 +61,7 @@ class ParquetReader:
         self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
         self.gone: set[str] = set()
         self._opened: tuple[str, pq.ParquetFile] | None = None
+        self._group: tuple[str, int, pa.Table] | None = None  # the row group that was decoded last
         self._listed = files.listing()
         if not follow:
             for path in self._listed:
@@ -76,10 +77,23 @@ class ParquetReader:
                 continue
             row = self.cursors.setdefault(key, {"path": path, "row": 0})["row"]
             if row < file.metadata.num_rows:
-                rows = Rows(key, path, _slice(path, file, row, lines), row + 1)
+                rows = Rows(key, path, self._slice(key, path, file, row, lines), row + 1)
                 self.cursors[key] = rows.cursor(rows.count)
                 return rows
         return None
+
+    def _slice(self, key: str, path: str, file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
+        """Rows from `row` on, to the end of their row group at most; a group is decoded once."""
+        group = 0
+        while row >= file.metadata.row_group(group).num_rows:
+            row -= file.metadata.row_group(group).num_rows
+            group += 1
+        if self._group is None or self._group[:2] != (key, group):
+            self._group = key, group, _read_group(path, file, group)
+        table = self._group[2].slice(row, lines)
+        if row + table.num_rows == self._group[2].num_rows:
+            self._group = None  # the rows hold on to it, as long as somebody needs them
+        return table
 
     def exhausted(self) -> bool:
         if self.follow:
@@ -87,7 +101,7 @@ class ParquetReader:
         return all(self._rest(path) == 0 for path in self._paths())
 
     def close(self) -> None:
-        self._opened = None
+        self._opened = self._group = None
 
     def _paths(self) -> list[str]:
         if self.follow:
@@ -126,14 +140,9 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0][:200]
 
 
-def _slice(path: str, file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
-    """Rows from `row` on, to the end of their row group at most."""
-    group = 0
-    while row >= file.metadata.row_group(group).num_rows:
-        row -= file.metadata.row_group(group).num_rows
-        group += 1
+def _read_group(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
     try:
-        return file.read_row_group(group).slice(row, lines)
+        return file.read_row_group(group)
     except (pa.ArrowException, OSError) as error:
         raise RunError(f"cannot read row group {group} of '{path}': {_first_line(error)}") from None
 
@@ -153,29 +162,36 @@ class ParquetRows:
             assert index is not None, "the schema was checked when the file was opened"
             declared = self.layout.fields[index]
             columns[index], bad = _convert(_flat(rows.table.column(name)), declared.type)
+            if bad is None:
+                continue
             for at in np.flatnonzero(bad & alive).tolist():
                 reason = f"column {declared.name}: the value is no {declared.type}"
                 dead.append(DeadLine(rows.first + at, reason, rows.record(rows.first + at)))
             alive &= ~bad
-        batch = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
-        op = np.full(int(alive.sum()), TUPLE, np.int8)
-        parsed = tuples_only(self.layout, rows.path, batch, lines[alive], op, rows.record)
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+        if dead:
+            batch, lines = batch.filter(pa.array(alive)), lines[alive]
+        op = np.full(len(lines), TUPLE, np.int8)
+        parsed = tuples_only(self.layout, rows.path, batch, lines, op, rows.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which would copy
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray]:
+def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray | None]:
+    """The values as the declared type, and where one has no place in it; None if that is nowhere."""
     try:
         converted = _cast(values, kind)
     except pa.ArrowInvalid:
         converted = pa.array([_cast_one(value, kind) for value in values], kind.arrow())
     if kind.kind is Kind.DOUBLE:
         converted = pc.if_else(pc.is_finite(converted), converted, pa.scalar(None, pa.float64()))
+    if converted.null_count == values.null_count:  # what is NULL stays so
+        return converted, None
     bad = pc.and_(pc.is_valid(values), pc.is_null(converted))
     return converted, bad.to_numpy(zero_copy_only=False)
 

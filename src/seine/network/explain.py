@@ -7,7 +7,7 @@ from typing import Any
 
 from seine.errors import printable
 from seine.network.labels import Labels
-from seine.network.lines import Line, Relations, Streams, explain_lines, known_query
+from seine.network.lines import Line, Relations, States, Streams, explain_lines, known_query
 from seine.network.network import Network
 from seine.network.nodes import JOINS, Node, node_to_json
 from seine.network.picture import draw
@@ -19,25 +19,38 @@ _BREAKS = re.compile(r"(?<=[,:;])(?= )|(?= AND | where )")
 
 
 def explain_text(
-    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
 ) -> str:
     """Each node once: id, kind, inputs, stage, what it does, what passes it, and who shares it and why.
 
-    Of one query, its story instead.
+    Of one query, its story instead, with what `states` says about it.
     """
     if query is not None:
-        return story_text(network, streams, query, relations=relations)
+        return story_text(network, streams, query, relations=relations, states=states)
     lines = explain_lines(network, streams, relations=relations)
     return "\n".join([_headline(network), *map(_text, lines)]) + "\n"
 
 
-def story_text(network: Network, streams: Streams, query: str, *, relations: Relations | None = None) -> str:
-    """What one query uses, with whom it shares that and why, what was inferred, what is covered."""
+def story_text(
+    network: Network,
+    streams: Streams,
+    query: str,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
+) -> str:
+    """What one query uses, with whom it shares that and why; what was inferred, covered, and is freed."""
     known_query(network, query)
     story = Story(Labels(network, streams, relations or {}), query)
     inferred = [wrapped("inferred from its conditions:", *story.inferred())] if story.inferred() else []
     chapters = [wrapped(_head(chapter.node, chapter.text), *chapter.says) for chapter in story.chapters()]
-    return "\n".join([_headline(network), *_fold(story.headline(), ""), *inferred, *chapters]) + "\n"
+    freed = [wrapped("what it holds:", *told)] if (told := (states or {}).get(query)) else []
+    return "\n".join([_headline(network), *_fold(story.headline(), ""), *inferred, *chapters, *freed]) + "\n"
 
 
 def _headline(network: Network) -> str:
@@ -85,15 +98,21 @@ def _sharing(line: Line) -> str:
 
 
 def explain_json(
-    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
 ) -> dict[str, Any]:
-    """The same as JSON values: counts, and the nodes with inputs, users and full definition."""
+    """The same as JSON values: counts, the nodes with inputs, users and full definition, and states."""
     lines = explain_lines(network, streams, query, relations=relations)
     return {
         "version": network.version,
         **explain_counts(network),
         "depth": network.depth,
         "network": [_form(line) for line in lines],
+        "states": {name: list(told) for name, told in (states or {}).items() if query in (None, name)},
     }
 
 
@@ -133,7 +152,12 @@ def _quoted(*lines: str) -> str:
 
 
 def explain_html(
-    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
 ) -> str:
     """The same as one self-contained page with a picture of the network."""
-    return draw(explain_lines(network, streams, query, relations=relations), _headline(network))
+    return draw(explain_lines(network, streams, query, relations=relations), _headline(network), states)

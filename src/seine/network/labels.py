@@ -286,10 +286,10 @@ class Labels:
 
     def _describe_limited(self, node: LimitedNode) -> str:
         names, memory = self.names(node.id), node.memory
-        conditions = [c for probe in node.star.ways[0] for c in probe.conditions]
-        on = " AND ".join(plain_words(condition, names) for condition in conditions)
+        whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
+        on = "every pair" if whole is None else plain_words(whole, names)
         held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
-        return f"{self._legend(node.id)} on {on or 'every pair'} within {held}, by {memory.shed}"
+        return f"{self._legend(node.id)} on {on} within {held}, by {memory.shed}"
 
     def _describe_multi_join(self, node: MultiJoinNode) -> str:
         names = self.names(node.id)

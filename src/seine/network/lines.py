@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.definitions import RelationDef, StreamDef
@@ -14,6 +14,7 @@ from seine.network.wording import enumerate_names
 
 Streams = Mapping[str, StreamDef]
 Relations = Mapping[str, RelationDef]
+States = Mapping[str, Sequence[str]]  # what there is to say about the states of each query
 
 
 @dataclass(frozen=True)

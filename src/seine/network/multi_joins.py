@@ -2,8 +2,7 @@
 
 A row of a stream without a window may leave when promises have closed the other streams for it, one after
 the other; a join of two sees one of them. So a block of three streams or more becomes one node if promises
-are what frees some of its rows. So does one of two streams or more if it takes a bound on times,
-`b.ts <= a.ts + 20`: joins of two know of windows only.
+are what frees some of its rows, or bounds on times such as `b.ts <= a.ts + 20`.
 
 Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
 """
@@ -20,11 +19,12 @@ from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
 from seine.network.blocks import Block
 from seine.network.joining import Base
-from seine.network.nodes import Bound, Member
+from seine.network.nodes import Member
 from seine.network.promising import promised_column
-from seine.network.time_bounds import apart
+from seine.network.time_bounds import bounded_by
 from seine.optimizer.equalities import is_equality, one_type
 
+FEWEST = 3  # streams; two are a join of two
 Side = tuple[int, Expression]  # a port, and what its rows have
 
 
@@ -55,7 +55,7 @@ class MultiPlan:
     members: tuple[Member, ...]
     decided: tuple[int, ...]
     schemes: tuple[SchemeUse, ...]
-    bounds: tuple[Bound, ...] = ()
+    times: tuple[int, ...]
 
     @property
     def key(self) -> tuple[Expression, ...]:
@@ -70,7 +70,7 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     if not all(isinstance(item, Scan | Lookup) for item in block.items):
         return None
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
-    if len(streams) < 2:
+    if len(streams) < FEWEST:
         return None
     found = _Planning(block, bases, sorted(streams, key=lambda i: (bases[i].node or 0, i)))
     if any(scan.stream.retractable for scan in found.scans) or not found.is_connected:
@@ -158,22 +158,22 @@ class _Planning:
             tuple(members),
             tuple(decided),
             tuple(self.schemes),
-            tuple(self._bounds),
+            tuple(scan.stream.time for scan in self.scans),
         )
 
     @cached_property
-    def _bounds(self) -> list[Bound]:
-        """What conditions say of the times of one stream and of columns of another."""
-        found = []
+    def _bounds(self) -> set[tuple[int, int]]:
+        """Ports whose starts are bounded by columns of another port."""
+        found = set()
         for condition in self._block.conditions:
-            for one in apart(condition):
-                port, column = self._place(one.later)
-                other, earlier = self._place(one.earlier)
+            for later, earlier in bounded_by(condition):
+                port, column = self._place(later)
+                other, _ = self._place(earlier)
                 if port is None or other is None or port == other:
                     continue
                 if column == self.scans[port].stream.time:
-                    found.append(Bound(port, other, earlier, one.span))
-        return sorted(set(found), key=lambda bound: (bound.port, bound.other, bound.column, bound.span))
+                    found.add((port, other))
+        return found
 
     def _place(self, index: int) -> tuple[int | None, int]:
         """The port that has a column of the block, if one has it, and the column's place in its rows."""
@@ -185,7 +185,7 @@ class _Planning:
         reached, grown = {0}, True
         while grown:
             edges = [{port for port, _ in members} for members in self._groups]
-            edges += [{bound.port, bound.other} for bound in self._bounds]
+            edges += [{*pair} for pair in self._bounds]
             more = {port for edge in edges if edge & reached for port in edge}
             grown = not more <= reached
             reached |= more
@@ -193,27 +193,23 @@ class _Planning:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether there is a stream without a window whose rows are finished, and not by joins of two."""
+        """Whether there is a stream without a window whose rows are finished some day."""
         lasting = [port for port, scan in enumerate(self.scans) if scan.stream.window is None]
-        many = len(self.scans) > 2
-        return any(
-            self._is_finished(port, True) and (many or not self._is_finished(port, False)) for port in lasting
-        )
+        return any(map(self._is_finished, lasting))
 
-    def _is_finished(self, port: int, bounded: bool) -> bool:
-        closed = {*self._closed(port, bounded)}
+    def _is_finished(self, port: int) -> bool:
+        closed = {*self._closed(port)}
         windows = (self.scans[other].stream.window for other in closed)
         return len(closed) == len(self.scans) - 1 or any(window is not None for window in windows)
 
-    def _closed(self, port: int, bounded: bool) -> Iterator[int]:
+    def _closed(self, port: int) -> Iterator[int]:
         """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
         reached = {port}
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
             found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts}
-            if bounded:
-                found |= {bound.port for bound in self._bounds if bound.other in reached}
+            found |= {later for later, earlier in self._bounds if earlier in reached}
             found -= reached
             yield from found
             reached |= found

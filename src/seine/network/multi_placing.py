@@ -22,7 +22,7 @@ def place_multi_join(
     promises = [place_promises(placer, use.stream, use.scheme) for use in plan.schemes]
     told = tuple(Promised(use.port, use.groups) for use in plan.schemes)
     inputs = [node.id for node in (*rows, *promises)]
-    identity = multi_join_signature(inputs, plan.members, told, plan.bounds, placer.join_owner)
+    identity = multi_join_signature(inputs, plan.members, told, placer.join_owner)
     join = placer.site.find(identity)
     if join is None:
         ports = _ports(plan, [*map(gates.new, rows)], promises)
@@ -60,7 +60,7 @@ def _candidate(
         width=len(rows),
         members=plan.members,
         promised=promised,
-        bounds=plan.bounds,
+        times=plan.times,
         lazy=lazy,
         **common,
     )

@@ -226,22 +226,13 @@ class Promised:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A row of a port starts at most `span` after what the row of another has in a column of times."""
-
-    port: int
-    other: int
-    column: int
-    span: int
-
-
-@dataclass(frozen=True)
 class MultiJoinNode(FilteringNode):
     """Joins three inputs or more at once: what is purged depends on all of them together.
 
     The first `width` ports bring rows, the others promises, each described by one of `promised`. Rows are
     combined where members of one group are equal (and not NULL). Filters and `out` address the rows of
-    the first ports side by side. No row can end early.
+    the first ports side by side. No row can end early. `times` are the columns in which rows of each port
+    have their start.
 
     Cites: SAFETY 3.2 (MJoin)
     """
@@ -251,7 +242,7 @@ class MultiJoinNode(FilteringNode):
     width: int
     members: tuple[Member, ...]
     promised: tuple[Promised, ...]
-    bounds: tuple[Bound, ...] = ()
+    times: tuple[int, ...]
     lazy: bool = False
 
 
@@ -445,7 +436,7 @@ def _plain(value: Any) -> Any:
 
 
 _TYPES = {"types", "relation_types"}
-_INNER = (AggregateCall, Bound, Filter, FinalTime, Form, Member, Port, Promised, Purge, Releases)
+_INNER = (AggregateCall, Filter, FinalTime, Form, Member, Port, Promised, Purge, Releases)
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
 _PARTS: dict[str, Any] = {
     "ports": Port,
@@ -454,7 +445,6 @@ _PARTS: dict[str, Any] = {
     "forms": Form,
     "members": Member,
     "promised": Promised,
-    "bounds": Bound,
     "purges": Purge,
     "clocks": FinalTime,
 }

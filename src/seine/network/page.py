@@ -69,7 +69,7 @@ svg.focus .edge.on { stroke: var(--mark); stroke-width: 2; }
 <script type="application/json" id="data">@@DATA@@</script>
 <script>
 "use strict";
-const { queries, boxes: facts } = JSON.parse(document.getElementById("data").textContent);
+const { queries, states, boxes: facts } = JSON.parse(document.getElementById("data").textContent);
 const svg = document.getElementById("net"), world = document.getElementById("world");
 const panel = document.getElementById("panel"), search = document.getElementById("search");
 const boxes = [], edges = [...svg.querySelectorAll(".edge")], MOST = 100;
@@ -167,6 +167,11 @@ function showBox(number) {
 function showQuery(q) {
   panel.replaceChildren();
   put("h2", queries[q]);
+  if (states[q].length) {
+    put("h3", "what it holds");
+    const ul = put("ul", "");
+    states[q].forEach(text => put("code", text, put("li", "", ul)));
+  }
   for (const number of pathOf(q)) {
     pick(facts[number].title, put("h3", ""), () => chooseBox(number));
     const others = facts[number].users ? facts[number].users.length - 1 : queries.length - 1;

@@ -9,14 +9,14 @@ from typing import Any
 
 from seine.errors import printable
 from seine.network.boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
-from seine.network.lines import Line
+from seine.network.lines import Line, States
 from seine.network.page import PAGE
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
 TEXT_LENGTH = 40
 
 
-def draw(lines: list[Line], headline: str) -> str:
+def draw(lines: list[Line], headline: str, states: States | None = None) -> str:
     """A page that shows these lines; it fetches nothing, and every name in it is escaped."""
     boxes = make_boxes(lines)
     stages = place_boxes(boxes)
@@ -24,6 +24,7 @@ def draw(lines: list[Line], headline: str) -> str:
     number = {name: i for i, name in enumerate(names)}
     facts = {
         "queries": [printable(name) for name in names],
+        "states": [[printable(told) for told in (states or {}).get(name, ())] for name in names],
         "boxes": [_facts(box, number) for box in boxes],
     }
     filling = {

@@ -34,22 +34,22 @@ import numpy as np
 from seine.operators.delta import FOREVER
 from seine.operators.equal_codes import CodeIndex, distinct
 from seine.operators.extent import Extent
-from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape
+from seine.operators.multi_join_shape import GroupCodes, SchemeOf, Shape, horizon_name
 from seine.operators.sorted_run import END, START
 
-MOST = 1 << 21  # chains at once; beyond this the rows are taken in parts
+MOST = 1 << 17  # chains that grow at once
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains over the same ports: each with its root, values by group, life, and latest starts by port."""
+    """Chains over the same ports: each with its root, values by group, life, and horizons by port."""
 
     ports: frozenset[int]
     root: np.ndarray
     codes: dict[int, np.ndarray]
     start: np.ndarray
     end: np.ndarray
-    latest: dict[int, np.ndarray]
+    horizons: dict[int, np.ndarray]
 
     @property
     def size(self) -> int:
@@ -62,21 +62,18 @@ class Chains:
             {group: codes[places] for group, codes in self.codes.items()},
             self.start[places],
             self.end[places],
-            {port: latest[places] for port, latest in self.latest.items()},
+            {port: horizons[places] for port, horizons in self.horizons.items()},
         )
 
     def horizon(self, port: int) -> np.ndarray:
         """Rows of a port that begin here or later cannot join."""
-        if port not in self.latest:
-            return self.end
-        latest = self.latest[port]
-        return np.minimum(self.end, np.where(latest < FOREVER, latest + 1, FOREVER))
+        return np.minimum(self.end, self.horizons[port]) if port in self.horizons else self.end
 
     def merged(self, timed: bool) -> Chains:
         """The same with one of each kind."""
         columns = [self.root, *self.codes.values()]
         if timed:
-            columns += [self.start, self.end, *self.latest.values()]
+            columns += [self.start, self.end, *self.horizons.values()]
         firsts, _ = distinct(columns, self.size)
         return self if len(firsts) == self.size else self.take(firsts)
 
@@ -95,7 +92,7 @@ class ChainedPurge:
         self._shape, self._lows = shape, lows
         self._promises = promises
         self._codes = codes
-        bounded = bool(shape.node.bounds)
+        bounded = any(shape.bounds)
         self._timed = bounded or any(
             extent.rows and int(extent.numbers(END).min()) < FOREVER for extent in extents
         )
@@ -116,13 +113,11 @@ class ChainedPurge:
         """The rows of a port, of those alike for this purpose one; and the kind of each row."""
         start, end = extent.numbers(START), extent.numbers(END)
         codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
-        latest: dict[int, np.ndarray] = {}
-        for name, bound in self._shape.bounds[port]:
-            limit = extent.numbers(name)
-            latest[bound.port] = np.minimum(latest.get(bound.port, limit), limit)
-        columns = [*codes.values(), *((start, end) if self._timed else ()), *latest.values()]
+        reached = {bound.port for bound in self._shape.bounds[port]}
+        horizons = {other: extent.numbers(horizon_name(other)) for other in sorted(reached)}
+        columns = [*codes.values(), *((start, end) if self._timed else ()), *horizons.values()]
         firsts, kinds = distinct(columns, extent.rows)
-        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, latest)
+        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, horizons)
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
 
     def _search(self, roots: Chains, blocked: np.ndarray) -> None:
@@ -142,8 +137,8 @@ class ChainedPurge:
         for port in self._preferred(chains, others):
             mine = left & closed[port]
             left &= ~mine
-            for part in self._parts(chains.take(np.flatnonzero(mine)), port):
-                yield self._longer(part, port)
+            for places in _in_parts(np.flatnonzero(mine)):
+                yield from self._longer(chains.take(places), port)
         blocked[chains.root[left]] = True
 
     def _preferred(self, chains: Chains, others: list[int]) -> list[int]:
@@ -157,17 +152,6 @@ class ChainedPurge:
                 self._rows[port].size,
             ),
         )
-
-    def _parts(self, chains: Chains, port: int) -> Iterator[Chains]:
-        """Chains in parts that do not grow into too many at once."""
-        if not chains.size:
-            return
-        groups = self._shared(chains, port)
-        asked = [chains.codes[group] for group in groups]
-        count = self._index(port, groups).candidates(asked, chains.size)
-        pieces = min(chains.size, count // MOST + 1)
-        for places in np.array_split(np.arange(chains.size), pieces):
-            yield chains.take(places)
 
     def _closed(self, chains: Chains, port: int) -> np.ndarray:
         """For which chains no later row of a port can join."""
@@ -183,43 +167,44 @@ class ChainedPurge:
                     closed[places[limits[rows] >= horizon[places]]] = True
         return closed
 
-    def _longer(self, chains: Chains, port: int) -> Chains:
-        """The chains with each held row of a port that joins."""
-        rows = self._rows[port]
+    def _longer(self, chains: Chains, port: int) -> Iterator[Chains]:
+        """The chains with each held row of a port that joins, in parts."""
         groups = self._shared(chains, port)
         asked = [chains.codes[group] for group in groups]
-        found = list(self._index(port, groups).matches(asked, chains.size))
-        places = np.concatenate([f[0] for f in found]) if found else np.zeros(0, np.int64)
-        met = np.concatenate([f[1] for f in found]) if found else np.zeros(0, np.int64)
+        for places, met in self._index(port, groups).matches(asked, chains.size):
+            yield self._joined(*self._together(chains, places, port, met), port)
+
+    def _together(
+        self, chains: Chains, places: np.ndarray, port: int, met: np.ndarray
+    ) -> tuple[Chains, Chains]:
+        """Chains and the rows of a port that they meet, those apart that never live at one time."""
+        rows = self._rows[port]
         if self._timed:
-            good = np.maximum(chains.start[places], rows.start[met]) < np.minimum(
-                chains.end[places], rows.end[met]
-            )
-            if port in chains.latest:
-                good &= rows.start[met] <= chains.latest[port][places]
+            start = np.maximum(chains.start[places], rows.start[met])
+            good = start < np.minimum(chains.end[places], rows.end[met])
+            if port in chains.horizons:
+                good &= rows.start[met] < chains.horizons[port][places]
             places, met = places[good], met[good]
-        return self._joined(chains.take(places), rows.take(met), port).merged(self._timed)
+        return chains.take(places), rows.take(met)
 
     def _joined(self, chains: Chains, rows: Chains, port: int) -> Chains:
         ports = chains.ports | {port}
+        missing = [other for other in range(self._shape.width) if other not in ports]
+        asked = {group for other in missing for group in self._shape.groups[other]}
         codes = {**rows.codes, **chains.codes}
-        asked = {
-            group
-            for other in range(self._shape.width)
-            if other not in ports
-            for group in self._shape.groups[other]
-        }
-        latest = dict(chains.latest)
-        for other, limit in rows.latest.items():
-            latest[other] = np.minimum(latest[other], limit) if other in latest else limit
-        return Chains(
+        horizons = dict(chains.horizons)
+        for other, limit in rows.horizons.items():
+            horizons[other] = np.minimum(horizons[other], limit) if other in horizons else limit
+        longer = Chains(
             ports,
             chains.root,
             {group: code for group, code in codes.items() if group in asked},
             np.maximum(chains.start, rows.start),
             np.minimum(chains.end, rows.end),
-            {other: limit for other, limit in latest.items() if other not in ports},
+            {other: limit for other, limit in horizons.items() if other not in ports},
         )
+        told_apart = rows.codes.keys() - chains.codes.keys() <= asked
+        return longer if told_apart else longer.merged(self._timed)
 
     def _shared(self, chains: Chains, port: int) -> tuple[int, ...]:
         return tuple(group for group in self._shape.groups[port] if group in chains.codes)
@@ -235,3 +220,7 @@ class ChainedPurge:
             columns = [self._codes.of_promises(scheme.number, group) for group in scheme.groups]
             self._promise_indexes[scheme.number] = CodeIndex(columns, self._promises[scheme.number].rows)
         return self._promise_indexes[scheme.number]
+
+
+def _in_parts(places: np.ndarray) -> list[np.ndarray]:
+    return [places[first : first + MOST] for first in range(0, len(places), MOST)]

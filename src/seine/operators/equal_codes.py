@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from seine.operators.hashing import mix
 from seine.operators.pairs import ranges
+from seine.operators.sorted_run import KEY, SortedRun
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_ROW = "row"
+_FEWER = 8  # times; so few rows are made an index instead, and all others asked
 
 
 class CodeIndex:
@@ -27,64 +31,68 @@ class CodeIndex:
 
     def matches(self, columns: Sequence[np.ndarray], count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs (number of the asking row, row of the index) that agree in all columns, in chunks."""
-        low, high = self._places(columns, count)
-        for asking, places in ranges(low, high):
-            ours = self._order[places]
+        if not (self.rows and count):
+            return
+        if not columns:
+            yield from ranges(np.zeros(count, np.int64), np.full(count, self.rows))
+            return
+        if count * _FEWER < self.rows and "_run" not in self.__dict__:  # not worth an index of many rows
+            for ours, asking in CodeIndex(columns, count).matches(self._columns, self.rows):
+                yield asking, ours
+            return
+        for asking, places in self._run.equal_keys(_one(columns, count)):
+            ours = self._numbers.take(places)
             if len(columns) > 1:
-                same = np.logical_and.reduce(
-                    [theirs[asking] == own[ours] for theirs, own in zip(columns, self._columns, strict=True)]
+                same = np.flatnonzero(
+                    np.logical_and.reduce(
+                        [
+                            theirs[asking] == own[ours]
+                            for theirs, own in zip(columns, self._columns, strict=True)
+                        ]
+                    )
                 )
-                asking, ours = asking[same], ours[same]
+                asking, ours = asking.take(same), ours.take(same)
             yield asking, ours
 
-    def candidates(self, columns: Sequence[np.ndarray], count: int) -> int:
-        """How many pairs there are at most."""
-        low, high = self._places(columns, count)
-        return int((high - low).sum())
-
-    def _places(self, columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-        keys = _one(columns, count)
-        return np.searchsorted(self._sorted, keys), np.searchsorted(self._sorted, keys, "right")
+    @cached_property
+    def _run(self) -> SortedRun:
+        keys = pa.array(_one(self._columns, self.rows))
+        return SortedRun.of(
+            pa.RecordBatch.from_arrays([keys, pa.array(np.arange(self.rows))], [KEY, _ROW]), KEY
+        )
 
     @cached_property
-    def _keys(self) -> np.ndarray:
-        return _one(self._columns, self.rows)
-
-    @cached_property
-    def _order(self) -> np.ndarray:
-        return np.argsort(self._keys, kind="stable")
-
-    @cached_property
-    def _sorted(self) -> np.ndarray:
-        return self._keys[self._order]
+    def _numbers(self) -> np.ndarray:
+        return self._run.batch[_ROW].to_numpy()
 
 
 def _one(columns: Sequence[np.ndarray], count: int) -> np.ndarray:
-    """One number for each row; rows that agree in all columns have the same."""
-    if not columns:
-        return np.zeros(count, np.int64)
-    total = columns[0]
+    """One number for each row, spread evenly; rows that agree in all columns have the same."""
+    total = mix(columns[0].view(np.uint64))
     for column in columns[1:]:
-        total = mix(total.view(np.uint64) * _STEP + column.view(np.uint64)).view(np.int64)
-    return total
+        total = mix(total * _STEP + column.view(np.uint64))
+    return total.view(np.int64)
 
 
 def distinct(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """One row of each kind, and for every row the number of its kind.
+    """One row of each kind, and for every row the number of its kind; seldom a kind has two numbers.
+
+    Rows are brought together by hash, and neighbours are compared: where two kinds have one hash, rows of one
+    may lie apart.
 
     >>> firsts, kinds = distinct([np.array([5, 4, 5]), np.array([1, 1, 1])], 3)
-    >>> firsts.tolist(), kinds.tolist()
-    ([1, 0], [1, 0, 1])
+    >>> len(firsts), bool(kinds[0] == kinds[2]), bool(kinds[0] == kinds[1])
+    (2, True, False)
     """
     if not count:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not columns:
         return np.zeros(1, np.int64), np.zeros(count, np.int64)
-    order = np.argsort(columns[0], kind="stable") if len(columns) == 1 else np.lexsort(columns[::-1])
+    order = np.argsort(_one(columns, count))
     new = np.zeros(count, bool)
     new[0] = True
     for column in columns:
-        ordered = column[order]
+        ordered = column.take(order)
         new[1:] |= ordered[1:] != ordered[:-1]
     kinds = np.empty(count, np.int64)
     kinds[order] = np.cumsum(new) - 1

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.operators.delta import FOREVER
+
 
 class Extent:
     """Batches one after the other; a column is put together when somebody asks for it.
@@ -30,8 +32,9 @@ class Extent:
         return self._columns[name]
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of times or codes."""
-        return self.column(name, pa.int64()).to_numpy()
+        """A column of times or codes; what is not known has no end."""
+        column = self.column(name, pa.int64())
+        return (column.fill_null(FOREVER) if column.null_count else column).to_numpy()
 
 
 def _part(batch: pa.RecordBatch, name: str, type_: pa.DataType) -> pa.Array:

@@ -20,7 +20,8 @@ from seine.operators.coalesce import coalesce
 from seine.operators.combining import Combining, combined
 from seine.operators.delta import Delta
 from seine.operators.extent import Extent
-from seine.operators.multi_join_shape import Arrivals, GroupCodes, Shape
+from seine.operators.multi_join_shape import Arrivals, GroupCodes, Shape, horizon_name
+from seine.operators.multi_reach import Bound
 from seine.operators.promise_purge import PromisePurge
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, START, SortedRun, take_rows
@@ -53,10 +54,16 @@ LAZY = Pace(promise=8, row=1, small=0)
 class MultiJoinOperator:
     """One join of many inputs in one bucket."""
 
-    def __init__(self, node: MultiJoinNode, filters: AnyOf, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        node: MultiJoinNode,
+        filters: AnyOf,
+        bounds: Sequence[Bound] = (),
+        pace: Pace | None = None,
+    ) -> None:
         self._node, self._filters = node, filters
         self._pace = pace or (LAZY if node.lazy else EAGER)
-        self._shape = Shape(node)
+        self._shape = Shape(node, bounds)
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
@@ -133,9 +140,9 @@ class Step:
         if any(int(extent.numbers(END).min()) <= max(self._lows) for _, extent in filled):
             return True
         return any(
-            int(extent.numbers(name).min()) < self._lows[bound.port]
+            int(extent.numbers(horizon_name(bound.port)).min()) <= self._lows[bound.port]
             for port, extent in filled
-            for name, bound in self._shape.bounds[port]
+            for bound in self._shape.bounds[port]
         )
 
     def _end(self, port: int) -> int:

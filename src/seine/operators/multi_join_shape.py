@@ -11,11 +11,13 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
-from seine.network.nodes import Bound, MultiJoinNode
+from seine.network.nodes import MultiJoinNode
 from seine.operators.combination import key_columns
-from seine.operators.delta import FOREVER, NEVER, concat
+from seine.operators.delta import concat
 from seine.operators.extent import Extent
 from seine.operators.hashing import hash_columns, is_exact, null_mask
+from seine.operators.multi_reach import Bound
+from seine.operators.reach import after
 from seine.operators.sorted_run import END, START, take_rows
 
 Arrivals: TypeAlias = pa.RecordBatch | None
@@ -35,7 +37,7 @@ class Shape:
     A group of which values have exact hashes (see hashing) is known by these, any other by the values.
     """
 
-    def __init__(self, node: MultiJoinNode) -> None:
+    def __init__(self, node: MultiJoinNode, bounds: Sequence[Bound] = ()) -> None:
         self.node = node
         self.width = node.width
         self.members: list[list[tuple[int, Expression]]] = [[] for _ in range(node.width)]
@@ -47,9 +49,9 @@ class Shape:
         self.schemes: list[list[SchemeOf]] = [[] for _ in range(node.width)]
         for number, promised in enumerate(node.promised):
             self.schemes[promised.port].append(SchemeOf(number, tuple(dict.fromkeys(promised.groups))))
-        self.bounds: list[list[tuple[str, Bound]]] = [[] for _ in range(node.width)]
-        for number, bound in enumerate(node.bounds):
-            self.bounds[bound.other].append((f"_t{number}", bound))
+        self.bounds: list[list[Bound]] = [[] for _ in range(node.width)]
+        for bound in bounds:
+            self.bounds[bound.other].append(bound)
         self.offsets = [0]
         for port in node.ports[: node.width]:
             self.offsets.append(self.offsets[-1] + len(port.types))
@@ -68,25 +70,28 @@ class Shape:
         if port >= self.width:
             return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
         read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
-        read.update(bound.column for _, bound in self.bounds[port])
+        read.update(column for bound in self.bounds[port] for column, _ in bound.choices)
         return tuple(f"c{i}" for i in sorted(read))
 
     def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
-        """The rows that came by a port with group values and time bounds; a NULL in these joins nothing."""
+        """The rows that came by a port with their group values; a NULL among these joins nothing."""
         found = [batch for batch in batches if batch.num_rows]
         if not found:
             return None
         batch = concat(found)
         values = key_columns(batch, [expression for _, expression in self.members[port]])
-        limits = [(name, batch[f"c{bound.column}"], bound.span) for name, bound in self.bounds[port]]
-        missing = null_mask([*values, *(times for _, times, _ in limits)])
-        if missing is not None:
-            known = pa.array(np.flatnonzero(~missing))
-            batch, values = batch.take(known), [value.take(known) for value in values]
-            limits = [(name, times.take(known), span) for name, times, span in limits]
         others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
-        others += [(name, pa.array(_later(times, span))) for name, times, span in limits]
+        others += [(horizon_name(to), pa.array(limit)) for to, limit in self._horizons(port, batch).items()]
         return self._kept(batch, [group for group, _ in self.members[port]], values, others)
+
+    def _horizons(self, port: int, batch: pa.RecordBatch) -> dict[int, np.ndarray]:
+        """From when on rows of other ports cannot join rows of this one, by port; a NULL joins nothing."""
+        found: dict[int, np.ndarray] = {}
+        for bound in self.bounds[port]:
+            choices = [after(batch, column, span) for column, span in bound.choices]
+            limit: np.ndarray = np.maximum.reduce(choices)
+            found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
+        return found
 
     def promises(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
         """The promises that came by the port with this number among those of promises."""
@@ -95,22 +100,19 @@ class Shape:
             return None
         batch, groups = concat(found), self.node.promised[number].groups
         values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
-        missing = null_mask(values)
-        if missing is not None:
-            known = pa.array(np.flatnonzero(~missing))
-            batch, values = batch.take(known), [value.take(known) for value in values]
         return self._kept(batch, groups, values, [])
 
     def _kept(
         self, batch: pa.RecordBatch, groups: Sequence[int], values: list[pa.Array], others: list[Named]
     ) -> Arrivals:
-        """Lives, group values and other columns of the rows whose values of one group agree."""
+        """Lives, group values and other columns of the rows whose group values agree and are not NULL."""
         keys: dict[int, pa.Array] = {}
-        good = np.ones(batch.num_rows, bool)
+        missing = null_mask(values)
+        good = np.ones(batch.num_rows, bool) if missing is None else ~missing
         for group, value in zip(groups, values, strict=True):
             key = pa.array(hash_columns([value], len(value))) if self.is_exact(group) else value
             if group in keys:
-                good &= pc.equal(keys[group], key).to_numpy(zero_copy_only=False)
+                good &= pc.equal(keys[group], key).fill_null(False).to_numpy(zero_copy_only=False)
             keys.setdefault(group, key)
         named = [(START, batch[START]), (END, batch[END])]
         named += [(group_name(group), key) for group, key in sorted(keys.items())]
@@ -120,12 +122,8 @@ class Shape:
         return kept if kept.num_rows else None
 
 
-def _later(times: pa.Array, span: int) -> np.ndarray:
-    """Instants that much later; where that is beyond all time, FOREVER or NEVER."""
-    start = times.cast(pa.int64()).to_numpy()
-    if span >= 0:
-        return np.where(start > FOREVER - span, FOREVER, start + min(span, FOREVER))
-    return np.where(start < NEVER - span, NEVER, start + max(span, NEVER))
+def horizon_name(port: int) -> str:
+    return f"_t{port}"
 
 
 def group_name(group: int) -> str:

@@ -44,12 +44,12 @@ class Reach:
     def until(self, batch: pa.RecordBatch, ends: np.ndarray) -> np.ndarray:
         """When rows are of no more use: at their end or before it."""
         for bound in self.all_of:
-            ends = np.minimum(ends, _after(batch, *bound))
+            ends = np.minimum(ends, after(batch, *bound))
         if self.any_of is None:
             return ends
         latest = np.full(len(ends), NEVER)
         for bound in self.any_of:
-            latest = np.maximum(latest, _after(batch, *bound))
+            latest = np.maximum(latest, after(batch, *bound))
         return np.minimum(ends, latest)
 
 
@@ -66,7 +66,7 @@ def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
     all_of = [
         (own.index, 0)
         for own, other in keys
-        if isinstance(own, Column) and _is_time(own) and isinstance(other, Column) and other.index == place
+        if isinstance(own, Column) and is_time(own) and isinstance(other, Column) and other.index == place
     ]
     width = len(node.ports[0].types)
     time = place if side == 1 else place + width
@@ -80,7 +80,7 @@ def _weakest(filter_: Filter, tables: Tables, time: int) -> tuple[int, int] | No
     """The bound on a time column that all rows of a filter's table obey; None if there is none."""
     table = tables[filter_.table]
     for part in conjuncts(filter_.shape):
-        if (found := _upper_bound(part, time)) is not None:
+        if (found := upper_bound(part, time)) is not None:
             column, sign, constant = found
             values = [0] if constant is None else [row[constant] for row in table.rows.values()]
             if all(isinstance(value, int) for value in values):
@@ -88,21 +88,21 @@ def _weakest(filter_: Filter, tables: Tables, time: int) -> tuple[int, int] | No
     return None
 
 
-def _upper_bound(part: Expression, time: int) -> tuple[int, int, int | None] | None:
+def upper_bound(part: Expression, time: int) -> tuple[int, int, int | None] | None:
     """Of a condition `time <= column + sign * constant` the column, the sign and the constant's place.
 
     >>> from seine.algebra.types import BIGINT, BOOLEAN
     >>> term = Call("linear[1,-1]", (Column(2, BIGINT), Column(5, BIGINT)), BIGINT)
-    >>> _upper_bound(Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN), 5)
+    >>> upper_bound(Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN), 5)
     (2, -1, 0)
     """
     match part:
         case Call("eq", (Column() as one, Column() as other)) if time in (one.index, other.index):
             own = other if one.index == time else one
-            return (own.index, 1, None) if _is_time(own) else None
+            return (own.index, 1, None) if is_time(own) else None
         case Call(op, (Call(name, (Column() as one, Column() as other)), Parameter(constant))):
             for (own, partner), weights in _orders((one, other), coefficients_of(name)):
-                if partner.index == time and _is_time(own) and _bounds_above(op, weights):
+                if partner.index == time and is_time(own) and _bounds_above(op, weights):
                     return own.index, weights[1], constant
     return None
 
@@ -121,12 +121,12 @@ def _bounds_above(op: str, weights: tuple[int, int]) -> bool:
     return op == "eq" or op in (("le", "lt") if weights[1] > 0 else ("ge", "gt"))
 
 
-def _is_time(column: Column) -> bool:
+def is_time(column: Column) -> bool:
     type_: Type = column.type
     return type_.kind in _TIMES
 
 
-def _after(batch: pa.RecordBatch, column: int, added: int) -> np.ndarray:
+def after(batch: pa.RecordBatch, column: int, added: int) -> np.ndarray:
     """The first instant after a column's value plus a constant; a NULL allows no partner at all."""
     values = batch[f"c{column}"]
     values = values.view(pa.int64()) if pa.types.is_timestamp(values.type) else values.cast(pa.int64())

@@ -26,6 +26,7 @@ from seine.operators.delta import Delta
 from seine.operators.join import JoinOperator
 from seine.operators.lookup import LookupOperator
 from seine.operators.multi_join import MultiJoinOperator
+from seine.operators.multi_reach import bounds_of
 from seine.operators.operator import Operator
 from seine.operators.parameters import any_of
 from seine.operators.reach import reaches
@@ -99,7 +100,9 @@ class Dataflow:
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
             case MultiJoinNode():
-                return MultiJoinOperator(node, any_of(node.filters, self.tables))
+                return MultiJoinOperator(
+                    node, any_of(node.filters, self.tables), bounds_of(node, self.tables)
+                )
         return make_operator(node)
 
     @property

@@ -50,6 +50,7 @@ class BlockGraph:
     known: dict[int, int]
     bounded: dict[int, int]
     classes: Classes
+    finite: frozenset[int]  # the classes with a column of a relation
 
     def given(self, known: Sequence[int], bounded: Sequence[int] = ()) -> Closure:
         """What is closed for rows with given, or bounded, values in some columns of the block."""
@@ -82,15 +83,11 @@ class _Building:
             self._limit(bound)
         known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
         items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
-        given = frozenset(
-            known[column]
-            for number, source in enumerate(self.sources)
-            if source.finite
-            for column in self._columns(number)
-            if column in known
-        )
+        relations = [number for number, source in enumerate(self.sources) if source.finite]
+        finite = frozenset(self.classes.of(c) for number in relations for c in self._columns(number))
+        given = frozenset(self.known[class_] for class_ in finite if class_ in self.known)
         graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
-        return BlockGraph(graph, tuple(streams), known, bounded, self.classes)
+        return BlockGraph(graph, tuple(streams), known, bounded, self.classes, finite)
 
     def _clocked(self) -> frozenset[int]:
         """The classes whose bounds can be told: by a condition, by another column, from outside."""

@@ -5,58 +5,77 @@ Cites: SAFETY 3.2 (chained purge)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from seine.safety.closure import Closure, Step, closure
-from seine.safety.graph import Graph, Rule
+from seine.safety.closure import Closure, Step
+from seine.safety.graph import CLOCK, Graph, Rule
+
+MOST_TOLD = 12  # steps of one chain that are told
 
 
-@dataclass(frozen=True)
-class Chain:
-    """The steps that end a row, in order; `expiring` is the item whose expiry ends it, if one does.
+def chain_words(graph: Graph, columns: Sequence[Sequence[str]], found: Closure) -> str:
+    """What frees a row with this closure; `columns` are the names of each item's.
 
-    `open` are the items that nothing closes: if there are any and none expires, the row stays.
+    >>> from seine.safety.closure import closure
+    >>> from seine.safety.graph import PROMISE, Closer, Item
+    >>> bid = Item("bid", frozenset([0]), (Closer(frozenset([0]), PROMISE, (1,)),))
+    >>> graph = Graph((Item("item", frozenset([0])), bid), 1)
+    >>> names = [["itemid"], ["bidder", "itemid"]]
+    >>> chain_words(graph, names, closure(graph, [0])), chain_words(graph, names, closure(graph, [1]))
+    ('freed once bid promises itemid', 'never freed: item may send matches for ever')
     """
-
-    steps: tuple[Step, ...]
-    expiring: int | None
-    open: tuple[int, ...]
-
-    @property
-    def frees(self) -> bool:
-        return self.expiring is not None or not self.open
-
-
-def chain(graph: Graph, number: int) -> Chain:
-    """What frees a row of an item."""
-    if graph.items[number].expires:
-        return Chain((), number, ())
-    found = closure(graph, [number])
-    return _chain(graph, found, [number])
-
-
-def _chain(graph: Graph, found: Closure, start: list[int]) -> Chain:
     expiring = next((step.item for step in found.steps if graph.items[step.item].expires), None)
-    still_open = tuple(number for number in range(len(graph.items)) if number not in found.items)
-    if expiring is None:
-        return Chain(found.steps, None, still_open)
-    return Chain(_needed(found, expiring), expiring, still_open)
+    if expiring is not None:
+        steps = _told(graph, columns, _needed(found, expiring))
+        return f"freed once {steps}, and what came of {graph.items[expiring].name} has expired"
+    still = [item.name for number, item in enumerate(graph.items) if number not in found.items]
+    if still:
+        return f"never freed: {_some(still)} may send matches for ever"
+    return f"freed once {_told(graph, columns, found.steps)}"
 
 
-def _needed(found: Closure, goal: int) -> tuple[Step, ...]:
+def _told(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[Step]) -> str:
+    said = []
+    for step in steps:
+        name = graph.items[step.item].name
+        if step.by.kind == CLOCK:
+            said.append(f"the watermark of {name} has passed")
+        else:
+            said.append(f"{name} promises {promised(columns[step.item], step.by.columns)}")
+    return _some(said, ", then ")
+
+
+def promised(names: Sequence[str], columns: Sequence[int]) -> str:
+    """The columns of a scheme."""
+    told = ", ".join(names[column] for column in columns)
+    return told if len(columns) == 1 else f"({told})"
+
+
+def _some(words: list[str], between: str = ", ") -> str:
+    more = len(words) - MOST_TOLD
+    return between.join(words[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
+
+
+def _needed(found: Closure, goal: int) -> list[Step]:
     """The steps that one item's closing depends on, in their order."""
     needed, facts = {goal}, set[int]()
     for step in reversed(found.steps):
         if step.item in needed:
-            ahead = list(step.by.needs)
-            while ahead:
-                fact = ahead.pop()
-                if fact in facts:
-                    continue
-                facts.add(fact)
-                cause = found.causes[fact]
-                if isinstance(cause, Rule):
-                    ahead += cause.needs
-                elif cause is not None:
-                    needed.add(cause)
-    return tuple(step for step in found.steps if step.item in needed)
+            needed |= _givers(found, step, facts)
+    return [step for step in found.steps if step.item in needed]
+
+
+def _givers(found: Closure, step: Step, facts: set[int]) -> set[int]:
+    """The items that give what a step needs."""
+    givers = set()
+    ahead = list(step.by.needs)
+    while ahead:
+        fact = ahead.pop()
+        if fact not in facts:
+            facts.add(fact)
+            cause = found.causes[fact]
+            if isinstance(cause, Rule):
+                ahead += cause.needs
+            elif cause is not None:
+                givers.add(cause)
+    return givers

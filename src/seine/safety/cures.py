@@ -87,19 +87,25 @@ def cured(plan: Plan, additions: Iterable[Addition]) -> Plan:
     return rebuild(plan, change)
 
 
+def lapsing(plan: Plan) -> list[Addition]:
+    """The schemes of a plan's streams that would last without their LIFESPAN."""
+    streams = _streams(plan)
+    return [
+        Addition(stream, s.columns) for stream in streams for s in stream.schemes if s.lifespan is not None
+    ]
+
+
+def _streams(plan: Plan) -> list[StreamDef]:
+    named = {part.stream.name: part.stream for part in walk(plan) if isinstance(part, Scan)}
+    return list(named.values())
+
+
 def _schemes(plan: Plan) -> list[Addition]:
     """The schemes that could help: lapsing ones that would last, and columns that something else tells."""
-    streams = {part.stream.name: part.stream for part in walk(plan) if isinstance(part, Scan)}
-    lapsing = [
-        Addition(stream, scheme.columns)
-        for stream in streams.values()
-        for scheme in stream.schemes
-        if scheme.lifespan is not None
-    ]
     told = [Addition(scan.stream, (column,)) for scan, column in Sources().told_columns(plan)]
-    have = {(stream.name, scheme.columns) for stream in streams.values() for scheme in stream.schemes}
+    have = {(stream.name, scheme.columns) for stream in _streams(plan) for scheme in stream.schemes}
     fresh = [one for one in dict.fromkeys(told) if (one.stream.name, one.columns) not in have]
-    return [*lapsing, *fresh]
+    return [*lapsing(plan), *fresh]
 
 
 def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) -> Cure | None:

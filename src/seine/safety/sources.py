@@ -52,8 +52,15 @@ class Branch:
     @property
     def is_finite(self) -> bool:
         """Whether the columns of the result can have finitely many values only: those of relations."""
-        facts = self.closed([]).causes
-        return all(c is not None and self.graph.known.get(c) in facts for c in self.columns)
+        return all(map(self.is_given, self.columns))
+
+    def is_given(self, column: int | None) -> bool:
+        """Whether a column has the values of a relation, or of what is closed whatever comes."""
+        if column is None:
+            return False
+        return self.graph.classes.of(column) in self.graph.finite or (
+            self.graph.known.get(column) in self.closed([]).causes
+        )
 
     def told_scans(self) -> Iterator[tuple[Scan, int]]:
         """The columns of streams of the block that a row of the result tells."""
@@ -89,11 +96,6 @@ class Sources:
             graph = build_graph(block, [self.source(item) for item in block.items])
             found = self._known[id(plan)] = (plan, (block, graph))
         return found[1]
-
-    def branch(self, plan: Plan) -> Branch:
-        """A plan as what is beneath its own results."""
-        block, graph = self.block(plan)
-        return Branch(block, graph, tuple(map(_plain, block.outputs)))
 
     def branches(self, plan: Plan) -> list[Branch]:
         """What is beneath an aggregate or a set operator."""

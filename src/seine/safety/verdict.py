@@ -11,7 +11,7 @@ from typing import Any
 from seine.algebra.plan import Plan, Query
 from seine.errors import ScriptError
 from seine.frontends.script.script import Script
-from seine.safety.cures import cures
+from seine.safety.cures import cured, cures, lapsing
 from seine.safety.judging import judge
 from seine.safety.state import kept_scans
 
@@ -49,6 +49,8 @@ def verdict(query: Query) -> Verdict:
         return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
+    if any(judge(cured(query.plan, lapsing(query.plan)))[alias] for alias in lasting):
+        reason += "; a promise with a LIFESPAN does not last"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
     return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan))

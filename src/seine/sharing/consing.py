@@ -60,7 +60,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return limited_signature(below, node.star, node.memory, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
-            return multi_join_signature(inputs_, node.members, node.promised, node.bounds, node.owner)
+            return multi_join_signature(inputs_, node.members, node.promised, node.owner)
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -94,9 +94,9 @@ def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashabl
 
 
 def multi_join_signature(
-    inputs: Sequence[int], members: Hashable, promised: Hashable, bounds: Hashable, owner: str
+    inputs: Sequence[int], members: Hashable, promised: Hashable, owner: str
 ) -> Signature:
-    return ("multijoin", tuple(inputs), members, promised, bounds, owner)
+    return ("multijoin", tuple(inputs), members, promised, owner)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

@@ -5,13 +5,12 @@ ones are expected to make: the gain of one arrival (`rates.py`) times how many c
 still there, but no more than come in a tenth of its life. A longer horizon would hold on to young
 tuples of little worth; it is not that long until something better needs their slot.
 
-Priorities are calculated anew when a sixteenth as many tuples as are held have come; in between
+Priorities are calculated anew when a quarter as many tuples as are held have come; in between
 they stand. So small windows are always up to date, and large ones cost little for each tuple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +22,7 @@ from seine.shedding.rates import Rates
 from seine.shedding.window import Window
 
 _HORIZON = 10  # which part of a life is looked ahead
-_OFTEN = 16  # priorities are renewed so many times while as many tuples come as are held
+_OFTEN = 4  # priorities are renewed so many times while as many tuples come as are held
 _PACE = 1600.0  # arrivals, over which it is learnt how fast they come
 
 
@@ -39,7 +38,6 @@ class Auto(Policy):
         self._pending = 0
         self._now = 0
         self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
-        self._groups: Sequence[Tokens] = ()
         self._passed = np.zeros(3)  # arrivals, the time that they took, and when they were counted
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
@@ -54,45 +52,54 @@ class Auto(Policy):
     def refresh(self, window: Window, groups: Groups, now: int) -> None:
         if now != self._now:
             self._now, self._present = now, {}
-        self._groups = groups.tokens
         if self._pending * _OFTEN >= max(window.count, 1):
             self._learn(now)
             self._renew(window)
 
-    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
-        importance = window.importance.item(slot)
-        window.matches[slot] = sum(
-            self._rates[other].gain(token, importance)
-            for token in tokens
-            for other in self._others[token % len(self._others)]
-        )
-        window.priority[slot] = self._worth(window, slice(slot, slot + 1))[0]
+    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+        importance, gain = window.importance.item(slot), 0.0
+        for token in window.tokens[slot]:
+            for other in self._others[token % len(self._others)]:
+                gain += self._rates[other].gain(token, importance)
+        life = window.expiry.item(slot) - self._now
+        left = min(window.leaves.item(slot) - self._now, max(life / _HORIZON, 1.0 / self._pace))
+        window.matches[slot], window.priority[slot] = gain, gain * left * self._pace
 
     def victims(self, window: Window, count: int) -> list[int]:
         """Those of the lowest priority, where what matches an arrival of this instant has that on top."""
         if not self._present:
             return super().victims(window, count)
         priority = window.priority[: window.count]
-        saved = priority.copy()
+        before = priority.copy()
+        if count * 8 > window.count:
+            priority += [self._certain(window, slot) for slot in range(window.count)]
+            found = super().victims(window, count)
+        else:
+            found = self._one_by_one(window, priority, count)
+        priority[:] = before
+        return found
+
+    def _one_by_one(self, window: Window, priority: Floats, count: int) -> list[int]:
+        """The same by looking only at those that seem to be the lowest."""
         found: list[int] = []
         looked: set[int] = set()
         while len(found) < count:
             slot = self._lowest(window, priority)
             certain = 0.0 if slot in looked else self._certain(window, slot)
+            looked.add(slot)
             if certain:
-                looked.add(slot)
                 priority[slot] += certain
             else:
                 found.append(slot)
                 priority[slot] = np.inf
-        priority[:] = saved
         return found
 
     def _certain(self, window: Window, slot: int) -> float:
         """What the arrivals of this instant make with a tuple if it stays."""
         importance = window.importance.item(slot)
-        tokens = self._groups[window.group.item(slot)]
-        return sum(min(importance, other) for token in tokens for other in self._present.get(token, ()))
+        return sum(
+            min(importance, other) for token in window.tokens[slot] for other in self._present.get(token, ())
+        )
 
     def _learn(self, now: int) -> None:
         fade = float(np.exp(-self._pending / _PACE))
@@ -105,28 +112,36 @@ class Auto(Policy):
                 coming.clear()
 
     def _renew(self, window: Window) -> None:
+        """Calculate the priorities of all that is held."""
         held = slice(0, window.count)
-        tokens = [self._groups[group] for group in window.group[held].tolist()]
-        owners = np.repeat(np.arange(window.count), [len(some) for some in tokens])
-        flat = [token for some in tokens for token in some]
-        window.matches[held] = 0.0
-        for other, rates in self._rates.items():
-            mine = [n for n, token in enumerate(flat) if other in self._others[token % len(self._others)]]
-            carried = [flat[n] for n in mine]
-            gains = rates.gains(carried, window.importance[owners[mine]])
-            window.matches[held] += np.bincount(owners[mine], gains, window.count)
-            rates.forget(set(carried))
-        window.priority[held] = self._worth(window, held)
-
-    def _worth(self, window: Window, slots: slice) -> Floats:
-        """The gain of one arrival times how many are expected within the horizon."""
-        pace = self._passed[0] / self._passed[1] if self._passed[1] else 1.0
-        left = (window.leaves[slots] - self._now).astype(float)
-        life = (window.expiry[slots] - window.ts[slots]).astype(float)
-        worth: Floats = window.matches[slots] * np.minimum(
-            left * pace, np.maximum(life * pace / _HORIZON, 1.0)
+        owners = np.repeat(np.arange(window.count), [len(tokens) for tokens in window.tokens])
+        carried = [token for tokens in window.tokens for token in tokens]
+        window.matches[held] = sum(
+            np.bincount(*self._gains(other, carried, owners, window.importance[held]), window.count)
+            for other in self._rates
         )
-        return worth
+        life = (window.expiry[held] - window.ts[held]).astype(float)
+        left = (window.leaves[held] - self._now).astype(float)
+        horizon = np.maximum(life / _HORIZON, 1.0 / self._pace)
+        window.priority[held] = window.matches[held] * np.minimum(left, horizon) * self._pace
+
+    def _gains(
+        self, other: int, tokens: list[int], owners: np.ndarray, importances: Floats
+    ) -> tuple[np.ndarray, Floats]:
+        """What the next arrival of another stream is expected to make through each token, and with whom."""
+        rates = self._rates[other]
+        if len(self._others) > 1:
+            edges = [n for n, edge in enumerate(self._others) if other in edge]
+            mine = np.flatnonzero(np.isin(np.array(tokens, np.int64) % len(self._others), edges))
+            tokens, owners = [tokens[n] for n in mine.tolist()], owners[mine]
+        if rates.crowded:
+            rates.forget(set(tokens))
+        return owners, rates.gains(tokens, importances[owners])
+
+    @property
+    def _pace(self) -> float:
+        """How many arrivals come in a unit of time."""
+        return float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
 
     def state(self) -> State:
         found = {"passed": self._passed.copy(), "now": np.array([self._now], np.int64)}

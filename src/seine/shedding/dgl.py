@@ -28,18 +28,25 @@ class Dgl(SimpProb):
 
     def refresh(self, window: Window, groups: Groups, now: int) -> None:
         slots = slice(0, window.count)
-        gained = np.zeros(len(groups.matches), bool)
-        gained[list(groups.fresh)] = True
-        group = window.group[slots]
+        group, priority = window.group[slots], window.priority[slots]
         window.matches[slots] = groups.matches[group]
-        priority = window.priority[slots]
-        gains = gained[group]
-        priority -= np.where(gains, 0.0, self._beta)
+        winners = self._winners(group, groups)
+        before = priority[winners]
+        priority -= self._beta
         np.maximum(priority, 0.0, out=priority)
-        winners = np.flatnonzero(gains)
         if len(winners):
             left = (window.expiry[winners] - now) / self._scale(window, winners)
-            priority[winners] += window.importance[winners] * window.matches[winners] * left
+            priority[winners] = before + window.importance[winners] * window.matches[winners] * left
+
+    def _winners(self, group: np.ndarray, groups: Groups) -> np.ndarray:
+        """The slots of tuples with which an arrival of this instant makes output."""
+        if not groups.fresh:
+            return np.zeros(0, np.int64)
+        if len(groups.fresh) == 1:
+            return np.flatnonzero(group == next(iter(groups.fresh)))
+        gained = np.zeros(len(groups.matches), bool)
+        gained[list(groups.fresh)] = True
+        return np.flatnonzero(gained[group])
 
     def _scale(self, window: Window, slots: np.ndarray) -> float | np.ndarray:
         if self._alpha is not None:

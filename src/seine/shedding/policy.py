@@ -8,7 +8,7 @@ instants is in the columns of the window or in its `state`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,8 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of a stream by number: tokens, matches in the other windows, and what this instant added."""
+    """The groups of a stream by number: their matches in the other windows, and what this instant added."""
 
-    tokens: Sequence[Tokens]
     matches: Floats
     fresh: Mapping[int, int]
 
@@ -33,7 +32,7 @@ class Policy:
     """The frame of a policy, for one stream: by itself, it drops the oldest."""
 
     ties: tuple[str, ...] = ("number",)  # columns that decide between equal priorities, first things first
-    counts_matches = False  # whether it needs the matches of groups
+    counts_matches = False  # whether it needs groups and their matches
     watches = False  # whether it looks at arrivals of the other streams, and at instants
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
@@ -42,7 +41,7 @@ class Policy:
     def refresh(self, window: Window, groups: Groups, now: int) -> None:
         """Look at the tuples held."""
 
-    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: Groups) -> None:
         """Give an arrival its priority."""
 
     def victims(self, window: Window, count: int) -> list[int]:

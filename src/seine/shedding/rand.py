@@ -24,15 +24,12 @@ class Rand(Policy):
         self._draws = 0
 
     def victims(self, window: Window, count: int) -> list[int]:
-        left = list(range(window.count)) if count > 1 else []
         found = []
-        for taken in range(count):
-            place = self._draw(window.count - taken)
-            if count == 1:
-                return [place]
-            found.append(left[place])
-            left[place] = left[-1]
-            left.pop()
+        moved: dict[int, int] = {}  # what was drawn is replaced by the last one that is left
+        for last in range(window.count - 1, window.count - 1 - count, -1):
+            place = self._draw(last + 1)
+            found.append(moved.get(place, place))
+            moved[place] = moved.get(last, last)
         return found
 
     def _draw(self, bound: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
+from operator import mul
 
 import numpy as np
 
@@ -50,17 +51,17 @@ class Rates:
     def gain(self, token: int, importance: float) -> float:
         """What the next arrival is expected to make with a tuple of this importance through a token."""
         place = self._place(token)
-        counts = self._counts[place]
-        probability = counts[: len(MEMORIES)].dot(self._factors) + self._base
-        mean = (counts[-1] / self._scale[-1] + self._mean) / (counts[-2] / self._scale[-1] + 1.0)
-        return float(probability * self._least(mean, importance))
+        *counts, weight, total = self._counts[place].tolist()
+        probability = sum(map(mul, counts, self._weights), self._base)
+        mean = (total + self._one * self._mean) / (weight + self._one)
+        return probability * self._least(mean, importance)
 
     def gains(self, tokens: list[int], importances: Floats) -> Floats:
         """The same for many tokens at once, each with its tuple's importance."""
         places = [self._place(token) for token in tokens]
         counts = self._counts[places]
         probabilities = counts[:, : len(MEMORIES)] @ self._factors + self._base
-        means = (counts[:, -1] / self._scale[-1] + self._mean) / (counts[:, -2] / self._scale[-1] + 1.0)
+        means = (counts[:, -1] + self._one * self._mean) / (counts[:, -2] + self._one)
         lower = np.searchsorted(self._sorted, importances / means)
         sums = means * np.array(self._sums)[lower] + importances * (_RATIOS - lower)
         found: Floats = probabilities * sums / _RATIOS
@@ -73,9 +74,10 @@ class Rates:
         self._judge(np.array(flat), len(arrivals))
         self._note_ratios(places, [importance for _, importance in arrivals])
         self._scale /= _DECAY ** len(arrivals)
-        for (_, importance), some in zip(arrivals, places, strict=True):
-            self._counts[some, :-1] += self._scale
-            self._counts[some, -1] += self._scale[-1] * importance
+        each = np.repeat([importance for _, importance in arrivals], [len(some) for some in places])
+        more = np.tile(np.append(self._scale, 0.0), (len(flat), 1))
+        more[:, -1] = self._scale[-1] * each
+        np.add.at(self._counts, flat, more)
         fade = _DECAY ** len(arrivals)
         self._arrivals = self._arrivals * fade + len(arrivals)
         self._tokens = self._tokens * fade[:-1] + len(flat)
@@ -86,10 +88,13 @@ class Rates:
             self._scale[:] = 1.0
         self._settle()
 
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many tokens that it is time to forget some."""
+        return len(self._places) > self._limit
+
     def forget(self, held: set[int]) -> None:
         """Let go of tokens that have not come for long, and that nothing held carries."""
-        if len(self._places) <= self._limit:
-            return
         weights = self._counts[:, len(MEMORIES) - 1] / self._scale[len(MEMORIES) - 1]
         kept = {t: p for t, p in self._places.items() if weights[p] > _FORGOTTEN or t in held}
         self._counts = self._counts[list(kept.values())]
@@ -137,6 +142,8 @@ class Rates:
         weights = better / better.sum()
         self._below = self._arrivals[:-1] + _UNSEEN * self._choices()
         self._factors = weights / (self._scale[:-1] * self._below)
+        self._weights = self._factors.tolist()
+        self._one = float(self._scale[-1])
         self._base = float((weights * _UNSEEN / self._below).sum())
         self._mean = self._importance / self._arrivals[-1] if self._arrivals[-1] else 1.0
         self._sorted = sorted(self._ratios)

@@ -35,8 +35,8 @@ class Semantic(Policy):
         if len(seen) > _MOST:
             self._seen[stream] = {token: count // 2 for token, count in seen.items() if count > 1}
 
-    def rank(self, window: Window, slot: int, tokens: Tokens, groups: Groups) -> None:
-        window.priority[slot] = sum(map(self._frequency, tokens))
+    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+        window.priority[slot] = sum(map(self._frequency, window.tokens[slot]))
 
     def _frequency(self, token: int) -> int:
         others = self._edges[token % len(self._edges)]

@@ -34,6 +34,8 @@ from seine.shedding.policies import Shedding
 from seine.shedding.policy import Groups, Policy, State
 from seine.shedding.window import Window
 
+_NO_GROUPS = Groups(np.zeros(0), {})
+
 
 class Shedder:
     """The windows of all streams of one join, and what keeps them within memory.
@@ -81,21 +83,23 @@ class Shedder:
 
     def _instant(self, now: int, coming: list[tuple[int, Row]]) -> None:
         self.leave(now)
-        groups = [self._enter(stream, row) for stream, row in coming]
+        groups = [self._enter(stream, row.tokens) for stream, row in coming]
         for stream, policy in enumerate(self._policies):
             if policy.watches:
                 self._show(stream, policy, now, coming)
         for (stream, row), group in zip(coming, groups, strict=True):
-            slot = self._windows[stream].add(*row[:4], group, row.importance)
-            self._policies[stream].rank(self._windows[stream], slot, row.tokens, self._groups(stream))
+            slot = self._windows[stream].add(*row, group)
+            self._policies[stream].rank(self._windows[stream], slot, self._groups(stream))
         for stream in range(len(self._windows)):
             self._matches.fresh[stream].clear()
             self._evict(stream, now)
 
-    def _enter(self, stream: int, row: Row) -> int:
-        group = self._matches.enter(stream, row.tokens)
-        if self._policies[stream].counts_matches:
-            self._matches.hold(stream, group)
+    def _enter(self, stream: int, tokens: tuple[int, ...]) -> int:
+        """The group of a tuple that is now held, where the policy counts matches."""
+        if not self._policies[stream].counts_matches:
+            return 0
+        group = self._matches.enter(stream, tokens)
+        self._matches.hold(stream, group)
         return group
 
     def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, Row]]) -> None:
@@ -105,8 +109,9 @@ class Shedder:
         policy.refresh(self._windows[stream], self._groups(stream), now)
 
     def _groups(self, stream: int) -> Groups:
-        known = self._matches
-        return Groups(known.tokens[stream], known.matches[stream], known.fresh[stream])
+        if not self._policies[stream].counts_matches:
+            return _NO_GROUPS
+        return Groups(self._matches.matches[stream], self._matches.fresh[stream])
 
     def _evict(self, stream: int, now: int) -> None:
         window = self._windows[stream]
@@ -120,17 +125,17 @@ class Shedder:
 
     def _remove(self, stream: int, slots: list[int]) -> None:
         window = self._windows[stream]
-        for group in window.group[slots].tolist():
-            if self._policies[stream].counts_matches:
+        if self._policies[stream].counts_matches:
+            for group in window.group[slots].tolist():
                 self._matches.release(stream, group)
-            self._matches.leave(stream, group)
+                self._matches.leave(stream, group)
         window.remove(slots)
 
     def save(self) -> pa.RecordBatch:
         """All that decisions depend on, as one row of lists."""
         columns: State = {}
         for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
-            parts = {"window": window.state(), "policy": policy.state(), "tokens": self._tokens(stream)}
+            parts = {"window": window.state(), "policy": policy.state()}
             columns |= {
                 f"{stream}.{part}.{name}": values
                 for part, some in parts.items()
@@ -144,22 +149,8 @@ class Shedder:
         for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
             window.restore(_part(columns, f"{stream}.window."))
             policy.restore(_part(columns, f"{stream}.policy."))
-            self._enter_all(stream, **_part(columns, f"{stream}.tokens."))
-
-    def _tokens(self, stream: int) -> State:
-        """The tokens of the tuples held."""
-        window, tokens = self._windows[stream], self._matches.tokens[stream]
-        lists = [tokens[group] for group in window.group[: window.count].tolist()]
-        offsets = np.cumsum([0, *map(len, lists)])
-        return {"offsets": offsets, "tokens": np.array([token for some in lists for token in some], np.int64)}
-
-    def _enter_all(self, stream: int, offsets: np.ndarray, tokens: np.ndarray) -> None:
-        window = self._windows[stream]
-        for slot in range(window.count):
-            group = self._matches.enter(stream, tuple(tokens[offsets[slot] : offsets[slot + 1]].tolist()))
-            window.group[slot] = group
-            if self._policies[stream].counts_matches:
-                self._matches.hold(stream, group)
+            groups = [self._enter(stream, tokens) for tokens in window.tokens]
+            window.group[: window.count] = groups
         for fresh in self._matches.fresh:
             fresh.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,8 +17,8 @@ _SPARE = 64  # entries of tuples that are gone, beyond as many as are held, befo
 class Window:
     """Slots 0 to count - 1 are taken; the last one moves to where one becomes free.
 
-    `leaves` is when a tuple goes by itself: it expires, or nothing new can match it. `priority` and
-    `matches` are what a policy keeps there.
+    `leaves` is when a tuple goes by itself: it expires, or nothing new can match it. `group` is that of its
+    tokens, where matches are counted. `priority` and `matches` are what a policy keeps there.
     """
 
     number: Ints
@@ -31,13 +32,24 @@ class Window:
 
     def __init__(self) -> None:
         self.count = 0
+        self.tokens: list[tuple[int, ...]] = []
         self._slots: dict[int, int] = {}  # by number
         self._queue: list[tuple[int, int]] = []  # (leaves, number), also of some that are gone
         self._take(np.zeros((len(INTS), 16), np.int64), np.zeros((len(FLOATS), 16)))
 
-    def add(self, number: int, ts: int, expiry: int, leaves: int, group: int, importance: float) -> int:
+    def add(
+        self,
+        number: int,
+        ts: int,
+        expiry: int,
+        leaves: int,
+        importance: float,
+        tokens: tuple[int, ...],
+        group: int,
+    ) -> int:
         """Put a tuple into the slot behind the last."""
         slot = self.count
+        self.tokens.append(tokens)
         if slot == self._ints.shape[1]:
             self._take(np.tile(self._ints, 2), np.tile(self._floats, 2))
         self._ints[:, slot] = number, ts, expiry, leaves, group
@@ -52,7 +64,9 @@ class Window:
         for slot in sorted(slots, reverse=True):
             self.count -= 1
             del self._slots[self.number.item(slot)]
+            tokens = self.tokens.pop()
             if slot != self.count:
+                self.tokens[slot] = tokens
                 self._ints[:, slot] = self._ints[:, self.count]
                 self._floats[:, slot] = self._floats[:, self.count]
                 self._slots[self.number.item(slot)] = slot
@@ -69,7 +83,9 @@ class Window:
         return found
 
     def state(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name)[: self.count].copy() for name in (*INTS, *FLOATS)}
+        held = {name: getattr(self, name)[: self.count].copy() for name in (*INTS, *FLOATS)}
+        ends = np.cumsum([0, *map(len, self.tokens)])
+        return {**held, "ends": ends, "tokens": np.array([t for some in self.tokens for t in some], np.int64)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.count = len(state["number"])
@@ -78,6 +94,8 @@ class Window:
         ints[:, : self.count] = [state[name] for name in INTS]
         floats[:, : self.count] = [state[name] for name in FLOATS]
         self._take(ints, floats)
+        tokens = state["tokens"].tolist()
+        self.tokens = [tuple(tokens[begin:end]) for begin, end in pairwise(state["ends"].tolist())]
         self._slots = {number: slot for slot, number in enumerate(state["number"].tolist())}
         self._queue_all()
 

@@ -1,0 +1,145 @@
+"""What frees each state of a query, in words, and its punctuation graph.
+
+Cites: SAFETY 3.2 (chained purge), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seine.algebra.plan import Plan, Scan
+from seine.errors import printable
+from seine.safety.chains import promised
+from seine.safety.graph import CLOCK, Closer, Graph
+from seine.safety.sources import Sources
+from seine.safety.state import kept_scans
+from seine.safety.states import column_names, result_state, states_of
+from seine.safety.transformed import transformed
+
+MOST_STREAMS = 40  # of a query that is told about line by line
+
+
+def story(plan: Plan) -> list[str]:
+    """A line for each state: what is held, and what frees it."""
+    sources = Sources()
+    states = [*states_of(plan, sources), *result_state(plan, sources)]
+    return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
+
+
+def safety_lines(plan: Plan) -> list[str]:
+    """What frees each state, and the punctuation graph; nothing if windows bound all, or nothing is kept."""
+    scans = kept_scans(plan)
+    if all(scan.stream.window is not None for scan in scans) or len(scans) > MOST_STREAMS:
+        return []
+    lines = story(plan)
+    if found := edges(plan):
+        lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
+    sets = circles(plan)
+    if len(sets) > 1 and any(len(one) > 1 for one in sets):
+        lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
+    return [printable(line) for line in lines]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Of a punctuation graph: by what `tails` tell a promise closes `head`; several make it generalised."""
+
+    tails: tuple[str, ...]
+    head: str
+    label: str
+
+    def __str__(self) -> str:
+        tails = self.tails[0] if len(self.tails) == 1 else f"{{{', '.join(self.tails)}}}"
+        return f"{tails} -> {self.head} by {self.label}"
+
+
+def circles(plan: Plan) -> list[tuple[str, ...]]:
+    """The streams of the top block in sets that close one another."""
+    graph = Sources().block(plan)[1].graph
+    return [tuple(graph.items[number].name for number in sorted(node)) for node in transformed(graph)]
+
+
+def edges(plan: Plan) -> list[Edge]:
+    """The punctuation graphs of all blocks of a plan; a scheme that nothing can use has no edge."""
+    return list(dict.fromkeys(_edges(plan, Sources())))
+
+
+def _edges(plan: Plan, sources: Sources) -> Iterator[Edge]:
+    block, graph = sources.block(plan)
+    columns = column_names(block, graph)
+    tellers = _tellers(graph.graph)
+    for number, item in enumerate(graph.graph.items):
+        for closer in item.closers:
+            label = "watermark" if closer.kind == CLOCK else promised(columns[number], closer.columns)
+            yield from _of_closer(graph.graph, number, closer, label, tellers)
+    for number in graph.items:
+        fence = block.items[number]
+        if not isinstance(fence, Scan):
+            for child in fence.inputs:
+                yield from _edges(child, sources)
+
+
+def _tellers(graph: Graph) -> dict[int, frozenset[int]]:
+    """For each fact the items that tell it, through rules of one fact too."""
+    tellers: dict[int, set[int]] = {}
+    for number, item in enumerate(graph.items):
+        for fact in item.gives:
+            tellers.setdefault(fact, set()).add(number)
+    changed = True
+    while changed:
+        changed = False
+        for rule in graph.rules:
+            if len(rule.needs) == 1:
+                known = tellers.get(min(rule.needs), set())
+                own = tellers.setdefault(rule.gives, set())
+                changed = changed or not known <= own
+                own |= known
+    return {fact: frozenset(known) for fact, known in tellers.items()}
+
+
+def _of_closer(
+    graph: Graph, head: int, closer: Closer, label: str, tellers: dict[int, frozenset[int]]
+) -> Iterator[Edge]:
+    """An edge from each item that tells all that is needed; if there is none, one from all that tell some."""
+    needs = [tellers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
+    if not all(needs):
+        return
+    names = [item.name for item in graph.items]
+    if not needs:
+        yield Edge(("relations",), names[head], label)
+        return
+    alone = frozenset.intersection(*needs)
+    for number in sorted(alone):
+        yield Edge((names[number],), names[head], label)
+    if not alone:
+        yield Edge(tuple(names[n] for n in sorted(frozenset.union(*needs))), names[head], label)
+
+
+def to_dot(graphs: dict[str, list[Edge]]) -> str:
+    """The punctuation graphs of queries as one Graphviz digraph; a generalised edge meets in a point."""
+    lines = ["digraph punctuations {", "  rankdir=LR;", "  node [shape=ellipse, fontname=Helvetica];"]
+    for place, (query, found) in enumerate(graphs.items()):
+        lines += [f"  subgraph cluster_{place} {{", f"    label={_quoted(query)};"]
+        for number, edge in enumerate(found):
+            lines += _dot_edge(place, number, edge)
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_edge(place: int, number: int, edge: Edge) -> list[str]:
+    def node(name: str) -> str:
+        return _quoted(f"{place}/{name}")
+
+    shown = [f"    {node(name)} [label={_quoted(name)}];" for name in (*edge.tails, edge.head)]
+    label = f"[label={_quoted(edge.label)}]"
+    if len(edge.tails) == 1:
+        return [*shown, f"    {node(edge.tails[0])} -> {node(edge.head)} {label};"]
+    point = node(f"+{number}")
+    lines = [f"    {point} [shape=point];", f"    {point} -> {node(edge.head)} {label};"]
+    return [*shown, *lines, *(f"    {node(tail)} -> {point} [arrowhead=none];" for tail in edge.tails)]
+
+
+def _quoted(text: str) -> str:
+    escaped = printable(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,130 @@
+"""What is said about states and punctuation graphs."""
+
+from __future__ import annotations
+
+import pytest
+
+from seine.cli.main import main
+from seine.safety.story import Edge, edges, safety_lines, story, to_dot
+from tests.unit.front_end import parse
+
+DECLARED = """\
+CREATE STREAM item (itemid BIGINT, seller BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (itemid) FROM 'i';
+CREATE STREAM bid (itemid BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (itemid) FROM 'b';
+CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (b) FROM 's1';
+CREATE STREAM s2 (b BIGINT, c BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (b) FROM 's2';
+CREATE STREAM s3 (c BIGINT, a BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (c, a) FROM 's3';
+CREATE STREAM u (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'u';
+CREATE STREAM n (a BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 'n';
+CREATE STREAM w (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 PUNCTUATED ON (a) FROM 'w';
+CREATE RELATION f (a BIGINT, b BIGINT) FROM 'f';
+"""
+FIGURE_8 = "SELECT s1.a FROM s1, s2, s3 WHERE s1.b = s2.b AND s2.c = s3.c AND s3.a = s1.a"
+
+
+def plan_of(sql):
+    return parse(f"{DECLARED}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
+
+
+@pytest.mark.parametrize(
+    ("sql", "lines"),
+    [
+        (
+            "SELECT i.itemid, COUNT(*) AS c FROM item i, bid WHERE i.itemid = bid.itemid GROUP BY i.itemid",
+            [
+                "groups: freed once i promises itemid, then bid promises itemid",
+                "i: freed once bid promises itemid",
+                "bid: freed once i promises itemid",
+            ],
+        ),
+        (
+            FIGURE_8,
+            [
+                "s1: freed once s2 promises b, then s3 promises (c, a)",
+                "s2: freed once s1 promises b, then s3 promises (c, a)",
+                "s3: never freed: s1, s2 may send matches for ever",
+            ],
+        ),
+        (
+            "SELECT u.a FROM u, w, s2 WHERE u.a = w.a AND w.b = s2.b",
+            [
+                "u: freed once w promises a, and what came of w has expired",
+                "w: freed by its window",
+                "s2: never freed: u, w may send matches for ever",
+            ],
+        ),
+        (
+            "SELECT x.a FROM u x, u y WHERE y.ts BETWEEN x.ts AND x.ts + 20",
+            ["x: freed once the watermark of y has passed", "y: freed once the watermark of x has passed"],
+        ),
+        (
+            "SELECT a FROM n",
+            ["n: never freed: its tuples may be deleted at any time, and it has no window"],
+        ),
+        ("SELECT COUNT(*) AS c FROM u", ["groups: there are never many"]),
+        ("SELECT DISTINCT w.a FROM w", ["distinct rows: freed by windows"]),
+        (
+            "SELECT a FROM w EXCEPT SELECT a FROM u",
+            [
+                "rows of EXCEPT: freed when both inputs are closed or expired",
+                "rows that EXCEPT takes away: freed when both inputs are closed or expired",
+            ],
+        ),
+    ],
+)
+def test_states_are_told(sql, lines):
+    assert story(plan_of(sql)) == lines
+
+
+def test_the_graph_is_told():
+    assert [str(edge) for edge in edges(plan_of(FIGURE_8))] == [
+        "s2 -> s1 by b",
+        "s1 -> s2 by b",
+        "{s1, s2} -> s3 by (c, a)",
+    ]
+    star = "SELECT s1.a FROM s1, f, w WHERE s1.b = f.b AND f.a = w.a"
+    assert [str(edge) for edge in edges(plan_of(star))] == ["relations -> s1 by b", "relations -> w by a"]
+    assert safety_lines(plan_of(FIGURE_8))[-1] == "close one another: {s1, s2}, {s3}"
+    assert safety_lines(plan_of("SELECT x.a FROM w x, w y WHERE x.a = y.a")) == []
+
+
+def test_the_drawing_is_quoted():
+    drawn = to_dot({'q"': [Edge(("a",), "b", 'x"'), Edge(("a", "c"), "b\n", "y")]})
+    assert drawn.startswith("digraph punctuations {") and drawn.rstrip().endswith("}")
+    assert 'label="q\\""' in drawn and '[label="x\\""]' in drawn and "shape=point" in drawn
+    assert "\n\n" not in drawn and '"0/b\\\\x0a"' in drawn
+
+
+def test_check_and_explain_show_it(tmp_path, capsys):
+    script = tmp_path / "q.sql"
+    sql = "SELECT item.seller, bid.price FROM item, bid WHERE item.itemid = bid.itemid"
+    script.write_text(f"{DECLARED}CREATE QUERY auction AS {sql};")
+    assert main(["check", str(script)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told == [
+        "safe     auction: windows, promises and watermarks free all that it keeps",
+        "    item: freed once bid promises itemid",
+        "    bid: freed once item promises itemid",
+        "    punctuation graph: bid -> item by itemid; item -> bid by itemid",
+    ]
+    assert main(["explain", str(script), "auction"]) == 0
+    assert capsys.readouterr().out.splitlines()[-4:] == ["what it holds:", *told[1:]]
+    assert main(["check", str(script), "--dot"]) == 0
+    assert '"0/bid" -> "0/item" [label="itemid"];' in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    assert "item: freed once bid promises itemid" in page.read_text()
+
+
+def test_a_query_of_a_thousand_streams_is_checked(tmp_path, capsys):
+    count = 1000
+    script = tmp_path / "wide.sql"
+    streams = [
+        f"CREATE STREAM t{i} (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'x';"
+        for i in range(count)
+    ]
+    ring = " AND ".join(f"t{i}.b = t{(i + 1) % count}.a" for i in range(count))
+    names = ", ".join(f"t{i}" for i in range(count))
+    script.write_text("\n".join([*streams, f"CREATE QUERY ring AS SELECT t0.a FROM {names} WHERE {ring};"]))
+    assert main(["check", str(script), "--json"]) == 0
+    assert '"safe": true' in capsys.readouterr().out
