@@ -144,7 +144,7 @@ class Fences:
         results = (*node.types, *(call.type for call in calls[len(node.calls) :]))
         return self._site.connect(
             node,
-            ports=(port_of(fan, node.ports[0].key),),
+            ports=(port_of(fan, node.ports[0].key), *node.ports[1:]),
             calls=calls,
             types=results,
             out=tuple(range(len(results))),
@@ -224,7 +224,7 @@ class Fences:
         if tagged:
             identity: Hashable = (node.id, tuple(tuple(map(str, given)) for given in constants))
             tag = self._placer.claim_tag(identity)
-        for fan, given in zip(node.inputs, constants, strict=True):
+        for fan, given in zip(node.inputs, constants, strict=False):  # ports of promises are behind
             self._placer.claim_node(fan)
             mark = [] if tag is None else [Literal(tag, BIGINT)]
             self._placer.claim_row(self._site.nodes[fan].tables[0], [*given, *mark])

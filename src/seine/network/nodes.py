@@ -289,6 +289,14 @@ class MergeNode(Node):
 
 
 @dataclass(frozen=True)
+class Releases:
+    """What the promises that come by the last ports of a node of groups say: who promises which keys."""
+
+    purges: tuple[Purge, ...]
+    promisers: int
+
+
+@dataclass(frozen=True)
 class AggregateNode(Node):
     """Groups by its port's key (NULL is a group); output is the keys followed by the calls' results.
 
@@ -300,6 +308,7 @@ class AggregateNode(Node):
     stateful = True
     calls: tuple[AggregateCall, ...]
     generation: int = 0  # of those with the same groups; below zero if its calls are fixed
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True)
@@ -308,6 +317,7 @@ class DistinctNode(Node):
 
     kind = "distinct"
     stateful = True
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True)
@@ -431,17 +441,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case (
-            Port()
-            | AggregateCall()
-            | Filter()
-            | Form()
-            | Purge()
-            | Member()
-            | Promised()
-            | Static()
-            | FinalTime()
-        ):
+        case _ if isinstance(value, _INNER):
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -453,6 +453,7 @@ def _plain(value: Any) -> Any:
 
 
 _TYPES = {"types", "relation_types"}
+_INNER = (AggregateCall, Filter, FinalTime, Form, Member, Port, Promised, Purge, Releases, Static)
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
 _PARTS: dict[str, Any] = {
     "ports": Port,
@@ -484,6 +485,8 @@ def _typed(name: str, value: Any) -> Any:
         return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
+    if name == "releases":
+        return _part(Releases, value)
     if name == "filter":
         return _part(Filter, value)
     return tuple(value) if isinstance(value, list) else value
