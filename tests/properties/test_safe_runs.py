@@ -27,7 +27,7 @@ ROWS = ("left", "right", *(f"rows{port}" for port in range(6)))
 
 def _seeds() -> range:
     """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "16").rpartition("-")
+    first, dash, last = os.environ.get("SEINE_SEEDS", "8").rpartition("-")
     return range(int(first) if dash else 0, int(last))
 
 
@@ -134,9 +134,9 @@ def test_a_safe_query_ends_with_nothing_held(seed: int, tmp_path: Path) -> None:
 
 def test_some_of_them_are_safe_and_some_are_not(tmp_path: Path) -> None:
     safe = 0
-    for seed in range(60):
+    for seed in range(40):
         (tmp_path / str(seed)).mkdir()
         path = write_script(Random(seed), tmp_path / str(seed))
         (query,) = read_script(str(path)).declarations.queries.values()
         safe += verdict(query).safe
-    assert 20 < safe < 60
+    assert 8 < safe < 40
