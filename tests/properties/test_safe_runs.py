@@ -27,7 +27,7 @@ ROWS = ("left", "right", *(f"rows{port}" for port in range(6)))
 
 def _seeds() -> range:
     """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "16").rpartition("-")
+    first, dash, last = os.environ.get("SEINE_SEEDS", "8").rpartition("-")
     return range(int(first) if dash else 0, int(last))
 
 
@@ -48,6 +48,9 @@ def random_query(rng: Random) -> tuple[dict[str, list[tuple[str, ...]]], dict[st
     if rng.random() < 0.3:
         one, other = rng.sample(names, 2)
         equal.append(f"{one}.ts <= {other}.ts + {rng.randrange(4)}")
+    if rng.random() < 0.3:
+        one = rng.choice(names)
+        equal.append(f"{one}.{rng.choice('ab')} = {one}.c")
     tables = list(names)
     if rng.random() < 0.4:
         tables.append("f")
@@ -131,9 +134,9 @@ def test_a_safe_query_ends_with_nothing_held(seed: int, tmp_path: Path) -> None:
 
 def test_some_of_them_are_safe_and_some_are_not(tmp_path: Path) -> None:
     safe = 0
-    for seed in range(60):
+    for seed in range(40):
         (tmp_path / str(seed)).mkdir()
         path = write_script(Random(seed), tmp_path / str(seed))
         (query,) = read_script(str(path)).declarations.queries.values()
         safe += verdict(query).safe
-    assert 20 < safe < 60
+    assert 8 < safe < 40

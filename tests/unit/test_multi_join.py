@@ -32,7 +32,7 @@ DOMAINS = {"lasting": [0, 1], "timed": [0, 1], "relations": [0, 1], "strings": [
 def test_it_is_a_nested_loop_and_holds_exactly_what_can_still_join(kind: str) -> None:
     """After each step the state is what the definition of purgeability leaves of all that ever came."""
     domain, total, purged, kept = DOMAINS[kind], 0, 0, 0
-    for seed in range(18):
+    for seed in range(12):
         rng = random.Random(seed)
         setting = random_setting(rng, kind == "timed", STRING if kind == "strings" else BIGINT)
         if kind == "relations":
@@ -47,7 +47,7 @@ def test_it_is_a_nested_loop_and_holds_exactly_what_can_still_join(kind: str) ->
             purged += sum(map(len, drive.came)) - expected.total()
         assert drive.output == results(setting, drive.came), seed
         total += drive.output.total()
-    assert min(total, purged, kept) > 90
+    assert min(total, purged, kept) > 40
 
 
 @pytest.mark.parametrize("how", ["lazy", "few chains at once", "rarely written"])
@@ -60,7 +60,7 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(pairs.ranges, "__defaults__", (3,))
     else:
         monkeypatch.setattr(multi_join, "FEW", 2)
-    for seed in range(100, 124):
+    for seed in range(100, 116):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
         drive = Drive(setting, random_events(rng, setting, 40, [0, 1, 2]), rng, rng.randint(2, 12), pace)
@@ -68,14 +68,14 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
             pass
         assert drive.output == results(setting, drive.came), seed
         total += drive.output.total()
-    assert total > 1000
+    assert total > 500
 
 
 @pytest.mark.parametrize("pace", [multi_join.EAGER, LAZY])
 def test_when_all_is_promised_no_tuple_of_a_safe_port_is_left(pace: Pace) -> None:
     """And one that promises cannot finish is left: something legal joins it anew (Theorem 1)."""
     safe = unsafe = 0
-    for seed in range(200, 250):
+    for seed in range(200, 232):
         rng = random.Random(seed)
         setting = random_setting(rng)
         events = random_events(rng, setting, 8, [0, 1], rate=0.2)
@@ -92,7 +92,7 @@ def test_when_all_is_promised_no_tuple_of_a_safe_port_is_left(pace: Pace) -> Non
         purgeable = {port for port in range(setting.width) if len(reached(setting, port)) == setting.width}
         assert not left & purgeable, seed
         safe, unsafe = safe + len(purgeable), unsafe + len(left)
-    assert safe > 30 and unsafe > 30
+    assert min(safe, unsafe) > 20
 
 
 def test_promises_purge_promises() -> None:
@@ -134,7 +134,7 @@ def test_a_partner_that_expires_finishes_a_tuple_whatever_a_third_may_send() -> 
 def test_time_bounds_close_ports_too() -> None:
     """Rows go that no later one is near enough to; whatever satisfies the bounds is told."""
     kept = bounded = 0
-    for seed in range(300, 316):
+    for seed in range(300, 310):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
         columns = tuple((*own, None, None) for own in setting.columns)

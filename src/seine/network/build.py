@@ -20,7 +20,14 @@ from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, moved, shaped
 from seine.network.fences import Fenced, Fences
-from seine.network.finals import grouping_of, place_final, refuse_no_groups, with_arrival
+from seine.network.finals import (
+    Grouping,
+    grouping_of,
+    place_final,
+    refuse_no_groups,
+    release,
+    with_arrival,
+)
 from seine.network.form import RecordForm
 from seine.network.gates import Gates
 from seine.network.importance import importance_of
@@ -159,28 +166,40 @@ class Builder:
     def _fence(self, plan: Plan, alone: bool = True) -> Fenced:
         match plan:
             case Aggregate():
-                return self._fences.aggregate(plan, self._rows(plan.input), expandable=alone)
+                placed = self._fences.aggregate(plan, self._rows(plan.input), expandable=alone)
+                return self._released(plan, placed)
             case Distinct(UnionAll(branches)):
-                return self._fences.set_operator(DistinctNode, [*map(self._rows, branches)])
+                placed = self._fences.set_operator(DistinctNode, [*map(self._rows, branches)])
+                return self._released(plan, placed)
             case Distinct(input):
-                return self._fences.set_operator(DistinctNode, [self._rows(input)])
+                placed = self._fences.set_operator(DistinctNode, [self._rows(input)])
+                return self._released(plan, placed)
             case Except(left, right):
                 return self._fences.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
             case UnionAll(branches):
                 return self._fences.merge([*map(self._rows, branches)])
         return self._fences.merge([self._rows(plan)])  # a projection that has to stay
 
+    def _released(self, plan: Plan, fenced: Fenced) -> Fenced:
+        """A fence that promises free, if they can."""
+        return release(self._placer, self._streams, fenced, self._groupings(plan))
+
+    def _groupings(self, plan: Plan) -> list[Grouping]:
+        """The blocks whose rows an aggregate or DISTINCT groups."""
+        if isinstance(plan, Aggregate):
+            return [grouping_of(self.blocks.of(plan.input), plan.keys)]
+        assert isinstance(plan, Distinct)
+        branches = plan.input.branches if isinstance(plan.input, UnionAll) else (plan.input,)
+        return [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
+
     def _final(self, plan: Plan) -> Fenced:
         """The groups of an aggregate or DISTINCT, each once."""
+        groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
-            rows, grouping = self._rows(plan.input), grouping_of(self.blocks.of(plan.input), plan.keys)
-            plan, rows = with_arrival(plan, rows, grouping)
-            fenced, groupings = self._fences.aggregate(plan, rows, expandable=True), [grouping]
+            more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
+            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=True))
         else:
-            assert isinstance(plan, Distinct)
             fenced = self._fence(plan)
-            branches = plan.input.branches if isinstance(plan.input, UnionAll) else (plan.input,)
-            groupings = [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
         return place_final(self._placer, self._streams, fenced, groupings)
 
     def _rows(self, plan: Plan) -> Rows:

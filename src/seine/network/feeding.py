@@ -89,7 +89,7 @@ class FromRows:
         results = (*node.types, *(call.type for call in calls[len(node.calls) :]))
         return self._site.connect(
             node,
-            ports=(port_of(fan, node.ports[0].key),),
+            ports=(port_of(fan, node.ports[0].key), *node.ports[1:]),
             calls=calls,
             types=results,
             out=tuple(range(len(results))),

@@ -17,7 +17,16 @@ from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan,
 from seine.errors import SeineError
 from seine.network.blocks import Block
 from seine.network.fences import Fenced
-from seine.network.nodes import FinalNode, FinalTime, Port, Purge
+from seine.network.nodes import (
+    AggregateNode,
+    DistinctNode,
+    FinalNode,
+    FinalTime,
+    Port,
+    PromiseNode,
+    Purge,
+    Releases,
+)
 from seine.network.placing import Placer, Rows, port_of
 from seine.network.promising import place_promises
 from seine.optimizer.equalities import is_equality
@@ -92,6 +101,28 @@ def place_final(
     identity = signature(candidate, placer.site)
     assert identity is not None
     return replace(fenced, node=placer.find_or_insert(candidate, identity))
+
+
+def release(
+    placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[Grouping]
+) -> Fenced:
+    """Let a fence that has not run yet listen to the promises that free its groups."""
+    node = placer.site.nodes[fenced.node.id]
+    assert isinstance(node, AggregateNode | DistinctNode)
+    for below in node.inputs:
+        if isinstance(placer.site.nodes[below], PromiseNode):
+            placer.claim_node(below)
+    scans = [scan for one in groupings for scan in one.scans]
+    lasting = all(scan.stream.window is None and not scan.stream.retractable for scan in scans)
+    if node.releases or fenced.tag is None or not lasting or not placer.site.is_new(node.id):
+        return replace(fenced, node=node)
+    keys = node.ports[0].key[1:]
+    found = list(_promises(placer, streams, groupings, keys))
+    if found:
+        ports = (*node.ports, *(port for port, _ in found))
+        releases = Releases(tuple(purge for _, purge in found), 1 + max(purge.side for _, purge in found))
+        node = placer.site.connect(node, ports=ports, releases=releases)
+    return replace(fenced, node=node)
 
 
 def _promises(

@@ -25,7 +25,7 @@ from seine.network.promising import promised_column
 from seine.network.time_bounds import bounded_by
 from seine.optimizer.equalities import is_equality, one_type
 
-FEWEST = 3  # streams; two are a join of two
+FEWEST = 3  # streams; two are a join of two, mostly
 Side = tuple[int, Expression]  # a port, and what its rows have
 
 
@@ -80,7 +80,9 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     alone, whole = _Planning(block, bases, streams, []), _Planning(block, bases, streams, relations)
     if whole.is_connected and len(whole.finished) > len(alone.finished):
         return whole.plan
-    return alone.plan if alone.is_connected and alone.finished and len(streams) >= FEWEST else None
+    if not alone.is_connected or not alone.finished:
+        return None
+    return alone.plan if len(streams) >= FEWEST or alone.needs_groups else None
 
 
 class _Planning:
@@ -203,6 +205,19 @@ class _Planning:
         """The ports of streams without a window whose rows are finished some day."""
         lasting = [port for port, scan in enumerate(self.scans) if scan.stream.window is None]
         return [port for port in lasting if self._is_finished(port)]
+
+    @property
+    def needs_groups(self) -> bool:
+        """Whether, of two streams, a row is finished by a scheme that their join does not see in its key."""
+        return any(not self._is_finished_by_key(port) for port in self.finished)
+
+    def _is_finished_by_key(self, port: int) -> bool:
+        other = 1 - port
+        sides = [side for _, *both in self._equalities if both[0][0] != both[1][0] for side in both]
+        keyed = {promised_column(e) for own, e in sides if own == other}
+        schemes = self.scans[other].stream.schemes
+        by_promise = any({*scheme.columns} <= keyed for scheme in schemes if scheme.lifespan is None)
+        return by_promise or (other, port) in self._bounds
 
     def _is_finished(self, port: int) -> bool:
         closed = {*self._closed(port)}

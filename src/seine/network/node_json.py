@@ -34,6 +34,7 @@ from seine.network.nodes import (
     PromiseNode,
     Purge,
     RegroupNode,
+    Releases,
     ResolveNode,
     SourceNode,
     Static,
@@ -80,17 +81,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Expression():
             return to_json(value)
-        case (
-            Port()
-            | AggregateCall()
-            | Filter()
-            | Form()
-            | Purge()
-            | Member()
-            | Promised()
-            | Static()
-            | FinalTime()
-        ):
+        case _ if isinstance(value, _INNER):
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case Star():
             return star_to_json(value)
@@ -102,6 +93,7 @@ def _plain(value: Any) -> Any:
 
 
 _TYPES = {"types", "relation_types"}
+_INNER = (AggregateCall, Filter, FinalTime, Form, Member, Port, Promised, Purge, Releases, Static)
 _EXPRESSIONS = {"key", "expressions", "row_key", "relation_key", "args", "checks"}
 _PARTS: dict[str, Any] = {
     "ports": Port,
@@ -134,6 +126,8 @@ def _typed(name: str, value: Any) -> Any:
         return MemoryLimit(**value)
     if name in _PARTS:
         return tuple(_part(_PARTS[name], form) for form in value)
+    if name == "releases":
+        return _part(Releases, value)
     if name == "filter":
         return _part(Filter, value)
     return tuple(value) if isinstance(value, list) else value

@@ -298,6 +298,14 @@ class MergeNode(Node):
 
 
 @dataclass(frozen=True)
+class Releases:
+    """What the promises that come by the last ports of a node of groups say: who promises which keys."""
+
+    purges: tuple[Purge, ...]
+    promisers: int
+
+
+@dataclass(frozen=True)
 class AggregateNode(Node):
     """Groups by its port's key (NULL is a group); output is the keys followed by the calls' results.
 
@@ -315,6 +323,7 @@ class AggregateNode(Node):
     generation: int = 0  # of those with the same groups; below zero if its calls are fixed
     carried: tuple[AggregateCall, ...] = ()  # what it tells the parts of to coarser aggregates
     regroups: bool = False
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True)
@@ -323,6 +332,7 @@ class DistinctNode(Node):
 
     kind = "distinct"
     stateful = True
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Regrouping:
 
     def finer(self, wanted: Wanted) -> Finer | None:
         """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
-        if not self._limits.share:
+        if not self._limits.share or _are_freed(wanted.streams):
             return None
         found = [
             (self._rank(wanted, node, keys), node.id, finer)
@@ -135,6 +135,12 @@ class Regrouping:
             if found is not None:
                 return found
         return 1.0 if any(stream.domain == "timestamp" for stream in wanted.streams) else None
+
+
+def _are_freed(streams: Sequence[StreamDef]) -> bool:
+    """Whether promises may free such groups: those keep their rows to themselves, so that each can go alone."""
+    lasting = all(stream.window is None and not stream.retractable for stream in streams)
+    return lasting and any(stream.schemes for stream in streams)
 
 
 class FromFiner:

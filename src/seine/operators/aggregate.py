@@ -18,6 +18,7 @@ from seine.operators.events import TIME, WEIGHT, Columns, events_of
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
 from seine.operators.keyed import HASH
+from seine.operators.releasing import Releasing
 from seine.operators.store import Store
 
 if TYPE_CHECKING:
@@ -46,11 +47,15 @@ class AggregateOperator:
         self._regroups = node.regroups
         width = len(self._port.types) if node.regroups else None
         self._grouped = Grouped(keys, calls, types, carried=carried, width=width)
+        self._releasing = Releasing(self._port, node.ports[1:], node.releases) if node.releases else None
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
         deltas = [delta for delta in inputs[0] if delta.num_rows]
         arrived = [batch for delta in deltas for batch in self._events(delta)]
-        yield from self._grouped.advance(arrived, clock.progress(self._streams), store)
+        progress = clock.progress(self._streams)
+        yield from self._grouped.advance(arrived, progress, store)
+        if self._releasing:
+            self._releasing.step(inputs[1:], clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

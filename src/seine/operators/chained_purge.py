@@ -140,27 +140,36 @@ class ChainedPurge:
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
 
     def _search(self, roots: Chains, blocked: np.ndarray) -> None:
-        """Mark the roots of chains that are not finished."""
-        waiting = [roots]
-        while waiting:
-            chains = waiting.pop()
+        """Mark the roots of chains that are not finished; depth first, so that few chains exist at a time."""
+        growing = [iter([roots])]
+        while growing:
+            chains = next(growing[-1], None)
+            if chains is None:
+                growing.pop()
+                continue
             chains = chains.take(np.flatnonzero(~blocked[chains.root]))
             if chains.size:
-                waiting += self._grown(chains, blocked)
+                growing.append(self._grown(chains, self._ways(chains, blocked)))
 
-    def _grown(self, chains: Chains, blocked: np.ndarray) -> Iterator[Chains]:
-        """The longer chains on which these depend; those for which no port is closed are marked."""
+    def _ways(self, chains: Chains, blocked: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """By which port which chains are to grow; the roots of those for which none is closed are marked."""
         others = [port for port in range(self._shape.width) if port not in chains.ports]
         closed = {port: self._closed(chains, port) for port in others}
         left = ~np.logical_and.reduce(list(closed.values())) if closed else np.zeros(chains.size, bool)
+        ways = []
         for port in self._preferred(chains, others):
-            if not self._is_near(chains, port):
-                continue
-            mine = left & closed[port]
-            left &= ~mine
-            for places in _in_parts(np.flatnonzero(mine)):
-                yield from self._longer(chains.take(places), port)
+            if self._is_near(chains, port):
+                mine = left & closed[port]
+                left &= ~mine
+                ways.append((port, np.flatnonzero(mine)))
         blocked[chains.root[left]] = True
+        return ways
+
+    def _grown(self, chains: Chains, ways: list[tuple[int, np.ndarray]]) -> Iterator[Chains]:
+        """The longer chains on which these depend, in parts."""
+        for port, mine in ways:
+            for first in range(0, len(mine), MOST):
+                yield from self._longer(chains.take(mine[first : first + MOST]), port)
 
     def _preferred(self, chains: Chains, others: list[int]) -> list[int]:
         """The ports in the order in which chains grow: empty ones, then those with most known groups."""
@@ -246,7 +255,3 @@ class ChainedPurge:
             columns = [self._codes.of_promises(scheme.number, group) for group in scheme.groups]
             self._promise_indexes[scheme.number] = CodeIndex(columns, self._promises[scheme.number].rows)
         return self._promise_indexes[scheme.number]
-
-
-def _in_parts(places: np.ndarray) -> list[np.ndarray]:
-    return [places[first : first + MOST] for first in range(0, len(places), MOST)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from seine.network.nodes import DistinctNode, ExceptNode
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta, Parts, data_names
 from seine.operators.events import Columns, events_of
@@ -14,10 +14,8 @@ from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
 from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH
+from seine.operators.releasing import Releasing
 from seine.operators.store import Store
-
-if TYPE_CHECKING:
-    from seine.network.nodes import DistinctNode, ExceptNode
 
 
 class DistinctOperator:
@@ -28,16 +26,23 @@ class DistinctOperator:
     def __init__(self, node: DistinctNode | ExceptNode) -> None:
         self._streams = node.streams
         self._width = len(node.types)
+        releases = node.releases if isinstance(node, DistinctNode) else None
+        self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
+        promises = node.ports[self._inputs :]
+        self._releasing = Releasing(node.ports[0], promises, releases) if releases else None
         self._grouped = Grouped([type_.arrow() for type_ in node.types], [], [], self._second)
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
         arrived = [
             batch
-            for port, deltas in enumerate(inputs)
+            for port, deltas in enumerate(inputs[: self._inputs])
             for delta in deltas
             for batch in events_of(delta, lambda rows, port=port: self._columns(rows, port))  # type: ignore[misc]
         ]
-        yield from self._grouped.advance(arrived, clock.progress(self._streams), store)
+        progress = clock.progress(self._streams)
+        yield from self._grouped.advance(arrived, progress, store)
+        if self._releasing:
+            self._releasing.step(inputs[self._inputs :], clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

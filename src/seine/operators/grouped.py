@@ -16,7 +16,7 @@ import pyarrow as pa
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding, Named
-from seine.operators.delta import NEVER, Delta, Parts, Wanted, concat, data_names
+from seine.operators.delta import FOREVER, NEVER, Delta, Parts, Wanted, concat, data_names
 from seine.operators.events import TIME, WEIGHT, EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
@@ -85,6 +85,22 @@ class Grouped:
         due = EventQueue(store, "events").due(arrived, bound)
         if due:
             yield from self._change(self._step(concat(due), table, store), table, store)
+
+    def size(self, store: Store) -> int:
+        """About how many groups there are."""
+        return sum(run["rows"] for run in store.head.get("groups", ()))
+
+    def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> None:
+        """Forget groups that nothing will change; `found` tells where they are among all."""
+        table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
+        groups = table.scan(np.array([NEVER]), np.array([FOREVER]))
+        gone = groups.take(pa.array(found(groups)))
+        if not gone.num_rows:
+            return
+        if self.folding.counts_values:
+            self.folding.forget(np.unique(gone["_g"].to_numpy()), store)
+        place = self._schema.get_field_index(ROWS)
+        table.write(gone.set_column(place, ROWS, pa.array(np.zeros(gone.num_rows, np.int64))))
 
     def _beginning(self, table: KeyedTable, store: Store) -> Step:
         """The one row of an aggregate without keys is there before anything happens."""

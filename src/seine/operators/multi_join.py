@@ -85,7 +85,15 @@ class MultiJoinOperator:
         step.retain(self._pace)
 
     def state_rows(self, store: Store) -> int:
-        return sum(runs.rows for runs in _all_runs(self._shape, store))
+        return sum(self.state_by_port(store))
+
+    def state_by_port(self, store: Store) -> list[int]:
+        """How much is held of each input: rows, and promises that it has made."""
+        counts = [runs.rows for runs in _all_runs(self._shape, store)]
+        held, promises = counts[: self._node.width], counts[self._node.width :]
+        for promised, count in zip(self._node.promised, promises, strict=True):
+            held[promised.port] += count
+        return held
 
 
 @dataclass(frozen=True)

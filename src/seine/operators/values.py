@@ -76,6 +76,14 @@ class ValueTable:
         scan = self._scanner(numbers)
         return _value_step(layout, kept, group.take(firsts), before, entries, scan)
 
+    def forget(self, numbers: np.ndarray) -> None:
+        """Forget all values of some groups."""
+        low = np.unique((numbers & _HIGH) << 32)
+        rows = self._table.scan(low, low | _LOW)
+        gone = rows.take(pa.array(np.flatnonzero(np.isin(rows["_g"].to_numpy(), numbers))))
+        place = self._schema.get_field_index("_n")
+        self._table.write(gone.set_column(place, "_n", pa.array(np.zeros(gone.num_rows, np.int64))))
+
     def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
         def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
             """All live values of some groups: the group of each, and the last column of the value."""

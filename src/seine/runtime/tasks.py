@@ -89,12 +89,13 @@ def _push_slice(here: Runtime, entry: Entry, slice_: Slice, name: str, emission:
 
 def _push_promises(here: Runtime, entry: Entry, journal: Journal, name: str, emission: Emission) -> None:
     """What a stream promised in this entry; nodes that are new get all that it has promised so far."""
-    promises, kept = entry.punctuations(name), entry.promised(name)
+    promises = entry.punctuations(name)
+    kept = entry.promised(name) if entry.since is not None else []
     for node in here.flow.promises.get(name, ()):
         if promises is not None:
             made = promise_delta(here.version.streams[name], promises, node)
             here.flow.push(node.id, made, emission, lambda to: entry.since is None or to.id < entry.since)
-        runs = [journal.run(run) for run in kept[node.scheme]] if entry.since is not None else []
+        runs = [journal.run(run) for run in kept[node.scheme]] if kept else []
         if runs:
             here.flow.push(node.id, kept_promises(runs), emission, lambda to: to.id >= (entry.since or 0))
 

@@ -72,7 +72,8 @@ def signature(node: Node, ground: Ground) -> Signature | None:
         case AggregateNode():
             return _aggregate(node, ground)
         case DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
-            return fence_signature(node, [ground.nodes[i] for i in node.inputs])
+            fans = [ground.nodes[i] for i in node.inputs]
+            return fence_signature(node, [fan for fan in fans if not isinstance(fan, PromiseNode)])
     return None
 
 
@@ -157,7 +158,7 @@ def regroup_signature(finer: int, key: Hashable, tag: int | None, owner: str, ge
 
 def fence_signature(node: SetOperator, inputs: list[Node]) -> Signature:
     """A set operator with the fans that feed it."""
-    keys = tuple(port.key for port in node.ports)
+    keys = tuple(port.key for port in node.ports[: len(inputs)])
     return (node.kind, keys, tuple(map(_feeding, inputs)), node.owner)
 
 

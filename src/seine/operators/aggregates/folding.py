@@ -100,6 +100,11 @@ class Folding:
             for call, folds in zip(self._calls, self._of_call, strict=True)
         ]
 
+    def forget(self, numbers: np.ndarray, store: Store) -> None:
+        """Forget the values of groups that nothing will change."""
+        for i in self._counted:
+            ValueTable(store, f"values{i}", self._types[i]).forget(numbers)
+
     def _changes(self, i: int, events: Events, layout: Layout, numbers: np.ndarray, store: Store) -> Changes:
         arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(self._types[i])]
         places, reached, weights = events.places, events.reached, events.weights

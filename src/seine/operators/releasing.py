@@ -1,0 +1,62 @@
+"""Frees the groups of an aggregate or DISTINCT that nothing will change any more.
+
+Where no tuple expires or is deleted, a group changes only when a tuple joins it. When everybody beneath has
+promised its keys none will: its result stands, and the state for computing it goes.
+
+To find the groups that promises finish means to look at all of them, so promises gather until there is
+one for every sixteen groups, or a step brings none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Column
+from seine.network.nodes import Port, Releases
+from seine.operators.clock import Clock
+from seine.operators.delta import FOREVER, Delta
+from seine.operators.grouped import Grouped
+from seine.operators.hashing import hash_columns
+from seine.operators.promisers import Promisers
+from seine.operators.sorted_run import END, KEY, START, SortedRun
+from seine.operators.store import Store
+
+SHARE = 16
+_PLACE = "_place"
+
+
+class Releasing:
+    """The promises of one node at work on its groups, whose keys are a tag and then what is promised."""
+
+    def __init__(self, rows: Port, ports: Sequence[Port], releases: Releases) -> None:
+        """`rows` is a port that brings rows, `ports` are those that bring promises."""
+        self._types = [key.type for key in rows.key[1:]]
+        keys = tuple(Column(i, type_) for i, type_ in enumerate(self._types))
+        self._promisers = Promisers(replace(rows, key=keys), ports, releases.purges, releases.promisers)
+
+    def step(
+        self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store, grouped: Grouped
+    ) -> None:
+        """Take promises in, and free what they finish, if it is time."""
+        begun = self._promisers.take(pieces, clock, progress, store)
+        gathered = store.head.get("gathered", 0) + begun
+        store.head["gathered"] = gathered
+        if not gathered or (begun and gathered * SHARE < grouped.size(store)):
+            return
+        store.head["gathered"] = 0
+        grouped.release(lambda groups: self._finished(groups, store), store)
+        self._promisers.prune(store)
+
+    def _finished(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
+        """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
+        keys = [groups[f"k{i + 1}"] for i in range(len(self._types))]
+        count = groups.num_rows
+        columns = {KEY: pa.array(hash_columns(keys, count)), START: pa.array(np.zeros(count, np.int64))}
+        columns |= {END: pa.array(np.full(count, FOREVER)), _PLACE: pa.array(np.arange(count))}
+        columns |= {f"c{i}": key for i, key in enumerate(keys)}
+        run = SortedRun.of(pa.RecordBatch.from_arrays(list(columns.values()), list(columns)), KEY)
+        return run.batch[_PLACE].to_numpy()[self._promisers.finished(run, store)]
