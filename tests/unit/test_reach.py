@@ -187,6 +187,13 @@ def test_a_bound_is_on_columns_of_the_row_that_waits() -> None:
         assert left is None or left.columns == {OTHER}
 
 
+def test_columns_of_the_partner_that_are_keys_are_known() -> None:
+    shape = compared("le", B, column(1, KEY))  # b.ts - b.k <= constant, where a.k = b.k
+    node, tables = joining([shape], random.Random(0), True)
+    left, right = reaches(node, tables)
+    assert left is not None and left.columns == {KEY} and right is None
+
+
 def test_sums_and_shifted_keys_bound_as_well() -> None:
     term = Call("linear[1,1,-1]", (A, column(0, OTHER), B), BIGINT)
     node, tables = joining([Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN)], random.Random(0), True)

@@ -11,8 +11,9 @@ Law: no partner that starts at a row's `until` or later has its keys and satisfi
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +68,16 @@ def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
     place = node.times[1 - side]
     if place is None:
         return None
-    keys = zip(node.ports[side].key, node.ports[1 - side].key, strict=True)
+    keys = [*zip(node.ports[side].key, node.ports[1 - side].key, strict=True)]
     all_of = [bound for own, other in keys if (bound := _equal(own, other, place))]
     width = len(node.ports[0].types)
-    asked = _Asked(
-        place if side == 1 else place + width, side * width, side * width + len(node.ports[side].types)
-    )
+    first, other_first = (0, width) if side == 0 else (width, 0)
+    alike = {
+        other_first + other.index: first + own.index
+        for own, other in keys
+        if isinstance(own, Column) and isinstance(other, Column)
+    }
+    asked = _Asked(other_first + place, first, first + len(node.ports[side].types), alike)
     bounds = [_weakest(filter_, tables, asked) for filter_ in node.filters if len(tables[filter_.table])]
     any_of = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
     is_bounded = bool(bounds) and None not in bounds
@@ -105,18 +110,22 @@ def _shifted(expression: Expression) -> tuple[int, int] | None:
 
 
 class _Asked(NamedTuple):
-    """The partner's time, and the columns [first, last) of the row that waits."""
+    """The partner's time, and the columns [first, last) of the row that waits; keys make some alike."""
 
     time: int
     first: int
     last: int
+    alike: Mapping[int, int] = MappingProxyType({})
 
     def terms(self, columns: Sequence[Column], weights: Sequence[int]) -> Terms | None:
         """The columns of the row with their weights; None if there are others beside the time."""
         rest = [(c, w) for c, w in zip(columns, weights, strict=True) if c.index != self.time]
-        if not rest or not all(self.first <= c.index < self.last and is_time(c) for c, _ in rest):
+        places = [self.alike.get(c.index, c.index) for c, _ in rest]
+        if not rest or not all(self.first <= place < self.last for place in places):
             return None
-        return tuple((c.index - self.first, w) for c, w in rest)
+        if not all(is_time(c) for c, _ in rest):
+            return None
+        return tuple((place - self.first, w) for place, (_, w) in zip(places, rest, strict=True))
 
 
 def _weakest(filter_: Filter, tables: Tables, asked: _Asked) -> Bound | None:
