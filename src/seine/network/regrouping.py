@@ -138,7 +138,7 @@ class Regrouping:
 
 
 def _are_freed(streams: Sequence[StreamDef]) -> bool:
-    """Whether promises may free such groups: those keep their rows to themselves, so that each can go alone."""
+    """Whether promises may free such groups: those are made of rows, so that each can go alone."""
     lasting = all(stream.window is None and not stream.retractable for stream in streams)
     return lasting and any(stream.schemes for stream in streams)
 
