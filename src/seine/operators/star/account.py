@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,10 +35,10 @@ class Account:
         self._note["told"] += importance
 
     def told_since(self) -> float:
-        """The importance told since this was asked last."""
+        """The importance told since this was asked last; nothing once products are beyond all numbers."""
         more = self._note["told"] - self._note["since"]
         self._note["since"] = self._note["told"]
-        return float(more)
+        return float(more) if math.isfinite(more) else 0.0
 
     def count(self, residents: Sequence[Residents], shed: int, capacity: int, instant: int) -> None:
         """A slice is over that sheds some tuples; its last instant is given."""
