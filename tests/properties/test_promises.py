@@ -32,6 +32,8 @@ QUERIES = (
     "SELECT a.n AS a, b.n AS b, t.n AS c FROM s a, s b, t WHERE a.k = b.k AND b.w = t.w AND a.n < b.n",
     "SELECT s.n AS a, t.n AS b FROM s, t WHERE s.k = t.v + 1 AND s.w = t.w",
     "SELECT s.n AS a, t.n AS b FROM s, t WHERE s.k = t.v AND s.v = t.v",
+    "SELECT s.n AS a, t.n AS b, r.x AS c FROM s, t, r WHERE s.k = r.v AND r.v = t.k",
+    "SELECT s.n AS a, t.n AS b FROM s, t WHERE s.k = t.k AND t.ts <= t.k * 3 + 40 AND s.ts <= t.ts + s.v",
 )
 
 

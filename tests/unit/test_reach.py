@@ -6,13 +6,14 @@ import json
 import operator
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Call, Column, Expression, Parameter
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.network.nodes import Filter, JoinNode
 from seine.network.tables import ParameterTable
@@ -157,7 +158,7 @@ def test_a_key_of_times_is_a_bound_for_all() -> None:
     rng = random.Random(1)
     node, tables = joining([None], rng, True, by_time=True)
     told = reaches(node, tables)
-    assert told == [Reach(((TIME, 0),), None)] * 2
+    assert told == [Reach(((((TIME, 1),), 0),), None)] * 2
     join, store = JoinOperator(node, any_of(node.filters, tables), told), MemoryStore()
     side = Side(node.ports[0].types, node.ports[0].key)
     rows = [Row(t, FOREVER, (1, 0, t)) for t in (4, 5, 6)]
@@ -168,14 +169,43 @@ def test_a_key_of_times_is_a_bound_for_all() -> None:
 
 
 def test_bounds_stay_within_time() -> None:
-    batch = pa.record_batch({"c0": pa.array([FOREVER - 1, NEVER + 1, None, 5])})
+    batch = pa.record_batch({"c0": pa.array([FOREVER - 1, NEVER + 1, None, 5]), "c1": [1, 1, 1, None]})
     ends = np.full(4, FOREVER)
-    for added, expected_until in (
-        (9, [FOREVER, NEVER + 11, NEVER + 10, 15]),
-        (-9, [FOREVER - 9, NEVER, NEVER, -3]),
-    ):
-        assert Reach(((0, added),), None).until(batch, ends).tolist() == expected_until
-        assert Reach((), ((0, added), (0, added - 1))).until(batch, ends).tolist() == expected_until
+    for added, until in ((9, [FOREVER, FOREVER, NEVER, 15]), (-9, [FOREVER, FOREVER, NEVER, -3])):
+        bound = (((0, 1),), added)
+        assert Reach((bound,), None).until(batch, ends).tolist() == until
+        assert Reach((), (bound, (((0, 1),), added - 1))).until(batch, ends).tolist() == until
+    assert Reach(((((0, 1), (1, -1)), 2),), None).until(batch[3:], ends[3:]).tolist() == [NEVER]
+
+
+def test_a_bound_is_on_columns_of_the_row_that_waits() -> None:
+    own, other = compared("le", B, column(1, OTHER)), compared("le", B, column(0, OTHER))
+    for shapes, bounded in (([own], False), ([both(own, other)], True), ([both(other, own)], True)):
+        node, tables = joining(list(shapes), random.Random(0), True)
+        left, right = reaches(node, tables)
+        assert right is None and (left is not None) == bounded
+        assert left is None or left.columns == {OTHER}
+
+
+def test_columns_of_the_partner_that_are_keys_are_known() -> None:
+    shape = compared("le", B, column(1, KEY))  # b.ts - b.k <= constant, where a.k = b.k
+    node, tables = joining([shape], random.Random(0), True)
+    left, right = reaches(node, tables)
+    assert left is not None and left.columns == {KEY} and right is None
+
+
+def test_sums_and_shifted_keys_bound_as_well() -> None:
+    term = Call("linear[1,1,-1]", (A, column(0, OTHER), B), BIGINT)
+    node, tables = joining([Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN)], random.Random(0), True)
+    left, right = reaches(node, tables)
+    assert left is not None and left.columns == {TIME, OTHER} and right is None
+    later = Call("add", (Column(TIME, BIGINT), Literal(3, BIGINT)), BIGINT)
+    ports = [
+        replace(port, key=key)
+        for port, key in zip(node.ports, ((later,), (Column(TIME, BIGINT),)), strict=True)
+    ]
+    keyed = replace(node, ports=tuple(ports), filters=(Filter(None, 0),))
+    assert reaches(keyed, tables) == [Reach(((((TIME, 1),), 3),), None), Reach(((((TIME, 1),), -3),), None)]
 
 
 def test_rows_from_before_a_bound_stay_until_their_end() -> None:

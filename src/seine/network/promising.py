@@ -43,7 +43,8 @@ def promises_of(
         source = promising_stream(placer, side)
         if source is None:
             continue
-        stream = streams[source]
+        stream, alike = streams[source], _alike(placer, side)
+        key = [shift_columns(e, lambda index, alike=alike: alike.get(index, index)) for e in key]  # type: ignore[misc]
         for scheme in range(len(stream.schemes)):
             if promise := _promising(placer, stream, scheme, number, key):
                 found.append(promise)
@@ -55,6 +56,20 @@ def promising_stream(placer: Placer, node: Node) -> str | None:
     while isinstance(node, GateNode | LookupNode):
         node = placer.site.nodes[node.inputs[0]]
     return node.stream if isinstance(node, SourceNode) else None
+
+
+def _alike(placer: Placer, node: Node) -> dict[int, int]:
+    """Columns of relations that lookups make equal to columns of the stream."""
+    if isinstance(node, GateNode):
+        return _alike(placer, placer.site.nodes[node.inputs[0]])
+    if not isinstance(node, LookupNode):
+        return {}
+    below = placer.site.nodes[node.inputs[0]]
+    found, first = _alike(placer, below), len(below.types)
+    for row, relation in zip(node.row_key, node.relation_key, strict=True):
+        if isinstance(row, Column) and isinstance(relation, Column) and row.type == relation.type:
+            found[first + relation.index] = found.get(row.index, row.index)
+    return found
 
 
 def _promising(
