@@ -94,7 +94,8 @@ class Network:
             _deliver(builder, query, plan)
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
-            addition = Addition(tuple(added), tuple(shared), plan, builder.blocks)
+            addition, claims = Addition(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
+            self._site.end()
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
                 self._site = self._site.without(query.name, first, self._claims())
@@ -102,8 +103,7 @@ class Network:
             if isinstance(error, RecursionError):
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
-        self._site.end()
-        self.queries[query.name] = builder.claims
+        self.queries[query.name] = claims
         self._touched_queries[query.name] = None
         if builder.grouped:
             self._fresh[query.name] = Grouper(query, born, builder.grouped)
