@@ -39,7 +39,7 @@ def aggregate(members: int) -> Operator:
     ports = (Port(0, (BIGINT,) * 3, STREAMS, 0, (TAG, KEY)), *promise_ports(members))
     releases = Releases(tuple(Purge(i, (0,)) for i in range(members)), members) if members else None
     node = AggregateNode(
-        9, ports, types, tuple(range(len(types))), STREAMS, STREAMS, 1, 1, "", CALLS, 0, releases
+        9, ports, types, tuple(range(len(types))), STREAMS, STREAMS, 1, 1, "", CALLS, releases=releases
     )
     return AggregateOperator(node)
 
