@@ -25,7 +25,7 @@ LATE = 1000
 ROWS = ("left", "right", *(f"rows{port}" for port in range(6)))
 
 
-def _seeds() -> range:
+def seeds() -> range:
     """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
     first, dash, last = os.environ.get("SEINE_SEEDS", "8").rpartition("-")
     return range(int(first) if dash else 0, int(last))
@@ -116,7 +116,7 @@ def starts_held(pipeline: Pipeline) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", seeds())
 def test_a_safe_query_ends_with_nothing_held(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     path = write_script(rng, tmp_path)

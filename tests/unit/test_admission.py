@@ -61,10 +61,9 @@ class PlainJudge:
                 return
 
     def _refuses(self, record: dict[str, Any]) -> bool:
-        if "@op" in record:
-            if not self.stream.retractable:
-                return True
-        elif any(self._breaks(record, *promise) for promise in self.promises):
+        if "@op" in record and not self.stream.retractable:
+            return True
+        if any(self._breaks(record, *promise) for promise in self.promises):
             return True
         return self.clock is not None and record["ts"] < self.clock - self.stream.lateness
 

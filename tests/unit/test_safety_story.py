@@ -66,8 +66,8 @@ def plan_of(sql):
         (
             "SELECT a FROM w EXCEPT SELECT a FROM u",
             [
-                "rows of EXCEPT: freed when both inputs are closed or expired",
-                "rows that EXCEPT takes away: freed when both inputs are closed or expired",
+                "rows of EXCEPT: never freed: an input stays open, or one alone expires",
+                "rows that EXCEPT takes away: never freed: an input stays open, or one alone expires",
             ],
         ),
     ],

@@ -1,8 +1,8 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
-one that is 0 or more (parsers let no number pass that is not finite). A tuple that equals an earlier
-promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
+one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that equals an
+earlier promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
 below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
 move no clock; a punctuation is a promise however late it is.
 
@@ -134,7 +134,7 @@ class Admission:
         verdict.refuse(tuples & missing, f"the importance {name} is missing")
 
     def _judge_promises(self, parsed: Parsed, verdict: Verdict) -> list[Fresh | None]:
-        tuples = np.flatnonzero(verdict.alive & (parsed.op == TUPLE))
+        tuples = np.flatnonzero(verdict.alive & (parsed.op != PUNCTUATION))
         result = []
         for index, promises in enumerate(self.promises):
             fresh = self._fresh(parsed, index)

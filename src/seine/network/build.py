@@ -175,7 +175,8 @@ class Builder:
                 placed = self._fences.set_operator(DistinctNode, [self._rows(input)])
                 return self._released(plan, placed)
             case Except(left, right):
-                return self._fences.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
+                placed = self._fences.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
+                return self._released(plan, placed)
             case UnionAll(branches):
                 return self._fences.merge([*map(self._rows, branches)])
         return self._fences.merge([self._rows(plan)])  # a projection that has to stay
@@ -185,11 +186,14 @@ class Builder:
         return release(self._placer, self._streams, fenced, self._groupings(plan))
 
     def _groupings(self, plan: Plan) -> list[Grouping]:
-        """The blocks whose rows an aggregate or DISTINCT groups."""
+        """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
         if isinstance(plan, Aggregate):
             return [grouping_of(self.blocks.of(plan.input), plan.keys)]
-        assert isinstance(plan, Distinct)
-        branches = plan.input.branches if isinstance(plan.input, UnionAll) else (plan.input,)
+        branches = [
+            one
+            for child in plan.inputs
+            for one in (child.branches if isinstance(child, UnionAll) else (child,))
+        ]
         return [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
 
     def _final(self, plan: Plan) -> Fenced:

@@ -1,8 +1,9 @@
 """What makes groups final: promises of all streams beneath, or a watermark beyond the time in their keys.
 
 A group is final when no tuple can join it any more. So it is when every stream of its block has promised
-the values of its keys, or, of one stream, when its key is a time that the watermark has passed; and when
-its tuples have all expired, or input ends, whatever its keys are.
+the values of its keys, or when its key is the time of every one and the watermarks have passed it; and when
+its tuples have all expired, or input ends, whatever its keys are. `safety.freeing` says of a plan where
+that is so.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from seine.network.fences import Fenced
 from seine.network.nodes import (
     AggregateNode,
     DistinctNode,
+    ExceptNode,
     FinalNode,
     FinalTime,
     Port,
@@ -106,9 +108,9 @@ def place_final(
 def release(
     placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[Grouping]
 ) -> Fenced:
-    """Let a fence that has not run yet listen to the promises that free its groups."""
+    """Let a fence that has not run yet listen to the promises and clocks that free its groups."""
     node = placer.site.nodes[fenced.node.id]
-    assert isinstance(node, AggregateNode | DistinctNode)
+    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode)
     for below in node.inputs:
         if isinstance(placer.site.nodes[below], PromiseNode):
             placer.claim_node(below)
@@ -118,9 +120,11 @@ def release(
         return replace(fenced, node=node)
     keys = node.ports[0].key[1:]
     found = list(_promises(placer, streams, groupings, keys))
-    if found:
+    clocks = _times(groupings)
+    if found or clocks:
         ports = (*node.ports, *(port for port, _ in found))
-        releases = Releases(tuple(purge for _, purge in found), 1 + max(purge.side for _, purge in found))
+        promisers = 1 + max((purge.side for _, purge in found), default=-1)
+        releases = Releases(tuple(purge for _, purge in found), promisers, clocks)
         node = placer.site.connect(node, ports=ports, releases=releases)
     return replace(fenced, node=node)
 
@@ -192,15 +196,22 @@ def _classes(block: Block) -> dict[int, int]:
 
 
 def _times(groupings: Sequence[Grouping]) -> tuple[FinalTime, ...]:
-    """Keys that are functions of a stream's time which never fall."""
-    if len(groupings) > 1 or len(groupings[0].block.items) > 1 or not groupings[0].scans:
-        return ()
-    time = groupings[0].scans[0].stream.time
-    return tuple(
-        FinalTime(place, shift_columns(key, lambda index: 0))
-        for place, key in enumerate(groupings[0].keys)
-        if columns_of(key) == {time} and rises_with(key) is not None
-    )
+    """Keys that are, in every block, the same function of the time of every stream, one that never falls."""
+    first, *others = [{*_rising(one)} for one in groupings]
+    common = first.intersection(*others)
+    return tuple(sorted(common, key=lambda time: (time.place, str(time.expression))))
+
+
+def _rising(grouping: Grouping) -> Iterator[FinalTime]:
+    block, root = grouping.block, _classes(grouping.block)
+    if not all(isinstance(item, Scan | Lookup) for item in block.items):
+        return
+    pairs = zip(block.items, block.offsets, strict=False)
+    times = [first + item.stream.time for item, first in pairs if isinstance(item, Scan)]
+    classes = {root.get(time, time) for time in times}
+    for place, key in enumerate(grouping.keys):
+        if {root.get(c, c) for c in columns_of(key)} == classes and rises_with(key) is not None:
+            yield FinalTime(place, shift_columns(key, lambda index: 0))
 
 
 def grouping_of(block: Block, keys: Sequence[Expression]) -> Grouping:

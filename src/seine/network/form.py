@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Query, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Except, Query, Scan, UnionAll, walk
 from seine.errors import SeineError
 
 DEFAULT_LIMIT = 10_000_000
@@ -28,19 +28,6 @@ def form_of(query: Query) -> RecordForm:
     limit = query.option("limit", DEFAULT_LIMIT)
     assert isinstance(limit, int)
     return RecordForm(names, changelog, _domain(query), limit, str(query.option("importance", "min")))
-
-
-def ends_are_told(plan: Plan) -> bool:
-    """Whether every row ends by an early end that is told, none silently by its window.
-
-    So it is above aggregates, distincts and excepts; such rows need no changelog node.
-    """
-    match plan:
-        case Aggregate() | Distinct() | Except():
-            return True
-        case Join(left, Lookup()):
-            return ends_are_told(left)
-    return bool(plan.inputs) and all(map(ends_are_told, plan.inputs))
 
 
 def _domain(query: Query) -> str:

@@ -13,7 +13,7 @@ from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.network.blocks import Blocks
 from seine.network.build import Builder, place_stream
-from seine.network.form import ends_are_told, form_of
+from seine.network.form import form_of
 from seine.network.live import counted_from, live, young
 from seine.network.node_json import node_from_json, node_to_json
 from seine.network.nodes import (
@@ -32,6 +32,7 @@ from seine.network.tables import ParameterTable
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.optimizer.plain_block import plain_block
+from seine.safety.freeing import ends_are_told
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 MOST_TABLES = 400  # streams and relations of one query that runs

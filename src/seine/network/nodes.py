@@ -298,11 +298,23 @@ class MergeNode(Node):
 
 
 @dataclass(frozen=True)
-class Releases:
-    """What the promises that come by the last ports of a node of groups say: who promises which keys."""
+class FinalTime:
+    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
 
-    purges: tuple[Purge, ...]
-    promisers: int
+    place: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What frees groups: the promises that come by the last ports of their node, and keys that are times.
+
+    `purges` say who promises which keys.
+    """
+
+    purges: tuple[Purge, ...] = ()
+    promisers: int = 0
+    clocks: tuple[FinalTime, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -341,14 +353,7 @@ class ExceptNode(Node):
 
     kind = "except"
     stateful = True
-
-
-@dataclass(frozen=True)
-class FinalTime:
-    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
-
-    place: int
-    expression: Expression
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True)

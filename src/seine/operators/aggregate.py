@@ -55,7 +55,8 @@ class AggregateOperator:
         progress = clock.progress(self._streams)
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
-            self._releasing.step(inputs[1:], clock, progress, store, self._grouped)
+            count = sum(batch.num_rows for batch in arrived)
+            self._releasing.step(inputs[1:], count, clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

@@ -9,24 +9,29 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.clock import Clock
-from seine.operators.delta import Delta, data_names
+from seine.operators.delta import FOREVER, Delta, data_names
 from seine.operators.events import Columns, EventQueue, events_of, times_of, weights_of
 from seine.operators.grouping import group_rows, normalise
 from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH, KeyedTable
 from seine.operators.layout import Layout, lay_out
 from seine.operators.records import BUCKETS, open_rows, take_identities
+from seine.operators.sorted_run import END
 from seine.operators.store import Store
 
 if TYPE_CHECKING:
     from seine.network.nodes import ChangelogNode
 
 
+LASTING = "_l"  # whether a row never ends
+
+
 class ChangelogOperator:
     """Turns the natural end of each row into an early end.
 
     Rows of one start and equal columns are told apart by nothing, so they are counted: n of them
-    have the identities base, base + 1, ..., and of those the last one ends first.
+    have the identities base, base + 1, ..., and of those the last one ends first. A row that never ends is
+    told and not kept.
     """
 
     def __init__(self, node: ChangelogNode) -> None:
@@ -41,8 +46,13 @@ class ChangelogOperator:
         deltas = [delta for pieces in inputs for delta in pieces]
         arrived = [batch for delta in deltas for batch in events_of(delta, self._columns)]
         due = EventQueue(store, "events").advance(arrived, clock.progress(self._streams))
-        if due is not None:
-            yield self._change(due, store)
+        if due is None:
+            return
+        lasting = due[LASTING].to_numpy(zero_copy_only=False)
+        if lasting.any():
+            yield self._stay(due.filter(pa.array(lasting)), store)
+        if not lasting.all():
+            yield self._change(due.filter(pa.array(~lasting)), store)
 
     def state_rows(self, store: Store) -> int:
         return 0
@@ -50,7 +60,13 @@ class ChangelogOperator:
     def _columns(self, rows: pa.RecordBatch) -> Columns:
         row = [normalise(rows[name]) for name in data_names(len(self._types))]
         hashes = pa.array(hash_columns([rows["_s"], *row], rows.num_rows))
-        return [(HASH, hashes), ("_s", rows["_s"]), *zip(self._names, row, strict=True)]
+        lasting = pa.array(_lasting(rows))
+        return [(HASH, hashes), (LASTING, lasting), ("_s", rows["_s"]), *zip(self._names, row, strict=True)]
+
+    def _stay(self, due: pa.RecordBatch, store: Store) -> Delta:
+        """Rows that begin and never end."""
+        identities = take_identities(store, due.num_rows)
+        return Delta(open_rows(due["_s"].to_numpy(), identities, [due[name] for name in self._names]))
 
     def _change(self, due: pa.RecordBatch, store: Store) -> Delta:
         table = KeyedTable(store, "rows", self._schema, ["_s", *self._names], live="_n")
@@ -103,6 +119,20 @@ class ChangelogOperator:
         start, *row = [key.take(pa.array(layout.group[places])) for key in keys]
         identity = base[places] + (alive[places] + step) * BUCKETS
         return open_rows(start.to_numpy(), identity, row, layout.time[places])
+
+
+def _lasting(rows: pa.RecordBatch) -> np.ndarray:
+    """Which rows have no end and cannot end early: no part of them has an identity.
+
+    A merge gives every row one, and -1 for parts that its input does not have.
+    """
+    stays: np.ndarray = rows[END].to_numpy() == FOREVER
+    names = [name for name in rows.schema.names if name.startswith("_i")]
+    if len(names) == 1:
+        return np.zeros(rows.num_rows, bool)
+    for name in names[1:]:
+        stays = stays & (rows[name].to_numpy() == -1)
+    return stays
 
 
 def _repeat(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

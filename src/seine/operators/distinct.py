@@ -26,7 +26,7 @@ class DistinctOperator:
     def __init__(self, node: DistinctNode | ExceptNode) -> None:
         self._streams = node.streams
         self._width = len(node.types)
-        releases = node.releases if isinstance(node, DistinctNode) else None
+        releases = node.releases
         self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
         promises = node.ports[self._inputs :]
         self._releasing = Releasing(node.ports[0], promises, releases) if releases else None
@@ -42,7 +42,8 @@ class DistinctOperator:
         progress = clock.progress(self._streams)
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
-            self._releasing.step(inputs[self._inputs :], clock, progress, store, self._grouped)
+            count = sum(batch.num_rows for batch in arrived)
+            self._releasing.step(inputs[self._inputs :], count, clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

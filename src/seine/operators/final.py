@@ -18,12 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.expressions import Column, Expression, walk
 from seine.network.nodes import FinalNode
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, concat, data_names
-from seine.operators.evaluate import evaluate
 from seine.operators.grouping import group_rows
+from seine.operators.passed import passed
 from seine.operators.plain import plain
 from seine.operators.promisers import Promisers
 from seine.operators.purging import Held
@@ -102,14 +101,9 @@ class FinalOperator:
 
     def _by_time(self, progress: int, runs: Runs) -> list[pa.RecordBatch]:
         """The groups whose time has passed."""
-        if not self._node.clocks or progress in (NEVER, FOREVER):
-            return []
         told: list[pa.RecordBatch] = []
-        for place, expression in ((t.place, t.expression) for t in self._node.clocks):
-            column = next(iter(_columns(expression)))
-            reached = evaluate(expression, [pa.array([progress]).view(column.type.arrow())], 1)
-            if reached.null_count == 0:
-                told += runs.take(lambda run, p=place, r=reached[0]: self._earlier(run, p, r))  # type: ignore[misc]
+        for place, reached in passed(self._node.clocks, progress):
+            told += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
         return told
 
     def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> np.ndarray:
@@ -140,10 +134,6 @@ class Lives:
         latest = order[np.append(~same, True)] if len(order) else order
         over = life[latest] < lives[latest]
         return rows[latest[over]], rows[latest[~over]]
-
-
-def _columns(expression: Expression) -> Iterator[Column]:
-    return (part for part in walk(expression) if isinstance(part, Column))
 
 
 def _with_keys(run: SortedRun, hashes: np.ndarray) -> np.ndarray:

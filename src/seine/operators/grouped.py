@@ -90,17 +90,18 @@ class Grouped:
         """About how many groups there are."""
         return sum(run["rows"] for run in store.head.get("groups", ()))
 
-    def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> None:
-        """Forget groups that nothing will change; `found` tells where they are among all."""
+    def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
+        """Forget groups that nothing will change; `found` tells where they are among all. How many stay."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         groups = table.scan(np.array([NEVER]), np.array([FOREVER]))
         gone = groups.take(pa.array(found(groups)))
         if not gone.num_rows:
-            return
+            return groups.num_rows
         if self.folding.counts_values:
             self.folding.forget(np.unique(gone["_g"].to_numpy()), store)
         place = self._schema.get_field_index(ROWS)
         table.write(gone.set_column(place, ROWS, pa.array(np.zeros(gone.num_rows, np.int64))))
+        return groups.num_rows - gone.num_rows
 
     def _beginning(self, table: KeyedTable, store: Store) -> Step:
         """The one row of an aggregate without keys is there before anything happens."""

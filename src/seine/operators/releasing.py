@@ -1,10 +1,12 @@
 """Frees the groups of an aggregate or DISTINCT that nothing will change any more.
 
 Where no tuple expires or is deleted, a group changes only when a tuple joins it. When everybody beneath has
-promised its keys none will: its result stands, and the state for computing it goes.
+promised its keys none will, nor when its key is a time that has passed: its result stands, and the state for
+computing it goes.
 
-To find the groups that promises finish means to look at all of them, so promises gather until there is
-one for every sixteen groups, or a step brings none.
+To find the groups that are finished means to look at all of them, so promises gather until there is
+one for every sixteen groups, or a step brings none. For keys that are times there is a look when as many
+tuples have come as groups were left by the last, and some more.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.expressions import Column
 from seine.network.nodes import Port, Releases
@@ -21,11 +24,13 @@ from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, Delta
 from seine.operators.grouped import Grouped
 from seine.operators.hashing import hash_columns
+from seine.operators.passed import passed
 from seine.operators.promisers import Promisers
 from seine.operators.sorted_run import END, KEY, START, SortedRun
 from seine.operators.store import Store
 
 SHARE = 16
+FEW = 256  # tuples that come before a look for times that have passed
 _PLACE = "_place"
 
 
@@ -37,22 +42,39 @@ class Releasing:
         self._types = [key.type for key in rows.key[1:]]
         keys = tuple(Column(i, type_) for i, type_ in enumerate(self._types))
         self._promisers = Promisers(replace(rows, key=keys), ports, releases.purges, releases.promisers)
+        self._clocks = releases.clocks
+        self._promised = bool(releases.purges)
 
     def step(
-        self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store, grouped: Grouped
+        self,
+        pieces: Sequence[list[Delta]],
+        arrived: int,
+        clock: Clock,
+        progress: int,
+        store: Store,
+        grouped: Grouped,
     ) -> None:
-        """Take promises in, and free what they finish, if it is time."""
+        """Take promises in, and free what is finished, if it is time; `arrived` rows have come."""
         begun = self._promisers.take(pieces, clock, progress, store)
         gathered = store.head.get("gathered", 0) + begun
-        store.head["gathered"] = gathered
-        if not gathered or (begun and gathered * SHARE < grouped.size(store)):
-            return
-        store.head["gathered"] = 0
-        grouped.release(lambda groups: self._finished(groups, store), store)
-        self._promisers.prune(store)
+        since = store.head.get("since", 0) + arrived
+        store.head.update(gathered=gathered, since=since)
+        by_promise = gathered and not (begun and gathered * SHARE < grouped.size(store))
+        by_time = self._clocks and since > store.head.get("stayed", 0) + FEW
+        if by_promise or by_time:
+            stayed = grouped.release(lambda groups: self._finished(groups, progress, store), store)
+            self._promisers.prune(store)
+            store.head.update(gathered=0, since=0, stayed=stayed)
 
-    def _finished(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
+    def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> np.ndarray:
         """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
+        found = [self._by_promise(groups, store)] if self._promised else [np.zeros(0, np.int64)]
+        for place, reached in passed(self._clocks, progress):
+            earlier = pc.fill_null(pc.less(groups[f"k{place + 1}"], reached), False)
+            found.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
+        return np.unique(np.concatenate(found))
+
+    def _by_promise(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
         keys = [groups[f"k{i + 1}"] for i in range(len(self._types))]
         count = groups.num_rows
         columns = {KEY: pa.array(hash_columns(keys, count)), START: pa.array(np.zeros(count, np.int64))}

@@ -10,12 +10,23 @@ from seine.safety.states import result_state, states_of
 
 def judge(plan: Plan) -> dict[str, bool]:
     """For each stream alias that the plan keeps, whether every state with its tuples is freed some day."""
+    return _judged(plan)[0]
+
+
+def notes(plan: Plan) -> list[str]:
+    """Why promises do not free some of what is held, where that is the reason."""
+    return _judged(plan)[1]
+
+
+def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
     kept = kept_scans(plan)
+    found: dict[str, None] = {}
     freed = {scan.alias: True for scan in kept}
     if all(scan.stream.window is not None for scan in kept):
-        return freed  # most queries: whatever is made of tuples that expire expires
+        return freed, []  # most queries: whatever is made of tuples that expire expires
     sources = Sources()
     for state in (*result_state(plan, sources), *states_of(plan, sources)):
         for alias in () if state.freed else state.aliases:
             freed[alias] = False
-    return freed
+            found |= {state.note: None} if state.note else {}
+    return freed, list(found)

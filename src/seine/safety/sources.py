@@ -1,7 +1,6 @@
 """What the check knows of the items of a block: streams, relations, results of aggregates and set operators.
 
-A result has promises too. A group is final once nothing beneath can change it; so whatever closes the
-rows beneath for given values of the keys is a promise about the groups, and plans above benefit.
+A result promises nothing: what is joined with it goes by windows alone.
 
 Cites: SAFETY 2.3 (punctuation schemes)
 """
@@ -9,9 +8,10 @@ Cites: SAFETY 2.3 (punctuation schemes)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations
+from functools import cached_property
+from itertools import accumulate
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
@@ -23,36 +23,36 @@ from seine.safety.classes import Classes
 from seine.safety.closure import Closure, finished
 
 _NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
-MOST_PAIRED = 12  # columns of a result of which every pair is tried as a promise
 
 
 @dataclass(frozen=True)
 class Branch:
-    """What is beneath an aggregate or a set operator, and where the columns of the result come from."""
+    """What is beneath an aggregate or a set operator, and what its rows are told apart by there."""
 
     block: Block
     graph: BlockGraph
-    columns: tuple[int | None, ...]  # of the block; None for what is computed
-    rising: tuple[int | None, ...]  # the column that bounds, for what rises with one
+    keys: tuple[Expression, ...]
 
-    def closed(self, known: Iterable[int], bounded: Iterable[int] = ()) -> Closure:
-        """What is closed for given values of columns of the result."""
-        known, bounded = list(known), list(bounded)
-        plain = [column for p in known if (column := self.columns[p]) is not None]
-        return self.graph.given(plain, [c for p in (*known, *bounded) if (c := self.rising[p]) is not None])
+    @property
+    def columns(self) -> list[int | None]:
+        """The column of the block that each key is; None for what is computed."""
+        return [key.index if isinstance(key, Column) else None for key in self.keys]
 
-    def is_finished(self, known: Iterable[int], bounded: Iterable[int] = ()) -> bool:
-        return finished(self.graph.graph, self.closed(known, bounded))
+    @cached_property
+    def closed(self) -> Closure:
+        """What is closed for given values of the keys."""
+        plain = [column for column in self.columns if column is not None]
+        return self.graph.given(plain, [c for key in self.keys if (c := rises_with(key)) is not None])
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether rows with given values of the keys are final some day, if every promise is used."""
+        return finished(self.graph.graph, self.closed)
 
     @property
     def expires(self) -> bool:
         """Whether its rows expire: a combination lives no longer than any of its parts."""
         return any(item.expires for item in self.graph.graph.items)
-
-    def gone(self, known: Iterable[int], bounded: Iterable[int] = ()) -> bool:
-        """Whether rows with given values come no more, and those that came expire."""
-        items = self.graph.graph.items
-        return any(items[number].expires for number in self.closed(known, bounded).items)
 
     @property
     def is_finite(self) -> bool:
@@ -64,7 +64,7 @@ class Branch:
         if column is None:
             return False
         return self.graph.classes.of(column) in self.graph.finite or (
-            self.graph.known.get(column) in self.closed([]).causes
+            self.graph.known.get(column) in self.graph.given([]).causes
         )
 
     def told_scans(self) -> Iterator[tuple[Scan, int]]:
@@ -105,12 +105,26 @@ class Sources:
 
     def _branch(self, plan: Plan, child: Plan) -> Branch:
         block, graph = self.block(child)
-        outputs: Sequence[Expression] = block.outputs
         if isinstance(plan, Aggregate):
-            outputs = [substitute(key, block.outputs) for key in plan.keys]
-        others = [None] * (len(plan.schema) - len(outputs))
-        columns, rising = [*map(_plain, outputs), *others], [*map(rises_with, outputs), *others]
-        return Branch(block, graph, tuple(columns), tuple(rising))
+            return Branch(block, graph, tuple(substitute(key, block.outputs) for key in plan.keys))
+        return Branch(block, graph, block.outputs)
+
+    def leaves(self, plan: Plan) -> list[Branch]:
+        """The blocks whose rows an aggregate or a set operator groups; unions in a set are part of it."""
+        if isinstance(plan, Aggregate):
+            return self.branches(plan)
+        return [leaf for child in plan.inputs for leaf in self._united(child, None)]
+
+    def _united(self, plan: Plan, columns: Sequence[Expression] | None) -> Iterator[Branch]:
+        """The blocks of a plan of which only the distinct rows, or these columns of them, matter."""
+        block, graph = self.block(plan)
+        keys = block.outputs if columns is None else tuple(substitute(e, block.outputs) for e in columns)
+        item = block.items[0]
+        if len(block.items) > 1 or block.conditions or not isinstance(item, UnionAll | Distinct):
+            yield Branch(block, graph, keys)
+            return
+        for child in item.inputs:
+            yield from self._united(child, keys)
 
     def told_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
         """The columns of streams that something else tells: an equal column, or the row of a result."""
@@ -134,9 +148,7 @@ class Sources:
                 )
             case Lookup(_, alias):
                 return Source(alias, columns, finite=True)
-        branches = self.branches(plan)
-        promises = _minimal(len(columns), lambda *given: _result_closed(plan, branches, *given), branches)
-        return Source(_NAMES[type(plan)], columns, promises, _expires(plan, branches))
+        return Source(_NAMES[type(plan)], columns, expires=_expires(plan, self.branches(plan)))
 
 
 def _shared(block: Block, classes: Classes) -> set[int]:
@@ -152,10 +164,6 @@ def _shared(block: Block, classes: Classes) -> set[int]:
     return {column for _, column in placed if len(owners[classes.of(column)]) > 1}
 
 
-def _plain(output: Expression) -> int | None:
-    return output.index if isinstance(output, Column) else None
-
-
 def _promises(stream: StreamDef) -> Iterable[Offer]:
     """The promises of a stream that never lapse, and its watermark.
 
@@ -167,46 +175,8 @@ def _promises(stream: StreamDef) -> Iterable[Offer]:
         yield Offer(frozenset(), frozenset([stream.time]))
 
 
-def _result_closed(plan: Plan, branches: list[Branch], known: list[int], bounded: list[int]) -> bool:
-    """Whether the rows of a result with given values are final: none comes, none changes.
-
-    A row of EXCEPT depends on both inputs, unless the first has no such row any more.
-    """
-    first = branches[0]
-    if isinstance(plan, Except) and first.gone(known, bounded):
-        return True
-    return all(branch.is_finished(known, bounded) for branch in branches)
-
-
 def _expires(plan: Plan, branches: list[Branch]) -> bool:
     """Whether the rows of a result expire by windows; the one row of an aggregate without keys never does."""
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and branches[0].expires
     return branches[0].expires if isinstance(plan, Except) else all(branch.expires for branch in branches)
-
-
-def _minimal(
-    width: int, closed: Callable[[list[int], list[int]], bool], branches: list[Branch]
-) -> tuple[Offer, ...]:
-    """The least sets of columns whose values close a result: single ones, pairs, and one larger set."""
-    told = [p for p in range(width) if all(branch.columns[p] is not None for branch in branches)]
-    if closed([], []):
-        return (Offer(frozenset()),)
-    timed = [p for p in range(width) if all(branch.rising[p] is not None for branch in branches)]
-    clocks = [Offer(frozenset(), frozenset([p])) for p in timed if closed([], [p])]
-    single = [p for p in told if closed([p], [])]
-    rest = [p for p in told if p not in single]
-    pairs = [p for p in combinations(rest, 2) if len(rest) <= MOST_PAIRED and closed(list(p), [])]
-    sets = [frozenset([p]) for p in single] + [frozenset(pair) for pair in pairs]
-    if not sets and closed(rest, []):
-        sets.append(frozenset(_shrunk(rest, lambda kept: closed(kept, []))))
-    return (*(Offer(known) for known in sets), *clocks)
-
-
-def _shrunk(columns: list[int], enough: Callable[[list[int]], bool]) -> list[int]:
-    """A set of columns of which none can be left out."""
-    for column in list(columns):
-        fewer = [c for c in columns if c != column]
-        if enough(fewer):
-            columns = fewer
-    return columns

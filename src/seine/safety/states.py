@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
 from seine.safety.block import Block
 from seine.safety.building import BlockGraph
 from seine.safety.chains import chain_words
-from seine.safety.closure import closure, finished
+from seine.safety.closure import closure
+from seine.safety.freeing import ends_are_told, groups_go, is_appended
 from seine.safety.purge import purgeable
 from seine.safety.sources import Branch, Sources
 
+JOINED = "promises do not free rows joined with groups, set operators or RETRACTABLE streams"
+GROUPED = "promises free groups only if all streams beneath promise their keys and none expires"
+RESULTS = "promises do not free results that may end"
+FENCES = (Aggregate, Distinct, UnionAll, Except)
 CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev_pop")  # state a group
 
 
@@ -24,13 +29,15 @@ CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev
 class State:
     """What is held of some streams: `aliases` are those whose tuples stay if nothing frees it.
 
-    `what` names it, `why` says what frees it, or why nothing does.
+    `what` names it, `why` says what frees it, or why nothing does. `note`: why promises that could free it do
+    not, if that is the reason.
     """
 
     what: str
     aliases: tuple[str, ...]
     freed: bool
     why: Callable[[], str] = field(compare=False)
+    note: str = ""
 
 
 def states_of(plan: Plan, sources: Sources) -> Iterator[State]:
@@ -48,34 +55,49 @@ def states_of(plan: Plan, sources: Sources) -> Iterator[State]:
 def result_state(plan: Plan, sources: Sources) -> Iterator[State]:
     """What the changelog at the top of a query holds: results that may still end.
 
-    They end when a row in them does, so they are final once the groups and rows in them are.
+    Results that are combinations of lasting tuples never end, so they are told and not kept.
     """
+    if not any(isinstance(part, FENCES) for part in walk(plan)) or ends_are_told(plan):
+        return
+    yield from _branch_results(plan, sources)
+
+
+def _branch_results(plan: Plan, sources: Sources) -> Iterator[State]:
     block, graph = sources.block(plan)
-    pairs = [(block.items[number], item) for number, item in zip(graph.items, graph.graph.items, strict=True)]
-    fences = [(plan, item) for plan, item in pairs if not isinstance(plan, Scan)]
-    if any(isinstance(fence, UnionAll) for fence, _ in fences) or (len(pairs) > 1 and fences):
-        expires = any(item.expires for _, item in pairs)
-        final = all(item.closers for _, item in fences) and not any(item.deletable for _, item in pairs)
-        words = partial(_result_words, expires, final)
-        yield State("results", lasting(plan, sources), expires or final, words)
+    item = block.items[0]
+    if len(block.items) == 1 and isinstance(item, UnionAll):
+        for branch in item.inputs:
+            yield from _branch_results(branch, sources)
+        return
+    expires = any(one.expires for one in graph.graph.items)
+    if expires or not is_appended(block):
+        small = all(_is_small(block.items[number], sources) for number in graph.items)
+        words = partial(_result_words, expires, small)
+        yield State("results", lasting(plan, sources), expires or small, words, RESULTS)
 
 
-def _result_words(expires: bool, final: bool) -> str:
+def _result_words(expires: bool, small: bool) -> str:
     if expires:
         return "freed by windows"
-    return "freed once what they are made of is final" if final else "never freed: they may end at any time"
+    return "there are never many" if small else "never freed: they may end at any time"
 
 
 def _held(plan: Plan, sources: Sources) -> Iterator[State]:
-    """What the joins of a block hold, and what waits for deletions."""
+    """What the joins of a block hold, and what waits for deletions.
+
+    Promises free the rows of joins in which none can end early; in the others only windows do.
+    """
     block, graph = sources.block(plan)
-    joined = len(graph.items) > 1
-    freed = purgeable(graph.graph) if joined else [item.expires for item in graph.graph.items]
+    joined, promises = len(graph.items) > 1, is_appended(block)
+    freed = purgeable(graph.graph) if joined and promises else [item.expires for item in graph.graph.items]
+    note = "" if promises else JOINED
     for place, (number, is_freed) in enumerate(zip(graph.items, freed, strict=True)):
         item = block.items[number]
         if isinstance(item, Scan):
             if joined or item.stream.retractable:
-                yield State(item.alias, (item.alias,), is_freed, partial(_tuple_words, block, graph, place))
+                words = partial(_tuple_words, block, graph, place)
+                told = "" if graph.graph.items[place].deletable else note
+                yield State(item.alias, (item.alias,), is_freed, words, told)
         elif joined:
             is_small = _is_small(item, sources)
             words = partial(_tuple_words, block, graph, place, is_small)
@@ -84,6 +106,7 @@ def _held(plan: Plan, sources: Sources) -> Iterator[State]:
                 lasting(item, sources),
                 is_freed or is_small,
                 words,
+                note,
             )
 
 
@@ -96,6 +119,8 @@ def _tuple_words(block: Block, graph: BlockGraph, place: int, is_small: bool = F
         return "there are never many"
     if item.deletable:
         return "never freed: its tuples may be deleted at any time, and it has no window"
+    if not is_appended(block):
+        return f"never freed: {JOINED}"
     return chain_words(graph.graph, column_names(block, graph), closure(graph.graph, [place]))
 
 
@@ -104,53 +129,44 @@ def column_names(block: Block, graph: BlockGraph) -> list[list[str]]:
     return [[field.name for field in block.items[number].schema] for number in graph.items]
 
 
-def _row_words(branch: Branch, freed: bool, keys: int | None = None) -> str:
-    """What frees what is held for each row of a result, or for each group."""
-    if branch.expires:
-        return "freed by windows"
-    graph = branch.graph
-    whole = range(len(branch.columns) if keys is None else keys)
-    found = branch.closed(whole)
-    if freed and not finished(graph.graph, found):
-        return "there are never many"
-    return chain_words(graph.graph, column_names(branch.block, graph), found)
-
-
 def _fence_states(fence: Plan, sources: Sources) -> Iterator[State]:
     """What an aggregate or a set operator holds."""
-    branches = sources.branches(fence)
+    leaves = [] if isinstance(fence, UnionAll) else sources.leaves(fence)
+    freed = groups_go(leaves)
+    few = all(leaf.is_finite for leaf in leaves)
+    note = GROUPED if all(leaf.is_finished for leaf in leaves) else ""
     match fence:
         case Aggregate(input, _, calls, _):
             constant = all(call.function in CONSTANT and not call.distinct for call in calls)
-            keys = len(fence.keys)
-            freed = _rows_freed(branches[0], keys) or (constant and _is_small(fence, sources))
-            words = partial(_row_words, branches[0], freed, keys)
-            yield State("groups", lasting(input, sources), freed, words)
+            freed = freed or (constant and _is_small(fence, sources))
+            words = partial(_row_words, leaves, freed)
+            yield State("groups", lasting(input, sources), freed, words, note)
         case Distinct(input):
-            freed = _rows_freed(branches[0])
-            words = partial(_row_words, branches[0], freed)
-            yield State("distinct rows", lasting(input, sources), freed, words)
+            words = partial(_row_words, leaves, freed or few)
+            yield State("distinct rows", lasting(input, sources), freed or few, words, note)
         case Except(left, right):
-            first, second = branches
-            whole = range(len(fence.schema))
-            both = first.is_finished(whole) and second.is_finished(whole)
-            small = first.is_finite and second.is_finite
-            freed = first.expires or both or small
-            words = partial(_except_words, freed)
-            yield State("rows of EXCEPT", lasting(left, sources), freed, words)
-            freed = second.expires or both or small or first.gone(whole)
-            words = partial(_except_words, freed)
-            yield State("rows that EXCEPT takes away", lasting(right, sources), freed, words)
+            words = partial(_except_words, freed or few)
+            yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
+            yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
+
+
+def _row_words(leaves: list[Branch], freed: bool) -> str:
+    """What frees what is held for each group of the rows of some blocks."""
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
+    found = [leaf for leaf in leaves if freed or not leaf.is_finished]
+    if freed and not all(leaf.is_finished for leaf in leaves):
+        return "there are never many"
+    told = [
+        chain_words(leaf.graph.graph, column_names(leaf.block, leaf.graph), leaf.closed) for leaf in found
+    ]
+    return " and ".join(dict.fromkeys(told)) or f"never freed: {GROUPED}"
 
 
 def _except_words(freed: bool) -> str:
-    return "freed when both inputs are closed or expired" if freed else "never freed: an input stays open"
-
-
-def _rows_freed(branch: Branch, keys: int | None = None) -> bool:
-    """Whether what is held for each row, or for each group of keys, goes: nothing can change it any more."""
-    whole = range(len(branch.columns) if keys is None else keys)
-    return branch.expires or branch.is_finished(whole) or (keys is None and branch.is_finite)
+    if freed:
+        return "freed when both inputs are closed or expired"
+    return "never freed: an input stays open, or one alone expires"
 
 
 def _is_small(fence: Plan, sources: Sources) -> bool:

@@ -12,7 +12,7 @@ from seine.algebra.plan import Plan, Query
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
 from seine.safety.cures import cures, would_last
-from seine.safety.judging import judge
+from seine.safety.judging import judge, notes
 from seine.safety.state import kept_scans
 
 
@@ -52,6 +52,7 @@ def verdict(query: Query) -> Verdict:
         return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
+    reason += "".join(f"; {note}" for note in notes(query.plan))
     if would_last(query.plan, lasting):
         reason += "; a promise with a LIFESPAN does not last"
     if by_wish:
