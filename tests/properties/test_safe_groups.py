@@ -152,7 +152,7 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(releasing, "FEW", 0)
-    for number in range(8):
+    for number in range(3):
         (tmp_path / str(number)).mkdir()
         safe, left, text = run(100 * seed + number, tmp_path / str(number))
         assert not (safe and left), text
@@ -160,8 +160,8 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
     found = []
-    for seed in range(40):
+    for seed in range(24):
         (tmp_path / str(seed)).mkdir()
         found.append(run(seed, tmp_path / str(seed)))
-    assert sum(safe for safe, _, _ in found) > 10
-    assert sum(bool(left) and not safe for safe, left, _ in found) > 5
+    assert sum(safe for safe, _, _ in found) > 5
+    assert sum(bool(left) and not safe for safe, left, _ in found) > 3

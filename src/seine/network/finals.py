@@ -119,7 +119,9 @@ def release(
     if node.releases or fenced.tag is None or not lasting or not placer.site.is_new(node.id):
         return replace(fenced, node=node)
     keys = node.ports[0].key[1:]
-    found = list(_promises(placer, streams, groupings, keys))
+    # The tag, which no promise knows, has a say in where groups are: promises go everywhere.
+    told = _promises(placer, streams, groupings, keys)
+    found = [(replace(port, broadcast=True), purge) for port, purge in told]
     clocks = _times(groupings)
     if found or clocks:
         ports = (*node.ports, *(port for port, _ in found))
