@@ -215,3 +215,32 @@ def test_the_short_way_for_windows_is_the_long_one(sql):
     sources = Sources()
     states = [*states_of(plan, sources), *result_state(plan, sources)]
     assert states and all(state.freed for state in states)
+
+
+@pytest.mark.parametrize(
+    ("sql", "note"),
+    [
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
+            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+        ),
+        (
+            "SELECT u.a FROM u, m WHERE m.ts <= u.ts + 5",
+            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+        ),
+        (
+            "SELECT x.b, COUNT(*) AS n FROM p x, p y, p z WHERE x.a = y.a AND y.b = z.a GROUP BY x.a, x.b",
+            "promises free groups only if all streams beneath promise their keys and none expires",
+        ),
+        (
+            "SELECT a, COUNT(*) AS n FROM p GROUP BY a UNION ALL SELECT a, ts FROM u",
+            "promises do not free results that may end",
+        ),
+    ],
+)
+def test_a_refusal_says_where_promises_do_not_help(sql, note):
+    result = judged(sql)
+    assert not result.accepted
+    assert note in result.reason
+    assert "a WINDOW on" in result.hint
+    assert judged(sql, "WITH (unbounded = true)").accepted
