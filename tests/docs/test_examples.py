@@ -50,6 +50,12 @@ def test_records_are_the_real_ones() -> None:
     assert shown == run_local(str(EXAMPLE), batch_rows=1).records
 
 
+def test_counts_are_the_real_ones() -> None:
+    shown = json.loads(blocks(DOCS / "cli.md", "json")[0])
+    real = run_local(str(EXAMPLE), batch_rows=1).stats
+    assert shown | {"elapsed_s": 0} == real | {"elapsed_s": 0}
+
+
 def test_plans_are_the_real_ones() -> None:
     plan = read_script(str(EXAMPLE)).declarations.queries["corridor"].plan
     shown = [text.rstrip("\n") for text in blocks(LIFE, "text")]
