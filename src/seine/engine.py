@@ -156,15 +156,11 @@ class Run:
         last = self.deployment.journal.last()
         if last is not None:
             self.network.version = last.network
-        versions = self.deployment.versions
-        return ChangingRelations(
-            self.network,
-            versions,
-            declarations.streams.values(),
-            declarations.relations.values(),
-            versions.relations(self.network.version),
-            options.notice,
-        )
+        versions, relations = self.deployment.versions, declarations.relations.values()
+        followed = any(relation.followed for relation in relations)
+        current = versions.relations(self.network.version) if followed else {}
+        streams = declarations.streams.values()
+        return ChangingRelations(self.network, versions, streams, relations, current, options.notice)
 
     def close(self) -> None:
         self.driver.close()

@@ -38,7 +38,7 @@ class ChangingRelations:
         current: Mapping[str, pa.RecordBatch],
         notice: Callable[[str], None],
     ) -> None:
-        """`current` are the tuples of all relations in the network's version."""
+        """`current` are the tuples of all relations in the network's version; nothing if none is followed."""
         self._network, self._versions, self._streams = network, versions, list(streams)
         self._followed = [relation for relation in relations if relation.followed]
         self._current = dict(current)

@@ -25,6 +25,7 @@ PAPER = {
     "no-canonical": "NonCanon",
     "match-plan": "MatchPlan",
     "match-plan-no-canonical": "MatchPlan_NCanon",
+    "no-vertical": "no vertical expansion",
     "off": "unshared",
 }
 SAID = (
