@@ -24,7 +24,6 @@ from seine.intake.layout import Layout
 from seine.intake.parsed import NEGATIVE, PUNCTUATION, TUPLE, Parsed
 from seine.intake.promises import Fresh, Promises, limits_of
 from seine.operators.delta import FOREVER, NEVER
-from seine.operators.plain import doubles
 
 PUNCTUATION_MOVES_CLOCK = False
 
@@ -128,7 +127,7 @@ class Admission:
             return
         column = parsed.rows.column(self.stream.importance)
         name = self.stream.fields[self.stream.importance].name
-        values = doubles(column.fill_null(0))
+        values = column.fill_null(0).cast(pa.float64(), safe=False).to_numpy()
         tuples = parsed.op == TUPLE
         missing = column.is_null().to_numpy(zero_copy_only=False)
         verdict.refuse(tuples & (values < 0), f"the importance {name} is negative")
