@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -84,6 +85,37 @@ def test_the_most_results_may_be_less_important() -> None:
     assert (by_importance.outputs, by_importance.importance) == (11, 38)
     assert by_outputs.outputs == 12
     assert by_outputs.importance < 38
+
+
+def test_the_most_results_need_no_importance(tmp_path: Path) -> None:
+    data(tmp_path, 1)
+    found = []
+    for more in ("", "IMPORTANCE BY imp"):
+        declared = read_script(script(tmp_path, JOINS["star"], "memory = 2", more)).declarations
+        found.append(optimum_of(declared.queries["q"], by_outputs=True))
+    best, told = found
+    assert best.outputs == told.outputs == best.importance > 0
+    assert best.exact_outputs == told.exact_outputs == best.exact_importance > best.outputs
+
+
+def test_importances_beyond_all_numbers_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "r.jsonl", [{"ts": ts, "a": 1, "imp": 1e308} for ts in range(4)])
+    write(tmp_path, "s.jsonl", [{"ts": ts, "b": 1, "imp": 1e308} for ts in range(4)])
+    path = script(tmp_path, "FROM r, s WHERE r.a = s.b", "memory = 4")
+    Path(path).write_text(re.sub(r"imp \S+\)", "imp DOUBLE)", Path(path).read_text()))
+    assert main(["optimum", path, "q"]) == 1
+    assert "add up to more than any number" in capsys.readouterr().err
+
+
+def test_a_stream_named_like_the_instant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data(tmp_path, 1)
+    path = script(tmp_path, "FROM r AS t, s WHERE t.a = s.b", "memory = 4")
+    Path(path).write_text(Path(path).read_text().replace("r.ts AS t, r.a", "t.ts AS t, t.a"))
+    assert main(["optimum", path, "q", "--json"]) == 0
+    states = json.loads(capsys.readouterr().out)["states"]
+    assert all(set(state) == {"t", "t (stream)", "s"} and isinstance(state["t"], int) for state in states)
 
 
 def test_timestamps_are_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

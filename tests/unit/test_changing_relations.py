@@ -199,6 +199,14 @@ def test_a_table_of_a_database_is_followed(
     [
         ("'sqlite:///{0}/facts.db' WITH (table = 'nothing')", "cannot read table nothing"),
         ("'postgresql+psycopg://user:secret@localhost:1/x' WITH (table = 'fact')", r"user:\*\*\*@localhost"),
+        ("'postgresql+psycopg://localhost:1/x?password=secret' WITH (table = 'fact')", "localhost:1/x: "),
+        ("'postgresql+psycopg://user:secret/x' WITH (table = 'fact')", "is no address of a database"),
+        (
+            "'postgresql+psycopg://user:secret@host:port/x' WITH (table = 'fact')",
+            "is no address of a database",
+        ),
+        ("'PostgreSQL://user:secret@host/x' WITH (table = 'fact')", "cannot read 'PostgreSQL://host/x'"),
+        ("'sqlite:///{0}/none.db' WITH (table = 'fact')", "none.db: no such file"),
         ("'f.jsonl' WITH (table = 'fact')", "belong together"),
         ("'sqlite:///{0}/facts.db'", "belong together"),
     ],
@@ -210,6 +218,7 @@ def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, source: str, mes
     with pytest.raises(SeineError, match=message) as caught:
         run_local(path)
     assert "secret" not in str(caught.value)
+    assert not (tmp_path / "none.db").exists()
 
 
 def test_a_value_that_does_not_fit_is_a_dead_letter(tmp_path: Path) -> None:

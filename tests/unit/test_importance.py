@@ -12,6 +12,8 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
+from seine.archive.optimum import optimum_of
+from seine.engine import read_script
 from seine.local import run_local
 
 _COLUMNS = "(ts BIGINT, a BIGINT, imp {type}) TIMESTAMP BY ts WINDOW 5 IMPORTANCE BY imp"
@@ -73,6 +75,22 @@ def test_without_the_clause_any_value_will_do(tmp_path: Path) -> None:
     plain = _R.replace("IMPORTANCE BY imp ", "")
     told = run_local(script(tmp_path, plain, "CREATE QUERY q AS SELECT ts FROM r;"))
     assert not told.dead and told.stats["queries"]["q"]["importance"] is None
+
+
+@pytest.mark.parametrize("type_", ["BIGINT", "DECIMAL(38,2)", "DOUBLE"])
+@pytest.mark.parametrize("options", ["", "WITH (memory = 2)", "WITH (memory = 2, shed = 'dgl')"])
+def test_an_importance_that_no_double_equals_is_as_good_as_the_nearest(
+    tmp_path: Path, options: str, type_: str
+) -> None:
+    for name in ("r", "s"):
+        write(tmp_path, f"{name}.jsonl", [{"ts": ts, "a": 1, "imp": 2**62 + 1} for ts in range(4)])
+    query = f"CREATE QUERY q {options} AS SELECT r.ts AS t, s.ts AS v FROM r, s WHERE r.a = s.a;"
+    path = script(tmp_path, _R, _S, query, type_=type_)
+    told = run_local(path)
+    assert not told.dead and told.records
+    assert told.stats["queries"]["q"]["importance"] == float(2**62) * len(told.records)
+    if options:
+        assert optimum_of(read_script(path).declarations.queries["q"]).importance >= float(2**62) * 4
 
 
 _COMBINED = {"min": min, "sum": lambda a, b: a + b, "product": lambda a, b: a * b}

@@ -142,6 +142,12 @@ REFUSED = [
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' FORMAT AVRO;", 61, "expected a format"),
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' PUNCTUATED ON (x);", 69, "no column x"),
     (
+        "CREATE STREAM s (ts BIGINT, a BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a, ts) LIFESPAN 5"
+        " PUNCTUATED ON (ts, a) FROM 's';",
+        102,
+        "two punctuation schemes have the same columns",
+    ),
+    (
         "CREATE STREAM s (c STRING, ts BIGINT) TIMESTAMP BY ts FROM 's' IMPORTANCE BY c;",
         78,
         "must be a number",

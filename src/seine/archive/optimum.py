@@ -8,10 +8,11 @@ from math import fsum
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.expressions import Expression
 from seine.algebra.memory import memory_limit
 from seine.algebra.plan import Lookup, Plan, Query, Scan
 from seine.archive.admitted import admitted
-from seine.archive.combinations import Combining
+from seine.archive.combinations import Combining, Places
 from seine.errors import SeineError
 from seine.intake.relations import load_relation
 from seine.network.blocks import Block, block_of
@@ -51,10 +52,13 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
     """
     block = block_of(query.plan)
     scans = _streams(query, block)
+    if not by_outputs:
+        _refuse_no_importance(query, block)
     capacity, how = _limit(query)
     streams = admitted(list({scan.stream.name: scan.stream for scan in scans}.values()))
     combining = Combining(block, [_tuples(item, streams) for item in block.items])
     exact = _exact(query, block, combining, how)
+    total = _total(query, exact.importance)
     left, right = combining.lives.values()
     wanted = replace(exact, importance=np.ones(len(exact.importance))) if by_outputs else exact
     best = find_optimum(wanted, (left[0], right[0]), capacity)
@@ -69,7 +73,7 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
         capacity,
         fsum(exact.importance[kept].tolist()),
         best.outputs,
-        fsum(exact.importance.tolist()),
+        total,
         len(exact.importance),
         (windows[0], windows[1]),
     )
@@ -101,12 +105,15 @@ def _streams(query: Query, block: Block) -> list[Scan]:
             f"the optimum is known for joins of two streams; query {query.name} has {what}",
             hint="two streams, joined directly or through relations",
         )
+    return scans
+
+
+def _refuse_no_importance(query: Query, block: Block) -> None:
     if importance_of(block, "min") is None:
         raise SeineError(
             f"no stream of query {query.name} has an importance",
             hint="CREATE STREAM ... IMPORTANCE BY column, or ask for the most results: --by outputs",
         )
-    return scans
 
 
 def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
@@ -119,10 +126,25 @@ def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
 def _exact(query: Query, block: Block, combining: Combining, how: str) -> Exact:
     found = combining.all()
     (left, left_lives), (right, right_lives) = combining.lives.items()
-    importance = importance_of(block, how)
-    assert importance is not None
+    ours, theirs = found[left], found[right]
+    values = _importances(query, importance_of(block, how), combining, found)
+    return Exact(ours, theirs, left_lives[0][ours], right_lives[0][theirs], values)
+
+
+def _importances(
+    query: Query, importance: Expression | None, combining: Combining, found: Places
+) -> np.ndarray:
+    """Of each result; 1 where no stream says how much a tuple matters."""
+    if importance is None:
+        return np.ones(len(next(iter(found.values()))))
     values = combining.values(importance, found)
     if values.null_count:
         raise SeineError(f"the importance of a result of query {query.name} is beyond all numbers")
-    ours, theirs = found[left], found[right]
-    return Exact(ours, theirs, left_lives[0][ours], right_lives[0][theirs], values.to_numpy())
+    return values.to_numpy()
+
+
+def _total(query: Query, importances: np.ndarray) -> float:
+    try:
+        return fsum(importances.tolist())
+    except OverflowError as error:
+        raise SeineError(f"the importances of query {query.name} add up to more than any number") from error

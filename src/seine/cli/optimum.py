@@ -110,8 +110,8 @@ def _held(window: BestWindow, instants: np.ndarray) -> Iterator[list[int]]:
 
 
 def _names(best: ArchiveOptimum) -> list[str]:
-    """The aliases; two that are equal, in sub-queries, are told apart."""
-    left, right = (window.alias for window in best.windows)
+    """The aliases; two that are equal, in sub-queries, are told apart, and `t` from the instant."""
+    left, right = (f"{w.alias} (stream)" if w.alias == "t" else w.alias for w in best.windows)
     return [left, f"{right} (2)" if left == right else right]
 
 

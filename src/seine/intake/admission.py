@@ -127,7 +127,7 @@ class Admission:
             return
         column = parsed.rows.column(self.stream.importance)
         name = self.stream.fields[self.stream.importance].name
-        values = column.cast(pa.float64()).fill_null(0.0).to_numpy()
+        values = column.fill_null(0).cast(pa.float64(), safe=False).to_numpy()
         tuples = parsed.op == TUPLE
         missing = column.is_null().to_numpy(zero_copy_only=False)
         verdict.refuse(tuples & (values < 0), f"the importance {name} is negative")

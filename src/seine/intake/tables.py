@@ -5,13 +5,14 @@ Rows come in the order of their columns, so that equal contents are equal batche
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sqlalchemy import ColumnClause, column, create_engine, select, table
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from seine.algebra.definitions import RelationDef, Source
@@ -31,12 +32,13 @@ def is_table(source: Source | None) -> bool:
 def read_table(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
     """All rows of a relation's table, some at a time; refuses one that cannot be read."""
     assert relation.source is not None
-    where = _where(relation.source)
+    address = _address(relation)
+    where = _where(relation.source, address)
     schema, _, name = dict(relation.source.options)["table"].rpartition(".")
     columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
     asked = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
     try:
-        engine = create_engine(make_url(relation.source.path))
+        engine = create_engine(address)
         with engine.connect() as connection:
             rows = connection.execution_options(yield_per=_BATCH).execute(asked)
             first = 1
@@ -52,13 +54,26 @@ def read_table(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
         raise SeineError(f"relation {relation.name}: cannot read {where}: {reason}") from error
 
 
-def _where(source: Source) -> str:
-    """The table without a password."""
-    name = dict(source.options)["table"]
+def _address(relation: RelationDef) -> URL:
+    """Where the database is; a file of SQLite must exist, for reading should make none."""
+    assert relation.source is not None
     try:
-        return f"table {name} of {make_url(source.path).render_as_string(hide_password=True)}"
-    except ArgumentError as error:
-        raise SeineError(f"'{source.path}' is no address of a database") from error
+        address = make_url(relation.source.path)
+    except (ArgumentError, ValueError) as error:  # not repeated: there may be a password in it
+        raise SeineError(
+            f"relation {relation.name}: its FROM clause is no address of a database",
+            hint="FROM 'postgresql://user@host:5432/database' WITH (table = 'name')",
+        ) from error
+    file = address.database if address.drivername.startswith("sqlite") else None
+    if file and not os.path.isfile(file):
+        raise SeineError(f"relation {relation.name}: cannot read {file}: no such file")
+    return address
+
+
+def _where(source: Source, address: URL) -> str:
+    """The table without a password, which options may hold too."""
+    name = dict(source.options)["table"]
+    return f"table {name} of {address.set(query={}).render_as_string(hide_password=True)}"
 
 
 def _parsed(where: str, layout: Layout, rows: Sequence[Any], first: int) -> Parsed:

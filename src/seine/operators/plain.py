@@ -32,6 +32,16 @@ def arrow(column: Plain) -> pa.Array:
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])
 
 
+def doubles(array: pa.Array) -> np.ndarray:
+    """
+    The nearest double of each number: Arrow's plain cast refuses a BIGINT that is not one exactly.
+
+    >>> doubles(pa.array([2**53 + 1, 3]))
+    array([9.00719925e+15, 3.00000000e+00])
+    """
+    return array.cast(pa.float64(), safe=False).to_numpy()
+
+
 def pick(column: Plain, places: np.ndarray | None) -> Plain:
     """The values at some places; None means all."""
     if places is None:

@@ -25,6 +25,7 @@ from seine.safety.state import kept_scans
 
 MOST_TRIED = 300  # sets of additions that are judged for one cure
 LARGEST = 40  # streams of a query for which schemes are looked for
+MOST_SCHEMES = 120  # that could help; with more, choosing takes minutes
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ def cures(plan: Plan) -> list[Cure]:
     kept = kept_scans(plan)
     freed = judge(plan)
     unfreed = {scan.stream.name: scan.stream for scan in kept if not freed[scan.alias]}
-    if len(kept) > LARGEST:
+    schemes = _schemes(plan) if len(kept) <= LARGEST else []
+    if len(kept) > LARGEST or len(schemes) > MOST_SCHEMES:
         return [tuple(map(Addition, unfreed.values()))]
     lasting = {scan.stream.name: scan.stream for scan in kept if scan.stream.window is None}
-    schemes, windows = _schemes(plan), list(map(Addition, lasting.values()))
+    windows = list(map(Addition, lasting.values()))
     found = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
     mixed = _smallest(plan, [*schemes, *windows], min(map(len, found)) - 1)
     return sorted([*found, *([mixed] if mixed is not None else [])], key=len)

@@ -82,6 +82,9 @@ def _read_scheme(cursor: Cursor, clauses: _Clauses) -> tuple[tuple[int, ...], Du
     columns = tuple(column_index(cursor, clauses.fields, name, clauses.name.written) for name in names)
     if len(set(columns)) < len(columns):
         raise cursor.error("a punctuation scheme names each column once", at=start)
+    if any(set(columns) == set(others) for others, _ in clauses.punctuated):
+        hint = "a punctuation could not tell which one it is of"
+        raise cursor.error("two punctuation schemes have the same columns", hint, at=start)
     return columns, read_duration(cursor) if cursor.accept("LIFESPAN") else None
 
 

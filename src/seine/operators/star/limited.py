@@ -20,6 +20,7 @@ from seine.network.nodes import LimitedNode
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
 from seine.operators.delta import FOREVER, NUMBER, Delta, concat
+from seine.operators.plain import doubles
 from seine.operators.star.carried import Carrier, Relations
 from seine.operators.star.losses import Losses
 from seine.operators.star.meeting import Meeting
@@ -114,4 +115,4 @@ class LimitedOperator:
         index = self._items[port].importance
         if index is None:
             return np.ones(rows.num_rows)
-        return rows[f"c{index}"].cast(pa.float64()).to_numpy()
+        return doubles(rows[f"c{index}"])

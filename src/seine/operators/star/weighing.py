@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
 
 from seine.algebra.star import Star
+from seine.operators.plain import doubles
 from seine.operators.star.combinations import Combinations
 
 _COMBINED: dict[str, Callable[..., np.ndarray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
@@ -18,6 +18,6 @@ def importance_of(found: Combinations, star: Star, how: str) -> np.ndarray:
     total: np.ndarray | None = None
     for item in star.items:
         if item.importance is not None:
-            column = found[item.start + item.importance].cast(pa.float64()).to_numpy()
+            column = doubles(found[item.start + item.importance])
             total = column if total is None else _COMBINED[how](total, column)
     return np.ones(found.num_rows) if total is None else total
