@@ -16,14 +16,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "algebra": ("errors",),
     "network.nodes": ("algebra", "errors"),
-    "analysis": ("algebra", "errors"),
     "frontends": ("algebra", "errors"),
     "network.tables": ("algebra", "errors"),
     "shedding": ("errors",),
     "operators": ("algebra", "errors", "network.nodes", "network.tables", "shedding"),
-    "optimizer": ("algebra", "analysis", "errors", "operators.evaluate"),
-    "safety": ("algebra", "analysis", "errors", "frontends", "optimizer.traverse"),
-    "sharing": ("algebra", "analysis", "errors", "network.nodes", "network.tables"),
+    "optimizer": ("algebra", "errors", "operators.evaluate"),
+    "safety": ("algebra", "errors", "frontends", "optimizer.traverse"),
+    "sharing": ("algebra", "errors", "network.nodes", "network.tables"),
     "network": ("algebra", "errors", "safety", "optimizer", "sharing", "network.nodes"),
     "catalog": ("algebra", "errors", "optimizer.canonical"),
     "intake": ("algebra", "errors", "operators.clock", "operators.delta", "operators.hashing"),
@@ -68,7 +67,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "demo": ("errors",),
 }
 # above these stands only what drives everything: it may import all of them
-FACADES = {"cli", "web", "bench", "__main__", "__init__"}
+FACADES = {"cli", "bench", "__main__", "__init__"}
 
 # outside library -> the only parts that may know it
 OUTSIDE = {

@@ -50,6 +50,12 @@ def test_records_are_the_real_ones() -> None:
     assert shown == run_local(str(EXAMPLE), batch_rows=1).records
 
 
+def test_counts_are_the_real_ones() -> None:
+    shown = json.loads(blocks(DOCS / "cli.md", "json")[0])
+    real = run_local(str(EXAMPLE), batch_rows=1).stats
+    assert shown | {"elapsed_s": 0} == real | {"elapsed_s": 0}
+
+
 def test_plans_are_the_real_ones() -> None:
     plan = read_script(str(EXAMPLE)).declarations.queries["corridor"].plan
     shown = [text.rstrip("\n") for text in blocks(LIFE, "text")]
@@ -77,9 +83,43 @@ def test_python_examples_compile() -> None:
         compile(text, "example", "exec")
 
 
-def test_the_optimum_is_the_real_one(capsys: pytest.CaptureFixture[str]) -> None:
-    page = DOCS / "cli.md"
-    (block,) = [block for block in blocks(page, "console") if block.startswith("$ seine optimum")]
-    first, shown = block.split("\n", 1)
-    words = first.split()[2:]
-    assert shown == _told([words[0], str(ROOT / words[1]), *words[2:]], capsys)
+def test_answers_of_commands_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = []
+    for page in (README, DOCS / "cli.md"):
+        for block in blocks(page, "console"):
+            first, _, shown = block.partition("\n")
+            words = first.split()[2:]
+            if words[0] in ("check", "optimum"):
+                assert shown == _told([words[0], str(ROOT / words[1]), *words[2:]], capsys)
+                asked.append(words[0])
+    assert sorted(asked) == ["check", "check", "optimum"]
+
+
+def test_readme_tells_what_the_auction_is_told_without_promises(tmp_path: Path) -> None:
+    text = read(DOCS / "examples" / "auction.sql")
+    item, bid = text.split("CREATE STREAM bid")
+    script = tmp_path / "auction.sql"
+    script.write_text(
+        item + "CREATE STREAM bid" + bid.replace("PUNCTUATED ON (itemid) ", ""), encoding="utf-8"
+    )
+    ((query, _),) = read_script(str(script)).queries
+    hint = verdict(query).hint
+    assert hint is not None
+    assert f"`{hint.split(';')[0]}`" in read(README)
+
+
+def test_auction_tells_each_item_once_and_keeps_nothing() -> None:
+    result = run_local(str(DOCS / "examples" / "auction.sql"), batch_rows=1)
+    assert [(one["row"]["name"], one["row"]["price"]) for one in result.records] == [
+        ("clock", 120),
+        ("violin", 550),
+    ]
+    assert result.stats["state_rows"]["final"] == 0 < result.stats["state_rows"]["peak"]
+
+
+def test_readme_tells_what_too_little_memory_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    script = str(DOCS / "examples" / "star.sql")
+    told = run_local(script).stats["queries"]["limited"]
+    assert f"reports results of importance {told['importance']:.0f}," in read(README)
+    best = _told(["optimum", script, "limited"], capsys).splitlines()[0]
+    assert f"`{best.partition(' (')[0]}`" in read(README)

@@ -16,7 +16,7 @@ from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
 from seine.frontends.script.options import SHEDDERS
 from seine.frontends.script.parser import parse_script
-from seine.frontends.script.sources import FORMATS
+from seine.frontends.script.sources import FORMATS, OPTIONS
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 
 PAGE = DOCS / "language.md"
@@ -83,6 +83,11 @@ def test_clauses_of_streams() -> None:
 
 def test_formats() -> None:
     assert [name for name in FORMATS if f"`{name}`" not in read(PAGE)] == []
+
+
+def test_source_options() -> None:
+    by_format = {option for options in OPTIONS.values() for option in options}
+    assert _documented("source option") == by_format | {"namespaces", "table", "follow"}
 
 
 def test_types() -> None:

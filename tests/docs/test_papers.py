@@ -35,6 +35,11 @@ def test_there_are_rows() -> None:
     assert {row[0].split()[0] for row in ROWS} <= set(KEYS)
 
 
+def test_no_result_is_told_twice() -> None:
+    told = [(row[0], row[2]) for row in ROWS]
+    assert [one for one in told if told.count(one) > 1] == []
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1][:30]}")
 def test_row_names_code_and_tests_that_exist(row: list[str]) -> None:
     code, tests = quoted(row[2]), quoted(row[3])

@@ -16,9 +16,10 @@ Seine hangs a net across data streams: standing SQL queries, thousands of them, 
 together in one shared network in one Spark pipeline.
 
     seine demo                        watch it work
-    seine check  alerts.sql           is every query right, and bounded?
+    seine check  alerts.sql           is every query right, and what frees its state?
     seine run    alerts.sql           run it to the end of its sources
     seine explain alerts.sql          what the queries share
+    seine optimum star.sql limited    the best that a query WITH (memory = n) could have told
     seine serve  state/               run for ever, while queries come and go
 """
 

@@ -37,7 +37,11 @@ class Files:
             reason = "no file matches" if self.is_glob else "no such file"
             reason = "it is no plain file" if os.path.exists(self.path) else reason
             reason = "the folder has no files" if os.path.isdir(self.path) else reason
-            reason = "only local files are read" if "://" in self.path else reason
+            reason = (
+                "only local files are read, and relations from PostgreSQL and SQLite"
+                if "://" in self.path
+                else reason
+            )
             raise SeineError(
                 f"cannot read '{self.path}' of {what}: {reason}", hint="check the path in its FROM clause"
             )

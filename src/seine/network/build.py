@@ -14,11 +14,11 @@ from functools import cached_property
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of
 from seine.algebra.memory import star_limit
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
-from seine.network.conditions import Conditions, moved, shaped
+from seine.network.conditions import Conditions, shaped
 from seine.network.fences import Fenced, Fences
 from seine.network.finals import (
     Grouping,
@@ -31,7 +31,9 @@ from seine.network.finals import (
 from seine.network.form import RecordForm
 from seine.network.gates import Gates
 from seine.network.importance import importance_of
+from seine.network.join_placing import Joins
 from seine.network.joining import Base, Joining, Order, Step
+from seine.network.limited_placing import place_limited
 from seine.network.multi_joins import MultiPlan, multi_plan
 from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
@@ -41,29 +43,16 @@ from seine.network.nodes import (
     ExceptNode,
     Filter,
     Form,
-    JoinNode,
-    LimitedNode,
-    LookupNode,
     Node,
-    ResolveNode,
-    SourceNode,
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
-from seine.network.promising import promises_of, promising_stream
 from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.site import Claim, Site
-from seine.network.star import star_of
+from seine.network.stream_placing import place_stream, streams_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.optimizer.traverse import identity
-from seine.sharing.consing import (
-    deliver_signature,
-    join_signature,
-    limited_signature,
-    lookup_signature,
-    signature,
-    stream_signature,
-)
+from seine.sharing.consing import deliver_signature
 from seine.sharing.strategy import Strategy
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -95,12 +84,13 @@ class Builder:
         limits = Limits(strategy.regroup if strategy.share else 0, room, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
         self._gates = Gates(self._placer, strategy, estimates)
+        self._joins = Joins(self._placer, self._gates, query, strategy.lazy)
         self._fences = Fences(self._placer, self.regrouping)
         self._memory = star_limit(query)
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
-        return {scan.stream.name: scan.stream for scan in walk(self._query.plan) if isinstance(scan, Scan)}
+        return streams_of(self._query.plan)
 
     @property
     def claims(self) -> list[Claim]:
@@ -122,12 +112,17 @@ class Builder:
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)
             weighed = replace(block, outputs=block.outputs + weights)
-            limited = self._memory is not None
-            self._deliver(self._limited(weighed) if limited else self._block(weighed), form)
+            self._deliver(self._joined(weighed), form)
             return
         fenced = self._tell_ends(block)
         outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
         self._deliver(Rows(fenced.node, tuple(fenced.tag_condition(0)), (), tuple(outputs)), form)
+
+    def _joined(self, block: Block) -> Rows:
+        """The rows of a block, within the memory of its query if there is one."""
+        if self._memory is None:
+            return self._block(block)
+        return place_limited(self._placer, self._gates, block, self._memory)
 
     def _deliver(self, rows: Rows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
@@ -266,11 +261,11 @@ class Builder:
             decided += step.keys.conjuncts
             item = block.items[step.item]
             if isinstance(item, Lookup):
-                node = self._lookup(node, item, step, conditions, before, decided)
+                node = self._joins.lookup(node, item, step, conditions, before, decided)
             else:
                 right = bases[step.item].node
                 assert right is not None
-                node = self._join(node, self._site.nodes[right], step, conditions, before, decided)
+                node = self._joins.join(node, self._site.nodes[right], step, conditions, before, decided)
             joins.append(node)
         return joins, decided
 
@@ -282,126 +277,6 @@ class Builder:
                 hint="a relation takes part in a query only where it is joined with a stream",
             )
         return self._site.nodes[base.node]
-
-    def _join(
-        self,
-        left: Node,
-        right: Node,
-        step: Step,
-        conditions: Conditions,
-        before: Sequence[int],
-        decided: Sequence[int],
-    ) -> Node:
-        identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
-        join = self._site.find(identity)
-        if join is None:
-            gates = [self._gates.new(left), self._gates.new(right)]
-            keys = (step.keys.left, step.keys.right)
-            common = self._placer.common(
-                left.types + right.types,
-                left.streams + right.streams,
-                left.hold + right.hold,
-                left.identities + right.identities,
-                max(left.stage, right.stage) + 1,
-                out=(),
-                owner=self._placer.join_owner,
-            )
-            promises = promises_of(self._placer, self._streams, (left, right), keys)
-            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
-            ports += [port for port, _ in promises]
-            candidate = JoinNode(
-                ports=tuple(ports),
-                filters=(),
-                purges=tuple(purge for _, purge in promises),
-                lazy=self._strategy.lazy,
-                times=(self._time(left), self._time(right)),
-                **common,
-            )
-            join = self._site.insert(candidate, identity)
-        else:
-            for promise in join.inputs[2:]:
-                self._placer.claim_node(promise)
-        width = len(left.types)
-        self._gates.claim(join, 0, conditions.enough(0, width, before))
-        end = width + len(right.types)
-        own = conditions.enough(width, end, before)
-        self._gates.claim(join, 1, moved(own, width))
-        self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
-        return join
-
-    def _time(self, node: Node) -> int | None:
-        """Where the start of a row is, if it is that of one tuple."""
-        stream = promising_stream(self._placer, node)
-        return None if stream is None else self._streams[stream].time
-
-    def _lookup(
-        self,
-        left: Node,
-        item: Lookup,
-        step: Step,
-        conditions: Conditions,
-        before: Sequence[int],
-        decided: Sequence[int],
-    ) -> Node:
-        relation, keys = item.relation, step.keys
-        identity = lookup_signature(left.id, relation.name, keys.left, keys.right, self._placer.join_owner)
-        node = self._site.find(identity)
-        if node is None:
-            candidate = LookupNode(
-                ports=(port_of(self._gates.new(left)),),
-                filters=(),
-                relation=relation.name,
-                relation_types=relation.types,
-                row_key=keys.left,
-                relation_key=keys.right,
-                **self._placer.common(
-                    left.types + relation.types,
-                    left.streams,
-                    left.hold,
-                    left.identities,
-                    left.stage,
-                    out=(),
-                    owner=self._placer.join_owner,
-                ),
-            )
-            node = self._site.insert(candidate, identity)
-        width = len(left.types)
-        end = width + len(relation.types)
-        self._gates.claim(node, 0, conditions.enough(0, width, before))
-        self._placer.claim_node(node.id)
-        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
-        return node
-
-    def _limited(self, block: Block) -> Rows:
-        """The rows of a block that is joined within a memory.
-
-        What its gates keep out takes no memory, so they ask the same, whatever the strategy.
-        """
-        assert self._memory is not None
-        star, memory, owner = star_of(block), self._memory, self._placer.join_owner
-        scans = [
-            (item, start)
-            for item, start in zip(block.items, block.offsets, strict=False)
-            if isinstance(item, Scan)
-        ]
-        sources = [place_stream(self._placer, scan.stream) for scan, _ in scans]
-        identity = limited_signature(tuple(source.id for source in sources), star, memory, owner)
-        node = self._site.find(identity)
-        if node is None:
-            ports = tuple(port_of(self._gates.new(source)) for source in sources)
-            types = [type_ for item in star.items for type_ in item.types]
-            streams = [scan.stream.name for scan, _ in scans]
-            common = self._placer.common(types, streams, streams, 0, 1, out=(), owner=owner)
-            node = self._site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
-        conditions = Conditions(block.conditions, Strategy())
-        for port, (scan, start) in zip(node.ports, scans, strict=True):
-            own = conditions.enough(start, start + len(scan.schema))
-            self._placer.claim_node(port.node)
-            self._placer.claim_filter(port.node, moved(own, start))
-        self._placer.claim_node(node.id)
-        self._placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
-        return Rows(self._site.nodes[node.id], (), (), block.outputs)
 
     def _need_columns(
         self,
@@ -424,43 +299,3 @@ class Builder:
 
 def _columns(expressions: Sequence[Expression]) -> set[int]:
     return set().union(*map(columns_of, expressions))
-
-
-def place_stream(placer: Placer, stream: StreamDef) -> Node:
-    """The tuples of a stream, those that were deleted apart."""
-    hold = (stream.name,) if stream.retractable else ()
-    source = _standing(placer, SourceNode.kind, stream)
-    if source is None:
-        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
-    if not stream.retractable:
-        return source
-    # Neither its time nor its arrival makes a tuple another one.
-    alike = tuple(
-        Column(index, type_)
-        for index, type_ in enumerate(stream.types)
-        if index not in (stream.time, stream.arrival)
-    )
-    return _found(
-        placer,
-        ResolveNode(
-            ports=(port_of(source, alike),),
-            stream=stream.name,
-            window=stream.window,
-            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
-        ),
-    )
-
-
-def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
-    """The node of a stream that is there already, claimed."""
-    node = placer.site.find(stream_signature(kind, stream.name))
-    if node is not None:
-        placer.claim_node(node.id)
-    return node
-
-
-def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
-    identity = signature(candidate, placer.site)
-    assert identity is not None
-    return placer.find_or_insert(candidate, identity)

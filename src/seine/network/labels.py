@@ -1,15 +1,10 @@
-"""What each node is called: its columns by name, and what it does in words.
-
-A row of a join is as many rows side by side as it joins; these are r1, r2 and so on, from the left.
-"""
+"""What each node does, in words."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import (
     Expression,
     Parameter,
@@ -20,10 +15,8 @@ from seine.algebra.expressions import (
     walk,
 )
 from seine.algebra.memory import UNLIMITED
-from seine.algebra.star import Item as StarItem
-from seine.algebra.text import Written, column_name, describe_aggregate, distinct_names
-from seine.network.live import ARRIVAL
-from seine.network.network import Network
+from seine.algebra.text import column_name
+from seine.network.column_names import ColumnNames
 from seine.network.nodes import (
     AggregateNode,
     ChangelogNode,
@@ -46,12 +39,10 @@ from seine.network.nodes import (
     RegroupNode,
     ResolveNode,
     SourceNode,
-    Static,
 )
 from seine.network.tables import ParameterTable
 from seine.network.wording import Wording, Words, enumerate_names, plain_words
 
-LONGEST_NAME = 40
 MOST_SHAPES = 6  # of the conditions of one node that are told
 
 REASONS = {
@@ -75,131 +66,8 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True)
-class Item:
-    """One of the rows that stand side by side in a row: what it is, and its columns as SQL.
-
-    A tagged one has its tag first, a dated one its arrival last.
-    """
-
-    what: str
-    names: tuple[str, ...]
-    tagged: bool = False
-    dated: bool = False
-
-
-@dataclass
-class Labels:
+class Labels(ColumnNames):
     """Names and descriptions of the nodes of a network."""
-
-    network: Network
-    streams: Mapping[str, StreamDef]
-    relations: Mapping[str, RelationDef] = field(default_factory=dict)
-    _items: dict[int, tuple[Item, ...]] = field(default_factory=dict)
-
-    # ---- names
-
-    def items(self, node_id: int) -> tuple[Item, ...]:
-        """What stands side by side in a row of a node."""
-        if node_id not in self._items:
-            waiting = [node_id]
-            while waiting:
-                node = self.network.nodes[waiting[-1]]
-                missing = [i for i in node.inputs if i not in self._items]
-                if missing:
-                    waiting += missing
-                else:
-                    self._items[waiting.pop()] = self._derive(node)
-        return self._items[node_id]
-
-    def names(self, node_id: int) -> list[str]:
-        """The names of a node's columns, as SQL."""
-        items = self.items(node_id)
-        if len(items) == 1:
-            return list(items[0].names)
-        return [
-            Written(f"r{number}.{_bare(name)}") for number, item in enumerate(items, 1) for name in item.names
-        ]
-
-    def hidden(self, node_id: int) -> list[int]:
-        """The positions of columns that no query wrote: tags, and in a live network arrivals."""
-        found, position = [], 0
-        for item in self.items(node_id):
-            found += [position] * item.tagged + [position + len(item.names) - 1] * item.dated
-            position += len(item.names)
-        return found
-
-    def _derive(self, node: Node) -> tuple[Item, ...]:
-        match node:
-            case SourceNode() | ResolveNode():
-                names = _declared(self.streams.get(node.stream), len(node.types))
-                return (Item(column_name(node.stream), names, dated=self.network.live),)
-            case PromiseNode():
-                return (Item(f"promises of {column_name(node.stream)}", self._promised(node)),)
-            case JoinNode():
-                return self.items(node.inputs[0]) + self.items(node.inputs[1])
-            case LimitedNode():
-                return tuple(self._item(node, item) for item in node.star.items)
-            case MultiJoinNode():
-                rows = [item for i in node.inputs[: node.width] for item in self.items(i)]
-                return (*rows, *map(self._relation, node.statics))
-            case LookupNode():
-                static = Static(node.relation, node.relation_types)
-                return (*self.items(node.inputs[0]), self._relation(static))
-            case FanNode() | DeliverNode():
-                names = self._computed(node)
-                tagged = isinstance(node, FanNode) and node.tagged
-                return (Item(f"#{node.id}", (*_TAG[:tagged], *names), tagged),)
-            case AggregateNode():
-                return (self._groups(node),)
-            case RegroupNode():
-                return (self._finer(node),)
-            case GateNode():
-                return self.items(node.inputs[0])
-        below = self.items(node.inputs[0])[0]
-        return (Item(f"rows #{node.id}", below.names, below.tagged),)
-
-    def _relation(self, static: Static) -> Item:
-        names = _declared(self.relations.get(static.relation), len(static.types))
-        return Item(column_name(static.relation), names)
-
-    def _item(self, node: LimitedNode, item: StarItem) -> Item:
-        if item.port is not None:
-            return self.items(node.inputs[item.port])[0]
-        relation = item.relation or ""
-        return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
-
-    def _promised(self, node: PromiseNode) -> tuple[str, ...]:
-        stream = self.streams.get(node.stream)
-        names = _declared(stream, len(node.types))
-        return tuple(names[i] for i in stream.schemes[node.scheme].columns) if stream else names
-
-    def _computed(self, node: FanNode | DeliverNode) -> tuple[str, ...]:
-        if isinstance(node, DeliverNode):
-            return ()
-        below = self.names(node.inputs[0])
-        words = Words(self.network.tables[node.filter.table])
-        return _distinct([_shortened(words.word(e, below).text) for e in node.expressions])
-
-    def _groups(self, node: AggregateNode) -> Item:
-        below = self.names(node.inputs[0])
-        keys = [plain_words(key, below) for key in node.ports[0].key]
-        calls = [describe_aggregate(call, below) for call in node.calls]
-        return Item(
-            f"groups #{node.id}", _distinct(list(map(_shortened, keys + calls))), self._is_tagged(node)
-        )
-
-    def _finer(self, node: RegroupNode) -> Item:
-        """The keys of finer groups, and the row that these are made of: of that there are parts."""
-        groups = self.items(node.inputs[0])[0]
-        finer = self.network.nodes[node.inputs[0]]
-        row = self.names(finer.inputs[0])
-        return Item(groups.what, (*groups.names[: len(node.types)], *row), tagged=True)
-
-    def _is_tagged(self, node: AggregateNode) -> bool:
-        return bool(node.ports[0].key) and self.items(node.inputs[0])[0].tagged
-
-    # ---- descriptions
 
     def describe(self, node: Node) -> str:
         """What a node does, in words and SQL."""
@@ -207,7 +75,7 @@ class Labels:
             case SourceNode(stream=stream):
                 return f"stream {column_name(stream)}"
             case PromiseNode(stream=stream):
-                return f"promises of {column_name(stream)} on ({', '.join(self._promised(node))})"
+                return f"promises of {column_name(stream)} on ({', '.join(self.promised(node))})"
             case ResolveNode(stream=stream):
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():
@@ -351,7 +219,6 @@ class Labels:
         return ", ".join(columns) or "no columns"
 
 
-_TAG = (Written("tag"),)
 _WORDS: dict[type[Node], str] = {
     MergeNode: "all rows of all inputs",
     DistinctNode: "distinct rows",
@@ -413,24 +280,3 @@ def _sides_of(part: Expression, width: int) -> int:
 
 def _moved(expression: Expression, by: int) -> Expression:
     return shift_columns(expression, lambda index: index + by)
-
-
-def _declared(definition: StreamDef | RelationDef | None, width: int) -> tuple[str, ...]:
-    if definition is None:
-        return tuple(Written(f"c{index}") for index in range(width))
-    names = [column_name(column.name) for column in definition.fields]
-    return tuple(map(Written, [*names, *[ARRIVAL] * (width - len(names))]))
-
-
-def _bare(name: str) -> str:
-    """A column's name without the number of its row."""
-    head, _, tail = name.partition(".")
-    return tail if head[:1] == "r" and head[1:].isdigit() else name
-
-
-def _distinct(texts: list[str]) -> tuple[str, ...]:
-    return tuple(map(Written, distinct_names(texts)))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"

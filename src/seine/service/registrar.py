@@ -298,7 +298,7 @@ class Registrar:
 def _refuse_followed(relation: RelationDef) -> None:
     if relation.followed:
         message = f"relation {relation.name} cannot be followed in a service yet"
-        raise SeineError(message, hint="leave the option follow out; seine run --follow can")
+        raise SeineError(message, hint="leave the option follow out; seine run follows relations")
 
 
 def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""Placing the joins of two, and lookups in relations: found or built, with gates, promises and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.plan import Lookup, Query
+from seine.network.conditions import Conditions, moved
+from seine.network.gates import Gates
+from seine.network.joining import Step
+from seine.network.nodes import JoinNode, LookupNode, Node
+from seine.network.placing import Placer, port_of
+from seine.network.promising import promises_of, promising_stream
+from seine.network.stream_placing import streams_of
+from seine.sharing.consing import join_signature, lookup_signature
+
+
+class Joins:
+    """Places the joins of one query."""
+
+    def __init__(self, placer: Placer, gates: Gates, query: Query, lazy: bool) -> None:
+        self._placer = placer
+        self._gates = gates
+        self._query = query
+        self._lazy = lazy
+
+    @cached_property
+    def _streams(self) -> dict[str, StreamDef]:
+        return streams_of(self._query.plan)
+
+    def join(
+        self,
+        left: Node,
+        right: Node,
+        step: Step,
+        conditions: Conditions,
+        before: Sequence[int],
+        decided: Sequence[int],
+    ) -> Node:
+        """Pairs of the rows of two nodes.
+
+        `before` are the conjuncts that keys of joins below have decided; `decided` has those of its own, too.
+        """
+        identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
+        join = self._placer.site.find(identity)
+        if join is None:
+            gates = [self._gates.new(left), self._gates.new(right)]
+            keys = (step.keys.left, step.keys.right)
+            common = self._placer.common(
+                left.types + right.types,
+                left.streams + right.streams,
+                left.hold + right.hold,
+                left.identities + right.identities,
+                max(left.stage, right.stage) + 1,
+                out=(),
+                owner=self._placer.join_owner,
+            )
+            promises = promises_of(self._placer, self._streams, (left, right), keys)
+            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+            ports += [port for port, _ in promises]
+            candidate = JoinNode(
+                ports=tuple(ports),
+                filters=(),
+                purges=tuple(purge for _, purge in promises),
+                lazy=self._lazy,
+                times=(self._time(left), self._time(right)),
+                **common,
+            )
+            join = self._placer.site.insert(candidate, identity)
+        else:
+            for promise in join.inputs[2:]:
+                self._placer.claim_node(promise)
+        width = len(left.types)
+        self._gates.claim(join, 0, conditions.enough(0, width, before))
+        end = width + len(right.types)
+        own = conditions.enough(width, end, before)
+        self._gates.claim(join, 1, moved(own, width))
+        self._placer.claim_node(join.id)
+        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
+        return join
+
+    def lookup(
+        self,
+        left: Node,
+        item: Lookup,
+        step: Step,
+        conditions: Conditions,
+        before: Sequence[int],
+        decided: Sequence[int],
+    ) -> Node:
+        """Rows of a node, each with the tuples of a relation that it meets."""
+        relation, keys = item.relation, step.keys
+        identity = lookup_signature(left.id, relation.name, keys.left, keys.right, self._placer.join_owner)
+        node = self._placer.site.find(identity)
+        if node is None:
+            candidate = LookupNode(
+                ports=(port_of(self._gates.new(left)),),
+                filters=(),
+                relation=relation.name,
+                relation_types=relation.types,
+                row_key=keys.left,
+                relation_key=keys.right,
+                **self._placer.common(
+                    left.types + relation.types,
+                    left.streams,
+                    left.hold,
+                    left.identities,
+                    left.stage,
+                    out=(),
+                    owner=self._placer.join_owner,
+                ),
+            )
+            node = self._placer.site.insert(candidate, identity)
+        width = len(left.types)
+        end = width + len(relation.types)
+        self._gates.claim(node, 0, conditions.enough(0, width, before))
+        self._placer.claim_node(node.id)
+        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
+        return node
+
+    def _time(self, node: Node) -> int | None:
+        """Where the start of a row is, if it is that of one tuple."""
+        stream = promising_stream(self._placer, node)
+        return None if stream is None else self._streams[stream].time
