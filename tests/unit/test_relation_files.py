@@ -93,6 +93,12 @@ def test_a_run_in_a_file_is_the_one_in_memory(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_a_run_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(bytes(30))
+    with pytest.raises(SeineError, match="run' is damaged"):
+        open_run(str(tmp_path / "run"))
+
+
 def _found(index: RelationIndex, key: list[pa.Array], count: int) -> list[tuple[int, int]]:
     pairs = [zip(*(a.tolist() for a in some), strict=True) for some in index.candidates(key, count)]
     return [pair for some in pairs for pair in some]

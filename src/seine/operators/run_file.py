@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.errors import RunError
 from seine.operators.sorted_run import FILTER, KEY, SLOTS, SortedRun, filter_width, leads_of, slot_bits
 
 NUMBER = "_n"
@@ -35,11 +36,11 @@ def write_run(path: str, pieces: Iterable[tuple[np.ndarray, np.ndarray]]) -> Non
         whole, came, between = (os.path.join(folder, name) for name in ("whole", "came", "between"))
         low, high = _spool(came, pieces)
         rows = int(high.sum())
-        with open(whole, "wb") as file:
-            file.truncate(rows * _ROW)
+        _allocate(whole, rows)
         if rows:
             if slot_bits(rows) > 16:
-                _scatter(_columns(came, rows), _columns(between, rows, "w+"), _low, low)
+                _allocate(between, rows)
+                _scatter(_columns(came, rows), _columns(between, rows, "r+"), _low, low)
                 came = between
             target = _columns(whole, rows, "r+")
             _scatter(_columns(came, rows), target, _high, high)
@@ -51,9 +52,17 @@ def write_run(path: str, pieces: Iterable[tuple[np.ndarray, np.ndarray]]) -> Non
 def open_run(path: str) -> SortedRun:
     """A run as it lies in its file, mapped."""
     rows, rest = divmod(os.path.getsize(path), _ROW)
-    assert not rest, f"{path} is no run"
+    if rest:
+        raise RunError(f"'{path}' is damaged", hint="remove it: it is built again when it is needed")
     columns = _columns(path, rows) if rows else {name: np.zeros(0, type_) for name, type_ in _COLUMNS}
     return SortedRun(pa.record_batch({name: pa.array(column) for name, column in columns.items()}))
+
+
+def _allocate(path: str, rows: int) -> None:
+    """A file of zeros that has its place on disk: a full one must not show when it is mapped."""
+    with open(path, "wb") as file:
+        if rows:
+            os.posix_fallocate(file.fileno(), 0, rows * _ROW)
 
 
 def _columns(path: str, rows: int, mode: str = "r") -> Columns:
