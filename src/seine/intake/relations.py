@@ -1,4 +1,4 @@
-"""Relations: read once, whole, as strictly as streams."""
+"""Relations: read once, whole, as strictly as streams; a large one is never in memory (see `spool.py`)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
 from seine.intake.layout import Layout
 from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.sources import Parser, Reader, open_source
+from seine.intake.spool import gathered
 from seine.intake.tables import is_table, read_table
 
 
@@ -29,14 +30,18 @@ def check_relation(relation: RelationDef) -> None:
 def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
     begins is dead."""
-    layout = Layout.of(relation)
-    batches, dead = [_empty(layout)], []
+    dead: list[Letter] = []
+    batches = _batches(relation, Layout.of(relation), dead)
+    return gathered(f"relation {relation.name}", Layout.of(relation).schema, batches), dead
+
+
+def _batches(relation: RelationDef, layout: Layout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
+    """The tuples, some at a time; notes the dead letters."""
     read = read_table if is_table(relation.source) else _read_files
     for parsed in read(relation, layout):
         valid = _forward(parsed, relation.valid)
-        batches.append(parsed.rows.filter(pa.array(valid)))
         dead.extend(_letters(relation.name, parsed, ~valid))
-    return pa.concat_batches(batches), dead
+        yield parsed.rows.filter(pa.array(valid))
 
 
 def _read_files(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
@@ -52,10 +57,6 @@ def _open(relation: RelationDef, layout: Layout) -> tuple[Reader, Parser]:
     return open_source(
         f"relation {relation.name}", relation.source, layout, {}, follow=False, notice=lambda text: None
     )
-
-
-def _empty(layout: Layout) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in layout.schema], schema=layout.schema)
 
 
 def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> np.ndarray:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from seine.operators.hashing import hash_columns, null_mask
 from seine.operators.pairs import ranges
+from seine.operators.run_file import CHUNK, NUMBER, open_run, write_run
 from seine.operators.sorted_run import KEY, SortedRun
 
-NUMBER = "_n"  # of the tuple in the relation
+Key = Callable[[pa.RecordBatch], Sequence[pa.Array]]
 
 
 class RelationIndex:
@@ -24,19 +26,43 @@ class RelationIndex:
 
     def __init__(self, batch: pa.RecordBatch, key: Sequence[pa.Array]) -> None:
         self.batch = batch
-        self._keyed = bool(key)
-        nulls = null_mask(key)
-        rows = np.arange(batch.num_rows) if nulls is None else np.flatnonzero(~nulls)
-        keys = hash_columns(key, batch.num_rows)[rows]
-        self._run = SortedRun.of(pa.record_batch({KEY: keys, NUMBER: rows}), KEY)
+        self._run: SortedRun | None = None
+        if key:
+            keys, rows = _hashed(key, batch.num_rows)
+            self._run = SortedRun.of(pa.record_batch({KEY: keys, NUMBER: rows}), KEY)
+
+    @classmethod
+    def in_file(cls, batch: pa.RecordBatch, path: str) -> Self:
+        """The same over an index that `write_index` made; nothing of it is held."""
+        index = cls(batch, [])
+        index._run = open_run(path)
+        return index
 
     def candidates(self, key: Sequence[pa.Array], count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs (row, tuple) of equal hash, in chunks; all pairs where there is no key."""
-        if not self._keyed:
+        if self._run is None:
             yield from ranges(np.zeros(count, np.int64), np.full(count, self.batch.num_rows))
             return
-        nulls = null_mask(key)
-        asking = np.arange(count) if nulls is None else np.flatnonzero(~nulls)
+        keys, asking = _hashed(key, count)
         numbers = self._run.batch[NUMBER].to_numpy()
-        for rows, places in self._run.equal_keys(hash_columns(key, count)[asking]):
+        for rows, places in self._run.equal_keys(keys):
             yield asking[rows], numbers[places]
+
+
+def write_index(path: str, batch: pa.RecordBatch, key: Key) -> None:
+    """Index tuples in a file, some at a time; `key` gives the key columns of some of them."""
+    write_run(path, _pieces(batch, key))
+
+
+def _pieces(batch: pa.RecordBatch, key: Key) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for start in range(0, batch.num_rows, CHUNK):
+        some = batch.slice(start, CHUNK)
+        keys, rows = _hashed(key(some), some.num_rows)
+        yield keys, rows + start
+
+
+def _hashed(key: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of the keys without NULL, and whose they are."""
+    nulls = null_mask(key)
+    rows = np.arange(count) if nulls is None else np.flatnonzero(~nulls)
+    return hash_columns(key, count)[rows], rows

@@ -30,7 +30,7 @@ class Asked:
 
     def __init__(self, keys: np.ndarray) -> None:
         self.keys = keys
-        self.leads = _leads(keys)
+        self.leads = leads_of(keys)
         self._filter_bits: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def filter_bits(self, bits: int) -> tuple[np.ndarray, np.ndarray]:
@@ -167,13 +167,13 @@ class SortedRun:
         """The keys that pass the filter, and the bounds of their slots."""
         if not self.rows:
             return (np.zeros(0, np.int64),) * 3
-        byte, bit = asked.filter_bits(_filter_bits(self.rows))
+        byte, bit = asked.filter_bits(filter_width(self.rows))
         packed = self.batch[FILTER].to_numpy().view(np.uint8)
         likely = np.flatnonzero((packed.take(byte) & bit).astype(bool))
         if self.rows == 1:
             return likely, np.zeros(len(likely), np.int64), np.ones(len(likely), np.int64)
         begins = self.batch[SLOTS].to_numpy()
-        slot = asked.leads.take(likely) >> (32 - _slot_bits(self.rows))
+        slot = asked.leads.take(likely) >> (32 - slot_bits(self.rows))
         return likely, begins.take(slot).astype(np.int64), begins.take(slot + 1).astype(np.int64)
 
     def _by_time(self, probe: SortedRun) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +186,7 @@ class SortedRun:
 
 def index_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The columns `_b` and `_f` of a run with these keys."""
-    leads = _leads(keys)
+    leads = leads_of(keys)
     return _slot_begins(leads), _filter(leads)
 
 
@@ -194,7 +194,7 @@ def take_rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
     return batch.take(pa.array(rows))
 
 
-def _leads(keys: np.ndarray) -> np.ndarray:
+def leads_of(keys: np.ndarray) -> np.ndarray:
     """The 32 leading bits of keys as numbers from 0 on, in the order of keys."""
     return (keys >> 32) + (1 << 31)
 
@@ -206,9 +206,9 @@ def _order(values: np.ndarray) -> np.ndarray | None:
 
 def _order_by_slot(keys: np.ndarray) -> np.ndarray | None:
     """The order that brings slots together; None if they are. Numbers of 16 bits are sorted by counting."""
-    leads = _leads(keys)
+    leads = leads_of(keys)
     high = (leads >> 16).astype(np.uint16)
-    if _slot_bits(len(keys)) <= 16:
+    if slot_bits(len(keys)) <= 16:
         return None if (high[1:] >= high[:-1]).all() else np.argsort(high, kind="stable")
     if (leads[1:] >= leads[:-1]).all():
         return None
@@ -216,11 +216,11 @@ def _order_by_slot(keys: np.ndarray) -> np.ndarray | None:
     return order[np.argsort(high[order], kind="stable")]
 
 
-def _slot_bits(rows: int) -> int:
+def slot_bits(rows: int) -> int:
     return min((rows - 1).bit_length() - 1, 32)
 
 
-def _filter_bits(rows: int) -> int:
+def filter_width(rows: int) -> int:
     return min((16 * rows).bit_length() - 1, 32)
 
 
@@ -228,7 +228,7 @@ def _slot_begins(leads: np.ndarray) -> np.ndarray:
     """Where each slot begins, and where the last one ends; there are fewer slots than rows."""
     begins = np.zeros(len(leads), np.int32)
     if len(leads) > 1:
-        bits = _slot_bits(len(leads))
+        bits = slot_bits(len(leads))
         counts = np.bincount(leads >> (32 - bits), minlength=1 << bits)
         np.cumsum(counts, out=begins[1 : len(counts) + 1])
     return begins
@@ -238,7 +238,7 @@ def _filter(leads: np.ndarray) -> np.ndarray:
     """One bit for each value of the leading bits, set if a row has it; 16 bits beside each row."""
     packed = np.zeros(2 * len(leads), np.uint8)
     if len(leads):
-        bits = _filter_bits(len(leads))
+        bits = filter_width(len(leads))
         flags = np.zeros(1 << bits, bool)
         flags[leads >> (32 - bits)] = True
         packed[: len(flags) >> 3] = np.packbits(flags, bitorder="little")

@@ -21,25 +21,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-
-from seine.algebra.expressions import Expression
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.network.nodes import LookupNode
-from seine.operators.any_of import AnyOf
-from seine.operators.lookup import LookupOperator, index_relation
-from seine.operators.relation import RelationIndex
 from seine.runtime.dataflow import Dataflow
 from seine.runtime.durable import write_whole
 from seine.runtime.handover import handover_path
+from seine.runtime.relation_files import RelationFiles
 from seine.runtime.settings import read_settings, settings_path
-from seine.runtime.versions import Version, Versions, mapped
+from seine.runtime.versions import Version, Versions
 
 _NEW = "name a new folder, or an empty one"
 
@@ -130,23 +123,3 @@ class Deployment:
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)
-
-
-class RelationFiles:
-    """Relations by name, mapped and indexed when a lookup first asks; equal keys share an index."""
-
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self._paths = paths
-        self._indexes: dict[tuple[str, tuple[Expression, ...]], RelationIndex] = {}
-
-    def tuples(self, relation: str) -> pa.RecordBatch:
-        return mapped(self._paths[relation])
-
-    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
-        return LookupOperator(node, filters, self.index(node.relation, node.relation_key))
-
-    def index(self, relation: str, key: tuple[Expression, ...]) -> RelationIndex:
-        """A relation's tuples by a key."""
-        if (relation, key) not in self._indexes:
-            self._indexes[relation, key] = index_relation(mapped(self._paths[relation]), key)
-        return self._indexes[relation, key]

@@ -2,7 +2,7 @@
 
     <version>/network.json     the whole network, or the change since the version before
     <version>/dead.json        what was wrong with the relations that came with it, if anything
-    <version>/relation-0.arrow a relation that came with it
+    <version>/relation-0.arrow a relation that came with it; see runtime.relation_files
 
 A registration writes what it changes, not the network; a worker that has one version makes the
 next from it. A whole version is written when the changes since the last one outgrow it.
@@ -27,7 +27,7 @@ from seine.network.node_json import node_from_json
 from seine.network.snapshot import Change, Snapshot
 from seine.network.tables import ParameterTable
 from seine.runtime.durable import write_whole
-from seine.runtime.parcels import ipc_pieces, read_ipc
+from seine.runtime.relation_files import mapped, write_relation
 from seine.runtime.settings import damaged, read_object
 from seine.sharing.strategy import Strategy
 
@@ -172,7 +172,7 @@ class Versions:
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
         path = os.path.join(self._path(number), f"relation-{place}.arrow")
         os.makedirs(self._path(number), exist_ok=True)
-        write_whole(path, b"".join(ipc_pieces(batch)))
+        write_relation(path, batch)
         return path
 
     def _write(self, number: int, form: dict[str, Any], dead: Iterable[dict[str, Any]]) -> int:
@@ -201,7 +201,3 @@ class Versions:
 def _snapshot(form: dict[str, Any]) -> Snapshot:
     nodes = {node.id: node for node in map(node_from_json, form["nodes"])}
     return Snapshot(nodes, {int(i): ParameterTable.from_json(t) for i, t in form["tables"].items()})
-
-
-def mapped(path: str) -> pa.RecordBatch:
-    return read_ipc(pa.memory_map(path).read_buffer())

@@ -1,0 +1,117 @@
+"""Many batches as one, which lies in files when it is large.
+
+A file has one buffer of one column: batches are appended, and the whole is mapped. The files have no names
+and are gone with the batch. Bits are appended as bytes, so batches are cut to multiples of eight rows.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+
+from seine.errors import SeineError
+
+HELD = 16 * 1024 * 1024  # bytes; what is smaller stays in memory
+MOST = 2**31 - 1  # rows, and bytes of text in a column: they are counted with 32 bits
+
+
+def gathered(what: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows of some batches; `what` they are of, for the message when they are too many."""
+    held, size = [_empty(schema)], 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size > HELD:
+            return _spooled(what, schema, chain(held, batches))
+    return pa.concat_batches(held)
+
+
+def _spooled(what: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    columns = [_Column(f"column {i + 1} of {what}", field.type) for i, field in enumerate(schema)]
+    rows = 0
+    for batch in _by_eight(schema, batches):
+        rows += batch.num_rows
+        if rows > MOST:
+            raise SeineError(f"{what} has more than {MOST} tuples")
+        for column, array in zip(columns, batch.columns, strict=True):
+            column.append(array)
+    return pa.RecordBatch.from_arrays([column.whole(rows) for column in columns], schema=schema)
+
+
+def _by_eight(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of multiples of eight, but for the last."""
+    rest = _empty(schema)
+    for batch in batches:
+        both = pa.concat_batches([rest, batch])
+        cut = both.num_rows // 8 * 8
+        yield both[:cut]
+        rest = pa.concat_batches([both[cut:]])  # a copy: a slice would keep them all
+    yield rest
+
+
+class _Column:
+    """One column on its way into files."""
+
+    def __init__(self, what: str, type_: pa.DataType) -> None:
+        self._what, self._type = what, type_
+        self._valid, self._values, self._offsets = (_new_file() for _ in range(3))
+        self._nulls = self._bytes = 0
+
+    def append(self, array: pa.Array) -> None:
+        self._nulls += array.null_count
+        self._valid.write(_bits(array.is_valid()))
+        if pa.types.is_string(self._type):
+            self._append_text(array)
+        elif pa.types.is_boolean(self._type):
+            self._values.write(_bits(array.fill_null(False)))
+        else:
+            width = self._type.byte_width
+            self._values.write(array.buffers()[1].slice(array.offset * width, len(array) * width))
+
+    def _append_text(self, array: pa.Array) -> None:
+        _, offsets, data = array.buffers()
+        if not len(array):
+            return
+        ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+        first, last = int(ends[0]), int(ends[-1])
+        if self._bytes + last - first > MOST:
+            raise SeineError(f"{self._what} has more than {MOST} bytes of text")
+        self._offsets.write((ends[:-1] - np.int32(first) + np.int32(self._bytes)).data)
+        if last > first:
+            self._values.write(data.slice(first, last - first))
+        self._bytes += last - first
+
+    def whole(self, rows: int) -> pa.Array:
+        valid = _mapped(self._valid) if self._nulls else None
+        if not pa.types.is_string(self._type):
+            return pa.Array.from_buffers(self._type, rows, [valid, _mapped(self._values)], self._nulls)
+        self._offsets.write(np.array([self._bytes], np.int32).data)
+        buffers = [valid, _mapped(self._offsets), _mapped(self._values)]
+        return pa.Array.from_buffers(self._type, rows, buffers, self._nulls)
+
+
+def _new_file() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+def _bits(flags: pa.Array) -> memoryview:
+    return np.packbits(flags.to_numpy(zero_copy_only=False), bitorder="little").data
+
+
+def _mapped(file: IO[bytes]) -> pa.Buffer:
+    """What was written, without its file, which the system keeps for as long as it is mapped."""
+    file.flush()
+    size = file.tell()
+    buffer = pa.py_buffer(mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) if size else b"")
+    file.close()
+    return buffer
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
