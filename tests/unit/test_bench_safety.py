@@ -1,25 +1,78 @@
-"""The queries of the safety benchmark are what they are said to be."""
+"""The queries and streams of the safety benchmark are what they are said to be, and its page is whole."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from seine.algebra.plan import Query
-from seine.bench import safety
+from seine.bench.safety import check, costs, held, page
+from seine.bench.safety.feeds import auction, linked
+from seine.bench.safety.running import run, written
+from seine.cli.main import main
 from seine.safety.sources import Sources
 from seine.safety.verdict import verdict
 
 
-@pytest.mark.parametrize("name", safety.SHAPES)
+@pytest.mark.parametrize("name", check.SHAPES)
 @pytest.mark.parametrize("count", [3, 10, 40])
 def test_its_queries_are_safe_and_only_pairs_have_generalised_edges(name, count):
-    plan = safety.plan_of(safety.SHAPES[name](count))
-    assert verdict(Query("q", plan)).safe and safety.one_by_one(plan)
+    plan = check.plan_of(check.SHAPES[name](count))
+    assert verdict(Query("q", plan)).safe and check.one_by_one(plan)
     graph = Sources().block(plan)[1].graph
     joint = [closer for item in graph.items for closer in item.closers if len(closer.needs) > 1]
     assert len(joint) == (count - 2 if name == "pairs" else 0)
 
 
 def test_the_table_has_a_row_for_each_query_and_size():
-    rows = safety.main(counts=(3, 6), runs=1).rows[1:]
-    assert [row[:2] for row in rows] == [(name, count) for name in safety.SHAPES for count in ("3", "6")]
+    rows = check.main(counts=(3, 6), runs=1).rows[1:]
+    assert [row[:2] for row in rows] == [(name, count) for name in check.SHAPES for count in ("3", "6")]
+
+
+@pytest.mark.parametrize("windowed", [False, True])
+def test_all_ways_to_bound_the_auction_give_the_same_results(windowed):
+    workload = auction(1_900, 20)
+    with written(workload, punctuated=True) as path:
+        promised = run(path, batch_rows=100)
+    with written(workload, punctuated=False, windowed=windowed) as path:
+        plain = run(path, batch_rows=100)
+    assert promised.tuples == plain.tuples == 2_000
+    assert promised.results == plain.results > 100
+
+
+def test_one_line_in_ten_tuples_is_a_punctuation(tmp_path):
+    auction(19_000, 20).write(str(tmp_path), punctuated=True)
+    lines = [line for name in ("item", "bid") for line in (tmp_path / f"{name}.jsonl").open()]
+    promises = sum("@punctuate" in line for line in lines)
+    assert promises == pytest.approx((len(lines) - promises) / 10, rel=0.02)
+
+
+def test_the_auction_holds_its_open_items_and_their_promises():
+    with written(auction(9_500, 30), punctuated=True) as path:
+        ran = run(path, batch_rows=500)
+    assert 0 < held._most(ran) <= 2 * 30
+    with written(auction(9_500, 30), punctuated=False) as path:
+        assert held._most(run(path, batch_rows=500)) > 5_000
+
+
+@pytest.mark.parametrize("cycle", [False, True])
+def test_joins_of_several_streams_stay_small(cycle):
+    with written(linked(3, 600, 20, cycle), punctuated=True) as path:
+        ran = run(path, batch_rows=100)
+    assert ran.results > 50 and held._most(ran) < 400 < ran.tuples
+
+
+def test_the_page_has_every_table_and_picture(tmp_path: Path) -> None:
+    out = tmp_path / "page.md"
+    assert main(["bench", "safety", "--quick", "--out", str(out), "--pictures", str(tmp_path)]) == 0
+    assert out.read_text().count("\n| ---") == len(page.PARTS)
+    pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert pictures == ["safety-auction.svg", "safety-joins.svg"]
+    for name in pictures:
+        ElementTree.parse(tmp_path / name)
+
+
+def test_throughput_that_is_lost():
+    assert costs._lost([1.25], [1.0]) == pytest.approx(-20)

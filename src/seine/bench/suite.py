@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index, join, memory, regroup, safety, selections, stages, window
+from seine.bench import index, join, memory, regroup, selections, stages, window
 from seine.bench.fed import sharing, sizes
+from seine.bench.safety import page as safety
 from seine.bench.side import together
-from seine.bench.star import page
+from seine.bench.star import page as star
 from seine.bench.table import Table
 
 
@@ -101,11 +102,11 @@ SUITE = (
     ),
     Benchmark(
         "safety",
-        "The safety check of one query, from taking its plan apart to the verdict, beside asking each stream "
-        "by itself: CPU time, the median of {runs} runs.",
+        "What the safety check costs, what punctuations keep out of the state of joins, and what purging "
+        "costs. The whole pipeline, but without Spark.",
         safety.main,
-        full={"counts": (10, 100, 1_000, 10_000), "runs": 7},
-        quick={"counts": (10, 100), "runs": 3},
+        full={"sizes": safety.FULL},
+        quick={"sizes": safety.QUICK},
     ),
     Benchmark(
         "sharing",
@@ -118,9 +119,9 @@ SUITE = (
         "star",
         "Streams that meet through a relation, with too little memory: what every way of shedding reaches "
         "beside the offline optimum, and what a decision costs. No Spark.",
-        page.main,
-        full={"sizes": page.FULL},
-        quick={"sizes": page.QUICK},
+        star.main,
+        full={"sizes": star.FULL},
+        quick={"sizes": star.QUICK},
     ),
 )
 

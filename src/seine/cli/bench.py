@@ -26,7 +26,7 @@ NAMES = (
     "sharing",
     "star",
 )
-_OPTIONS = {"sharing": ("only", "resume", "pictures"), "star": ("pictures",)}
+_OPTIONS = {"sharing": ("only", "resume", "pictures"), "safety": ("pictures",), "star": ("pictures",)}
 PARTS = ("curves", "scale", "registration", "alternatives", "live")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -40,7 +40,7 @@ line that says what is compared:
     memory      bytes of state beside the bytes of the tuples that are alive
     index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
     regroup     coarser aggregates from rows and from the parts of finer ones, in one process
-    safety      the safety check of a query of 10 to 10,000 streams
+    safety      the safety check of 10 to 10,000 streams, what punctuations free, and what that costs
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs
 """
@@ -72,7 +72,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
     parser.add_argument("--only", metavar="PART", choices=PARTS, help=f"of sharing: {', '.join(PARTS)}")
     parser.add_argument("--resume", metavar="FILE", help="of sharing: keep partial figures there, and go on")
-    parser.add_argument("--pictures", metavar="DIR", help="of sharing and star: write curves there, as SVG")
+    parser.add_argument(
+        "--pictures", metavar="DIR", help="of sharing, safety and star: write curves there, as SVG"
+    )
     parser.set_defaults(command=command)
 
 
@@ -84,7 +86,8 @@ def command(arguments: argparse.Namespace) -> int:
     given = {name for name, value in more.items() if value}
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
-            "--only, --resume and --pictures are for the benchmark 'sharing', --pictures for 'star' too"
+            "--only, --resume and --pictures are for the benchmark 'sharing', "
+            "--pictures for 'safety' and 'star' too"
         )
     chosen = [benchmark(arguments.name)] if arguments.name else SUITE
     pages: list[str] = []

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.operators.delta import FOREVER
+from seine.operators.delta import FOREVER, NEVER
 from seine.operators.hashing import hash_columns
 
 
@@ -34,10 +35,25 @@ class Promises:
         self, keys: list[pa.Array], times: np.ndarray, order: np.ndarray, fresh: Fresh | None
     ) -> np.ndarray:
         """Which tuples break a kept promise, or a fresh one that stands before them in `order`."""
-        held = self._candidates(keys, len(times))
+        found = np.zeros(len(times), bool)
+        if len(times) and (self.runs or fresh is not None):
+            hashes = hash_columns(_plain(keys), len(times))
+            held = self._candidates(hashes)
+            few = np.flatnonzero(_suspects(hashes, order, held.column("_h").to_numpy(), fresh))
+            if len(few):
+                some = [key.take(pa.array(few)) for key in keys]
+                found[few] = self._compared(held, some, times[few], order[few], fresh)
+        return found
+
+    def _compared(
+        self,
+        held: pa.RecordBatch,
+        keys: list[pa.Array],
+        times: np.ndarray,
+        order: np.ndarray,
+        fresh: Fresh | None,
+    ) -> np.ndarray:
         made = held.num_rows + (len(fresh.order) if fresh else 0)
-        if not made or not len(times):
-            return np.zeros(len(times), bool)
         held_order = np.full(held.num_rows, -1, np.int64)
         limits, orders, columns = held.column("_l").to_numpy(), held_order, held.columns[2:]
         if fresh is not None:
@@ -50,7 +66,7 @@ class Promises:
     def add(self, fresh: Fresh, watermark: int, name: Callable[[], str]) -> None:
         """Keep fresh promises; what has lapsed below the watermark is dropped on the way."""
         self.forget(watermark)
-        newest = compact(self._batch(fresh.keys, fresh.limits), watermark)
+        newest = compact(self._batch(fresh), watermark)
         while self.runs:
             last = next(reversed(self.runs))
             if self.runs[last].num_rows >= 2 * newest.num_rows:
@@ -65,18 +81,19 @@ class Promises:
             if pc.max(run.column("_l")).as_py() <= watermark:
                 del self.runs[name]
 
-    def _candidates(self, keys: list[pa.Array], count: int) -> pa.RecordBatch:
+    def _candidates(self, hashes: np.ndarray) -> pa.RecordBatch:
         """Kept promises whose hash is that of some tuple."""
         found = [self._empty()]
-        if self.runs and count:
-            hashes = np.unique(hash_columns(_plain(keys), count))
-            for run in self.runs.values():
-                found.append(run.take(pa.array(_positions(run.column("_h").to_numpy(), hashes))))
+        wanted = np.sort(pc.unique(pa.array(hashes)).to_numpy()) if self.runs else hashes
+        for run in self.runs.values():
+            places = _positions(run.column("_h").to_numpy(), wanted)
+            if len(places):
+                found.append(run.take(pa.array(places)))
         return _stack(found)
 
-    def _batch(self, keys: Sequence[pa.Array], limits: np.ndarray) -> pa.RecordBatch:
-        hashes = hash_columns(_plain(keys), len(limits))
-        return pa.RecordBatch.from_arrays([pa.array(hashes), pa.array(limits), *keys], schema=self.schema)
+    def _batch(self, fresh: Fresh) -> pa.RecordBatch:
+        columns = [pa.array(fresh.hashes), pa.array(fresh.limits), *fresh.keys]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @property
     def schema(self) -> pa.Schema:
@@ -90,11 +107,15 @@ class Promises:
 
 @dataclass(frozen=True)
 class Fresh:
-    """Promises of the lines at hand, with their places among them."""
+    """Promises of the lines at hand, with their places among them, which ascend."""
 
     keys: list[pa.Array]
     limits: np.ndarray
     order: np.ndarray
+
+    @cached_property
+    def hashes(self) -> np.ndarray:
+        return hash_columns(_plain(self.keys), len(self.order))
 
 
 def limits_of(times: np.ndarray, lifespan: int | None) -> np.ndarray:
@@ -120,11 +141,29 @@ def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
     batch = batch.filter(pc.greater(batch.column("_l"), watermark))
     if not batch.num_rows:
         return batch
+    hashes = batch.column("_h").to_numpy()
+    order = np.argsort(hashes, kind="stable")  # which merges what is sorted
+    if (np.diff(hashes[order]) != 0).all():
+        return batch.take(pa.array(order))
     codes, limits = key_codes(batch.columns[2:]), batch.column("_l").to_numpy()
     order = np.lexsort((-limits, codes))
     first = order[np.concatenate([[True], np.diff(codes[order]) != 0])]
-    hashes = batch.column("_h").to_numpy()[first]
-    return batch.take(pa.array(first[np.argsort(hashes, kind="stable")]))
+    return batch.take(pa.array(first[np.argsort(hashes[first], kind="stable")]))
+
+
+def _suspects(hashes: np.ndarray, order: np.ndarray, held: np.ndarray, fresh: Fresh | None) -> np.ndarray:
+    """Which tuples have the hash of a kept promise or of a fresh one before them; some others too.
+
+    What is asked is a table with the first promise of some bits of a hash: one step for each tuple.
+    """
+    made = fresh.hashes if fresh is not None else held[:0]
+    size = 1 << (16 * (len(held) + len(made))).bit_length()
+    first = np.full(size, FOREVER, np.int64)
+    if fresh is not None:
+        first[(made & (size - 1))[::-1]] = fresh.order[::-1]  # the last that is written is the first of all
+    first[held & (size - 1)] = NEVER
+    suspected: np.ndarray = first[hashes & (size - 1)] < order
+    return suspected
 
 
 def _broken(

@@ -1,0 +1,136 @@
+"""Streams of JSON Lines with and without punctuations, and the scripts that read them.
+
+All lines of a stream are made as columns: tuples and punctuations at their instants, then put in order.
+Promises are truthful: at the end of an instant, nothing later has the values.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+BIDS = 19  # for an item, on average: with the item 20 tuples, and of each stream a punctuation
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A stream: the names of its columns, which are BIGINT, `ts` the last; its tuples and its promises."""
+
+    name: str
+    columns: tuple[str, ...]
+    tuples: tuple[np.ndarray, ...]
+    promises: tuple[tuple[str, np.ndarray, np.ndarray], ...]  # column, values, instants
+
+    def write(self, folder: str, punctuated: bool) -> None:
+        lines = [_objects(self.columns, self.tuples)]
+        times = [self.tuples[-1]]
+        for column, values, instants in self.promises if punctuated else ():
+            lines.append(_punctuations(column, values, instants))
+            times.append(instants)
+        order = np.argsort(np.concatenate(times), kind="stable")  # promises after tuples of their instant
+        with open(os.path.join(folder, f"{self.name}.jsonl"), "wb") as file:
+            for part in np.array_split(order, 1 + len(order) // 1_000_000):
+                text = pa.concat_arrays(lines).take(pa.array(part))
+                file.write(memoryview(text.buffers()[2])[: text.offset + _length(text)])
+
+    def declaration(self, punctuated: bool, window: int | None = None) -> str:
+        columns = ", ".join(f"{name} BIGINT" for name in self.columns)
+        schemes = "".join(f" PUNCTUATED ON ({column})" for column, _, _ in self.promises)
+        return (
+            f"CREATE STREAM {self.name} ({columns}) TIMESTAMP BY ts{schemes if punctuated else ''}"
+            f"{f' WINDOW {window}' if window else ''} FROM '{self.name}.jsonl';\n"
+        )
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Streams and a query over them; windows that give the same results, if there are such."""
+
+    feeds: tuple[Feed, ...]
+    query: str
+    windows: tuple[int, ...] = ()
+
+    def write(self, folder: str, punctuated: bool, windowed: bool = False) -> str:
+        """The path of the script."""
+        windows: Sequence[int | None] = self.windows if windowed else [None] * len(self.feeds)
+        for feed in self.feeds:
+            feed.write(folder, punctuated)
+        text = [feed.declaration(punctuated, w) for feed, w in zip(self.feeds, windows, strict=True)]
+        bounded = punctuated or windowed
+        text.append(f"CREATE QUERY q{'' if bounded else ' WITH (unbounded = true)'} AS {self.query};\n")
+        path = os.path.join(folder, "script.sql")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(text))
+        return path
+
+
+def auction(bids: int, open_items: int) -> Workload:
+    """An item opens at each instant and takes bids for some; it comes once, and that is promised at once.
+
+    One pair in ten is a result: bids are held and met whatever their price.
+    """
+    draw = np.random.default_rng(1)
+    items = np.arange(bids // BIDS)
+    at = np.repeat(items, BIDS)
+    of = np.maximum(at - draw.integers(0, open_items, len(at)), 0)
+    last = items[open_items - 1 :]
+    item = Feed(
+        "item",
+        ("id", "reserve", "ts"),
+        (items, draw.integers(0, 1_000, len(items)), items),
+        (("id", items, items),),
+    )
+    price = draw.integers(0, 1_000, len(at))
+    bid = Feed("bid", ("id", "price", "ts"), (of, price, at), (("id", last - open_items + 1, last),))
+    return Workload(
+        (item, bid),
+        "SELECT item.id, price FROM item, bid WHERE item.id = bid.id AND price >= reserve + 553",
+        (open_items, 1),
+    )
+
+
+def linked(width: int, keys: int, life: int, cycle: bool = False) -> Workload:
+    """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or one near it.
+
+    A key is used by all streams for so many instants, and then each promises no more of it, in a and in b.
+    """
+    draw = np.random.default_rng(width)
+    feeds = []
+    for number in range(width):
+        a = np.arange(keys)
+        near = a + draw.integers(-(life // 4), life // 4 + 1, keys)
+        b = np.where(draw.random(keys) < 0.5, a, np.clip(near, 0, keys - 1))
+        ts = a + draw.integers(0, life // 2, keys)
+        order = np.argsort(ts, kind="stable")
+        promises = tuple((column, a, a + life) for column in ("a", "b"))
+        feeds.append(Feed(f"s{number}", ("a", "b", "ts"), (a[order], b[order], ts[order]), promises))
+    links = [(i, (i + 1) % width) for i in range(width if cycle else width - 1)]
+    where = " AND ".join(f"s{i}.b = s{j}.a" for i, j in links)
+    names = ", ".join(feed.name for feed in feeds)
+    return Workload(tuple(feeds), " ".join(["SELECT s0.a FROM", names, "WHERE", where]))
+
+
+def _objects(names: Sequence[str], columns: Sequence[np.ndarray]) -> pa.Array:
+    parts: list[pa.Array | str] = []
+    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
+        parts += [f'{"{" if not number else ", "}"{name}": ', pa.array(column).cast(pa.large_string())]
+    return _joined([*parts, "}\n"])
+
+
+def _punctuations(column: str, values: np.ndarray, instants: np.ndarray) -> pa.Array:
+    value, ts = (pa.array(some).cast(pa.large_string()) for some in (values, instants))
+    return _joined([f'{{"@punctuate": {{"{column}": ', value, '}, "ts": ', ts, "}\n"])
+
+
+def _joined(parts: Sequence[pa.Array | str]) -> pa.Array:
+    texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*texts, pa.scalar("", pa.large_string()))
+
+
+def _length(text: pa.Array) -> int:
+    return int(pc.sum(pc.binary_length(text)).as_py())
