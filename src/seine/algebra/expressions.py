@@ -183,6 +183,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(arg)
 
 
+@lru_cache(maxsize=1 << 15)
+def same(expression: Expression) -> Expression:
+    """Of equal expressions mostly the same object: whatever is looked up by it is found at first sight."""
+    return expression
+
+
 def columns_of(expression: Expression) -> frozenset[int]:
     """The positions of the input row that an expression reads."""
     return expression.columns
@@ -204,10 +210,29 @@ def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expr
     return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
 
 
-@lru_cache(maxsize=1 << 16)
+class Renumbering:
+    """Moves columns by a table of the new positions; what was done before is remembered."""
+
+    def __init__(self, places: tuple[int, ...]) -> None:
+        self._places = places
+        self._known: dict[Expression, Expression] = {}
+
+    def __call__(self, expression: Expression) -> Expression:
+        found = self._known.get(expression)
+        if found is None:
+            if len(self._known) >= _MOST_RENUMBERED:
+                self._known.clear()
+            found = self._known[expression] = shift_columns(expression, self._places.__getitem__)
+        return found
+
+
+_MOST_RENUMBERED = 1 << 13
+renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table
+
+
 def renumber(expression: Expression, places: tuple[int, ...]) -> Expression:
-    """Renumber by a table of the new positions; what was done before is remembered."""
-    return shift_columns(expression, places.__getitem__)
+    """Renumber by a table of the new positions."""
+    return renumbering(places)(expression)
 
 
 def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:
