@@ -43,22 +43,25 @@ class Expression:
 
 @dataclass(frozen=True, init=False)
 class Column(Expression):
-    """The value at a position of the input row."""
+    """The value at a position of the input row.
+
+    Very many are asked for, and few are different: mostly, equal ones are the same object.
+    """
 
     index: int
     type: Type
 
-    def __init__(self, index: int, type: Type) -> None:
-        known = self.__dict__  # very many are made, and from now on they are frozen
-        known["index"] = index
-        known["type"] = type
-        known["columns"] = frozenset((index,))
-        known["_hash"] = hash((index, type))
+    def __new__(cls, index: int, type: Type) -> Column:
+        found = _COLUMNS.get((index, type))
+        return _new_column(index, type) if found is None else found
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return isinstance(other, Column) and self.index == other.index and self.type == other.type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Column, (self.index, self.type)  # a hash means nothing in another process
 
     def __hash__(self) -> int:
         return self._hash
@@ -67,7 +70,23 @@ class Column(Expression):
         return f"#{self.index}"
 
 
-@dataclass(frozen=True)
+_MOST_COLUMNS = 1 << 16
+_COLUMNS: dict[tuple[int, Type], Column] = {}
+
+
+def _new_column(index: int, type: Type) -> Column:
+    column = object.__new__(Column)
+    known = column.__dict__  # from now on it is frozen
+    known["index"] = index
+    known["type"] = type
+    known["columns"] = frozenset((index,))
+    known["_hash"] = hash((index, type))
+    if len(_COLUMNS) >= _MOST_COLUMNS:
+        _COLUMNS.clear()
+    return _COLUMNS.setdefault((index, type), column)
+
+
+@dataclass(frozen=True, init=False)
 class Literal(Expression):
     """A constant: None, bool, int, float, Decimal, str, date, UTC datetime, or an interval's int.
 
@@ -76,22 +95,25 @@ class Literal(Expression):
 
     value: Any
     type: Type
+    _exact: ClassVar[str]
+
+    def __init__(self, value: Any, type: Type) -> None:
+        known = self.__dict__  # very many are made, and from now on they are frozen
+        known["value"] = value
+        known["type"] = type
+        known["_exact"] = exact = repr(value)
+        known["_hash"] = hash(exact)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Literal) and self.type == other.type and self._exact == other._exact
+        return isinstance(other, Literal) and self._exact == other._exact and self.type == other.type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Literal, (self.value, self.type)  # a hash means nothing in another process
 
     def __hash__(self) -> int:
-        return hash(self._exact)
-
-    @property
-    def _exact(self) -> str:
-        known = self.__dict__
-        if "_repr" not in known:
-            known["_repr"] = repr(self.value)
-        text: str = known["_repr"]
-        return text
+        return self._hash
 
     def __str__(self) -> str:
         return (
@@ -136,7 +158,8 @@ class Call(Expression):
             return True
         if not isinstance(other, Call) or self._hash != other._hash:
             return False
-        return self.name == other.name and self.args == other.args and self.type == other.type
+        same_type = self.type is other.type or self.type == other.type
+        return same_type and self.name == other.name and self.args == other.args
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Call, (self.name, self.args, self.type)  # a hash means nothing in another process
@@ -160,6 +183,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(arg)
 
 
+@lru_cache(maxsize=1 << 15)
+def same(expression: Expression) -> Expression:
+    """Of equal expressions mostly the same object: whatever is looked up by it is found at first sight."""
+    return expression
+
+
 def columns_of(expression: Expression) -> frozenset[int]:
     """The positions of the input row that an expression reads."""
     return expression.columns
@@ -181,10 +210,29 @@ def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expr
     return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
 
 
-@lru_cache(maxsize=1 << 16)
+class Renumbering:
+    """Moves columns by a table of the new positions; what was done before is remembered."""
+
+    def __init__(self, places: tuple[int, ...]) -> None:
+        self._places = places
+        self._known: dict[Expression, Expression] = {}
+
+    def __call__(self, expression: Expression) -> Expression:
+        found = self._known.get(expression)
+        if found is None:
+            if len(self._known) >= _MOST_RENUMBERED:
+                self._known.clear()
+            found = self._known[expression] = shift_columns(expression, self._places.__getitem__)
+        return found
+
+
+_MOST_RENUMBERED = 1 << 13
+renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table
+
+
 def renumber(expression: Expression, places: tuple[int, ...]) -> Expression:
-    """Renumber by a table of the new positions; what was done before is remembered."""
-    return shift_columns(expression, places.__getitem__)
+    """Renumber by a table of the new positions."""
+    return renumbering(places)(expression)
 
 
 def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:

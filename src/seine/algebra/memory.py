@@ -56,10 +56,10 @@ def star_limit(query: Query) -> MemoryLimit | None:
     at the relation as it is when it arrives.
     """
     limit = memory_limit(query)
-    if limit is not None or len(_scans(query)) < 2:
+    if limit is not None:
         return limit
-    changing = [part for part in walk(query.plan) if isinstance(part, Lookup) and part.relation.followed]
-    return MemoryLimit(UNLIMITED, None, "simp") if changing else None
+    changing = any(isinstance(part, Lookup) and part.relation.followed for part in walk(query.plan))
+    return MemoryLimit(UNLIMITED, None, "simp") if changing and len(_scans(query)) >= 2 else None
 
 
 def _scans(query: Query) -> list[Scan]:

@@ -213,8 +213,9 @@ class Builder:
         multi = multi_plan(block, bases)
         order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
         offsets = joining.offsets(order.items)
-        words = [joining.moved(condition, offsets) for condition in block.conditions]
-        outputs = tuple(joining.moved(output, offsets) for output in block.outputs)
+        move = joining.moving(offsets)
+        words = [*map(move, block.conditions)]
+        outputs = tuple(map(move, block.outputs))
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)

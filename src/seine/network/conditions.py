@@ -21,6 +21,7 @@ from seine.algebra.expressions import (
     Parameter,
     conjunction,
     rewrite,
+    same,
     shift_columns,
     split_shape,
 )
@@ -106,12 +107,25 @@ def shaped(
     conditions: Sequence[Expression], checks: Sequence[Expression] = (), outputs: Sequence[Expression] = ()
 ) -> tuple[Shaped, tuple[Expression, ...]]:
     """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
+    if not conditions:
+        return _without_conditions(tuple(checks), tuple(outputs))
     split = sorted(map(_split, conditions), key=_in_order)
     constants: list[Literal] = []
     shapes = tuple([_numbered(one, constants) for one in split])
     rest = [_numbered(one, constants) for one in map(_split, checks)]
     computed = [_numbered(one, constants) for one in map(_split, outputs)]
     return Shaped(_together(shapes), tuple(rest), tuple(constants)), tuple(computed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _without_conditions(
+    checks: tuple[Expression, ...], outputs: tuple[Expression, ...]
+) -> tuple[Shaped, tuple[Expression, ...]]:
+    """Most queries ask for outputs that others have asked for."""
+    constants: list[Literal] = []
+    rest = tuple([_numbered(one, constants) for one in map(_split, checks)])
+    computed = tuple([_numbered(one, constants) for one in map(_split, outputs)])
+    return Shaped(None, rest, tuple(constants)), computed
 
 
 def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
@@ -132,14 +146,16 @@ _in_order = attrgetter("order")
 def _split(expression: Expression) -> _Split:
     """The shape, the constants, and the texts by which conditions are ordered."""
     shape, constants = split_shape(rewrite(expression, with_weights))
-    return _Split(shape, constants, (str(shape), str(constants)))
+    return _Split(same(shape), constants, (str(shape), str(constants)))
 
 
 def _numbered(split: _Split, constants: list[Literal]) -> Expression:
     """The shape with its parameters counted on from the constants so far."""
     first = len(constants)
+    if not split.constants:
+        return split.shape
     constants.extend(split.constants)
-    return _counted_on(split.shape, first) if split.constants else split.shape
+    return _counted_on(split.shape, first) if first else split.shape
 
 
 @lru_cache(maxsize=1 << 14)
@@ -149,6 +165,4 @@ def _together(shapes: tuple[Expression, ...]) -> Expression | None:
 
 @lru_cache(maxsize=1 << 14)
 def _counted_on(shape: Expression, first: int) -> Expression:
-    if not first:
-        return shape
     return rewrite(shape, lambda e: Parameter(e.index + first, e.type) if isinstance(e, Parameter) else e)

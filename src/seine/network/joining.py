@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from seine.algebra.expressions import Expression, columns_of, renumber
+from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
 from seine.network.blocks import Block
 from seine.network.nodes import JoinNode
 from seine.network.site import Site
@@ -72,7 +72,7 @@ class Joining:
         self._bases = bases
         self._site = site
         self._owner = owner
-        self._renumberings: dict[tuple[tuple[int, int], ...], tuple[int, ...]] = {}
+        self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
         self._known_keys: dict[tuple[tuple[int, ...], int], Keys] = {}
 
     @cached_property
@@ -105,15 +105,16 @@ class Joining:
 
     def moved(self, expression: Expression, offsets: dict[int, int]) -> Expression:
         """An expression over the block as one over rows side by side."""
-        return renumber(expression, self._renumbering(tuple(offsets.items())))
+        return self.moving(offsets)(expression)
 
-    def _renumbering(self, offsets: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
-        """Of each position of the block that is among these items, the place."""
-        if offsets not in self._renumberings:
-            starts = dict(offsets)
-            places = tuple([starts.get(item, 0) + column for item, column in self._places])
-            self._renumberings[offsets] = places
-        return self._renumberings[offsets]
+    def moving(self, offsets: dict[int, int]) -> Renumbering:
+        """How expressions over the block become those over rows side by side."""
+        key = tuple(offsets.items())
+        found = self._renumberings.get(key)
+        if found is None:
+            columns = tuple([base.columns for base in self._bases])
+            found = self._renumberings[key] = renumbering(_side_by_side(columns, key))
+        return found
 
     def by_plan(self) -> Order:
         """The order in which the items are given, with the joins that stand."""
@@ -245,6 +246,17 @@ class Joining:
             tuple(right for _, right in pairs),
             tuple(found[pair] for pair in pairs),
         )
+
+
+@lru_cache(maxsize=1 << 12)
+def _side_by_side(
+    columns: tuple[tuple[int, ...], ...], offsets: tuple[tuple[int, int], ...]
+) -> tuple[int, ...]:
+    """Of each position of a block whose items have these columns, the place, if it is among the items that
+    have offsets.
+    """
+    starts = dict(offsets)
+    return tuple([starts.get(item, 0) + column for item, own in enumerate(columns) for column in own])
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:

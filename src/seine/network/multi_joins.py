@@ -74,6 +74,8 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
     if len(streams) < 2 or any(scan.stream.retractable for scan in _scans(block, streams)):
         return None
+    if all(scan.stream.window is not None for scan in _scans(block, streams)):
+        return None  # windows free all rows
     streams.sort(key=lambda i: (bases[i].node or 0, i))
     relations = [i for i in range(len(block.items)) if i not in streams]
     relations.sort(key=lambda i: (bases[i].relation or "", i))

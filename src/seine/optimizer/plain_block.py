@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from seine.algebra.expressions import Expression, conjunction, conjuncts, renumber, shift_columns
+from seine.algebra.expressions import (
+    Expression,
+    Renumbering,
+    conjunction,
+    conjuncts,
+    renumbering,
+    shift_columns,
+)
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_block import JoinBlock
@@ -138,7 +145,12 @@ def _placed(
 
 def _moved(expression: Expression, layout: Layout) -> Expression:
     """An expression as written over the items in their order."""
-    return renumber(expression, _places(layout))
+    return _renumbering(layout)(expression)
+
+
+@lru_cache(maxsize=1 << 8)
+def _renumbering(layout: Layout) -> Renumbering:
+    return renumbering(_places(layout))
 
 
 @lru_cache(maxsize=1 << 12)

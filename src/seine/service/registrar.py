@@ -48,7 +48,7 @@ from seine.service.present import Present, Standing, relations_of
 from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
-_LONG = 1 << 20  # characters; a longer script makes so many objects that looking at all of them is in vain
+_LONG = 1 << 17  # characters; a longer script makes so many objects that looking at all of them is in vain
 _RARE = (1_000_000, 100, 1_000)
 _FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
 

@@ -40,17 +40,20 @@ class Token(NamedTuple):
 
 
 _LEXEME = re.compile(
-    r"""(?P<skip>(?:\s|\ufeff)+|--[^\n]*|/\*.*?\*/)
+    r"""\s*(?:
+        (?P<WORD>[^\W\d]\w*)
+      | (?P<SYMBOL>[(),;=<>])
+      | (?P<skip>\ufeff|--[^\n]*|/\*.*?\*/|\Z)
       | (?P<BLOCK>\$\$.*?\$\$)
       | (?P<STRING>'(?:[^'\\]|''|\\.)*')
       | (?P<QUOTED>"(?:[^"]|"")+"|`(?:[^`]|``)+`)
       | (?P<NUMBER>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
-      | (?P<WORD>\w+)
+      | (?P<word>\w+)
       | (?P<open>\$\$|/\*|['"`])
-      | (?P<SYMBOL>.)""",
+      | (?P<symbol>.))""",
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = {kind.name: kind for kind in TokenKind}
+_KINDS = {kind.name: kind for kind in TokenKind} | {"word": TokenKind.WORD, "symbol": TokenKind.SYMBOL}
 _QUOTING = (TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOCK)
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
 _LONGEST_NUMBER = 1000  # no type has as many digits
@@ -71,17 +74,18 @@ def lex(source: ScriptText) -> Iterator[Token]:
     """The tokens of a script one after the other, comments left out, closed by an END token."""
     for match in _LEXEME.finditer(source.text):
         group = match.lastgroup
-        if group == "open":
-            empty = match.group() in ('"', "`") and source.text.startswith(match.group() * 2, match.start())
-            what = "empty" if empty else "never closed"
-            raise source.error(match.start(), f"this {_UNCLOSED[match.group()]} is {what}")
         if group == "skip" or group is None:
             continue
-        text, kind = match.group(), _KINDS[group]
+        text, (start, end) = match[group], match.span(group)
+        if group == "open":
+            empty = text in ('"', "`") and source.text.startswith(text * 2, start)
+            what = "empty" if empty else "never closed"
+            raise source.error(start, f"this {_UNCLOSED[text]} is {what}")
+        kind = _KINDS[group]
         if len(text) > _LONGEST_NUMBER and text[0].isdigit():
-            raise source.error(match.start(), f"this number has more than {_LONGEST_NUMBER} digits")
+            raise source.error(start, f"this number has more than {_LONGEST_NUMBER} digits")
         value = _value(kind, text) if kind in _QUOTING else text
-        yield Token(kind, text, value, match.start(), match.end())
+        yield Token(kind, text, value, start, end)
     size = len(source.text)
     yield Token(TokenKind.END, "", "", size, size)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts, substitute
+from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts, same, substitute
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll, walk
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
@@ -62,7 +62,7 @@ class _Hole:
         if text not in self.known:
             _make_room(self.known)
             meant = self.scope.meaning(text)
-            self.known[text] = meant and tuple([substitute(part, self.columns) for part in meant])
+            self.known[text] = meant and tuple([same(substitute(part, self.columns)) for part in meant])
         return self.known[text]
 
 

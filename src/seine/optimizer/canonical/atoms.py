@@ -51,7 +51,11 @@ NEVER = Atom(Literal(False, BOOLEAN), "holds")  # holds for no row
 
 def atom_key(atom: Atom) -> tuple[str, str, str]:
     """The order of atoms in a clause: terms first, so that constants do not disturb a shape."""
-    return str(atom.term), atom.op, str(atom.constant)
+    known = atom.__dict__  # frozen, but this follows from the fields
+    if "_key" not in known:
+        known["_key"] = str(atom.term), atom.op, str(atom.constant)
+    found: tuple[str, str, str] = known["_key"]
+    return found
 
 
 def clause_key(clause: Clause) -> list[tuple[str, str, str]]:

@@ -63,11 +63,22 @@ def canonicalise(conjunct: Expression) -> Canonical:
     """
     columns = sorted(conjunct.columns)
     if columns == [*range(len(columns))]:
-        return _dense(conjunct)
+        form = _dense(conjunct)
+        return form._replace(clauses=tuple(map(_shared, form.clauses)))
     near = {column: place for place, column in enumerate(columns)}
     form = _dense(shift_columns(conjunct, near.__getitem__))
     clauses, guards = (_moved(part, columns) for part in (form.clauses, form.guards))
-    return Canonical(clauses, form.exact, guards)
+    return Canonical(tuple(map(_shared, clauses)), form.exact, guards)
+
+
+def _shared(clause: Clause) -> Clause:
+    """Of equal clauses mostly the same object: clauses are looked up all the time."""
+    return _same(clause, tuple([atom.exact for atom in clause]))
+
+
+@lru_cache(maxsize=1 << 15)
+def _same(clause: Clause, exact: tuple[bool, ...]) -> Clause:
+    return clause
 
 
 def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
