@@ -23,10 +23,10 @@ def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Pictur
     for way, ran in _runs("auction", auction(bids, open_items), batch_rows):
         found = _samples(ran)
         table.add(way, *(f"{held:,}" for _, held in found), f"{_most(ran):,}")
-        curves.append(Curve(way, [(read / 1e6, max(held, 1)) for read, held in found]))
+        curves.append(Curve(way, _by_tenths(found)))
     drawn = line_chart(
         "Rows that the auction query holds",
-        "million tuples read",
+        f"per cent of {bids + bids // BIDS:,} tuples read",
         "rows and punctuations held by the join",
         curves,
         f"{open_items:,} auctions are open at a time; micro-batches of {batch_rows:,} lines",
@@ -36,7 +36,7 @@ def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Pictur
 
 def small_batches(bids: int, open_items: int, batch_rows: int) -> Table:
     """The same in micro-batches that bring few punctuations beside what is held: here being lazy differs."""
-    table = Table("punctuations", *_points(bids + bids // BIDS), "most", "CPU s")
+    table = Table("punctuations", *(f"{n + 1}0 %" for n in range(_DRAWN)), "most", "CPU s")
     for way, ran in _runs("auction", auction(bids, open_items), batch_rows):
         held = (f"{held:,}" for _, held in _samples(ran))
         table.add(way, *held, f"{_most(ran):,}", f"{ran.seconds:.1f}")
@@ -55,8 +55,7 @@ def joins(widths: Sequence[int], keys: int, life: int, batch_rows: int) -> tuple
             told = (f"{held:,}" for _, held in found[1::2])
             table.add(name, way, f"{ran.results:,}", *told, f"{_most(ran):,}", f"{ran.seconds:.1f}")
             if way != "lazy" and name in (shapes[0][0], *(shape[0] for shape in shapes[-2:])):
-                points = [(10 * (n + 1), max(held, 1)) for n, (_, held) in enumerate(found)]
-                curves.append(Curve(f"{name}, {way}", points))
+                curves.append(Curve(f"{name}, {way}", _by_tenths(found)))
     drawn = line_chart(
         "Rows that joins of several streams hold",
         "per cent of the tuples read",
@@ -92,6 +91,11 @@ def _samples(ran: Ran) -> list[tuple[int, int]]:
     flowing = _flowing(ran)
     wanted = [ran.tuples * (n + 1) / _DRAWN for n in range(_DRAWN)]
     return [max((some for some in flowing if some[0] <= at), default=flowing[0]) for at in wanted]
+
+
+def _by_tenths(found: list[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Points of a curve; a logarithm needs something above 0."""
+    return [(100 * (n + 1) / _DRAWN, max(held, 1)) for n, (_, held) in enumerate(found)]
 
 
 def _most(ran: Ran) -> int:

@@ -66,10 +66,10 @@ def main(sizes: Mapping[str, Mapping[str, Any]], pictures: str | None = None) ->
 
 FULL: Mapping[str, Mapping[str, Any]] = {
     "check": {"counts": (10, 100, 1_000, 10_000), "runs": 7},
-    "costs": {"bids": 1_000_000, "open_items": 10_000, "batches": (200_000, 50_000), "rounds": 5},
+    "costs": {"bids": 1_000_000, "open_items": 10_000, "batches": (200_000,), "rounds": 5},
     "auctions": {"bids": 10_000_000, "open_items": 10_000, "batch_rows": 100_000},
-    "small": {"bids": 100_000, "open_items": 4_000, "batch_rows": 200},
-    "joins": {"widths": (3, 4, 5, 6), "keys": 20_000, "life": 1_000, "batch_rows": 1_000},
+    "small": {"bids": 40_000, "open_items": 1_000, "batch_rows": 100},
+    "joins": {"widths": (3, 4, 5, 6), "keys": 5_000, "life": 250, "batch_rows": 1_000},
 }
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "check": {"counts": (10, 100), "runs": 3},
