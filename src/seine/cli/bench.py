@@ -46,7 +46,7 @@ line that says what is compared:
 """
 _EXAMPLE = """\
 example:
-    seine bench --quick                     all of them in two minutes: does everything work?
+    seine bench --quick                     small versions of all of them: does everything work?
     seine bench join                        figures that mean something; takes half an hour
     seine bench --out figures.md            all of them; leave the machine alone meanwhile
     seine bench sharing --only curves --resume figures.json --pictures docs/images
