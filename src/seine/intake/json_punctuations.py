@@ -1,8 +1,8 @@
 """Punctuation lines of JSON Lines into Arrow, many at once.
 
 Law: as for tuples, what the exact way would read otherwise, or not at all, is left to it. Which attributes a
-line binds is told by those that are not NULL: so every name must stand in the text as often as there
-are values of it, and no name may be written with escapes.
+line binds is told by those that are not NULL: so there may be no name in the text without a value. There is
+none if the text has as many strings as all names of values, and nothing in it is written with escapes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.types import Type
+from seine.algebra.types import Kind, Type
 from seine.intake.block import Block
 from seine.intake.layout import Layout
 from seine.intake.line_text import Text
 from seine.intake.parsed import Lines, Parsed, event_times, no_lines, null_places, refuse_times
 
 MARK = "@punctuate"
+_QUOTED = (Kind.STRING, Kind.XML, Kind.DATE, Kind.TIMESTAMP)  # values that JSON writes as strings
 Typed = Callable[[pa.Array, Type], pa.Array | None]
 
 
@@ -76,12 +77,15 @@ class JsonPunctuations:
         return sum(1 << place for place in places)
 
     def _are_told(self, data: Text, bound: Bound, times: pa.Array) -> bool:
-        """Whether all names that stand there have a value."""
-        told = {index: len(column) - column.null_count for index, column in bound.columns.items()}
+        """Whether all names that stand there have a value: else there are more strings than the mark of each
+        line, a name for each value, and the values that are strings."""
         assert self.layout.time is not None
-        told[self.layout.time] = told.get(self.layout.time, 0) + len(times) - times.null_count
-        names = {index: self.layout.fields[index].name.encode() for index in told}
-        return all(data.count(b'"' + names[index] + b'"') == count for index, count in told.items())
+        told = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
+        told.append((self.layout.fields[self.layout.time].type, times))
+        strings = len(times)
+        for type_, column in told:
+            strings += (len(column) - column.null_count) * (2 if type_.kind in _QUOTED else 1)
+        return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord('"'))) == 2 * strings
 
 
 def flat(column: pa.ChunkedArray) -> pa.Array:

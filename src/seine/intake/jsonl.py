@@ -77,7 +77,7 @@ class JsonLines:
 
     def _fast(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = self._spelling(block.raw(int(chosen[0])))
-        if names is None or not _harmless(text):
+        if names is None or not _harmless(text, len(chosen)):
             return None
         quoted = self._quote_decimals(text, names)
         table = _read(quoted, self._schema(names), block.longest) if quoted is not None else None
@@ -91,7 +91,7 @@ class JsonLines:
 
     def _fast_punctuations(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = [field.name for field in self.layout.fields]
-        quoted = self._quote_decimals(text, names) if _harmless(text) else None
+        quoted = self._quote_decimals(text, names) if _harmless(text, len(chosen)) else None
         table = _read(quoted, self._promises.schema, block.longest) if quoted is not None else None
         if table is None or table.num_rows != len(chosen):
             return None
@@ -171,10 +171,13 @@ def _read(data: Text, schema: pa.Schema, longest: int) -> pa.Table | None:
         return None
 
 
-def _harmless(data: Text) -> bool:
+def _harmless(data: Text, lines: int) -> bool:
     """No NUL, no stray null between objects (either upsets Arrow's reader), no "@op" that cannot be counted,
     and valid UTF-8."""
-    if b"\0" in data or _NULL_OUTSIDE.search(data) or (b"\\" in data and _ESCAPED_NAME.search(data)):
+    if b"\0" in data or (b"\\" in data and _ESCAPED_NAME.search(data)):
+        return False
+    closed = np.count_nonzero(np.frombuffer(data, np.uint8) == ord("}"))
+    if closed != lines and _NULL_OUTSIDE.search(data):  # else every "}" is the end of its line
         return False
     if data.isascii():
         return True

@@ -9,30 +9,33 @@ import numpy as np
 from seine.intake.block import Block
 
 Text = bytes | bytearray
+_FEW = 4  # others are few if they have no more than this part of the bytes
 _LONG = 512  # bytes of a line; longer ones are copied one by one
 _PIECE = 1 << 18  # bytes whose places are held at once
-_NEWLINE, _SPACE = 10, 32
+_SPACE = 32
 
 
 def text_of(block: Block, chosen: np.ndarray) -> Text:
     """The chosen lines in their order, with white space between them and nothing else.
 
-    Whatever is less is moved: the chosen lines into a new text, or spaces over the others in a copy.
+    Either the chosen lines are gathered, or, where the others are few, these are blanked in a copy.
 
-    >>> lines = Block("", "", b"ab\\ncd\\nef", 1, 0, b"")
+    >>> lines = Block("", "", b"abcde\\n8\\nfghi", 1, 0, b"")
     >>> [bytes(text_of(lines, np.array(some))) for some in ([1, 2], [0, 2], [1])]
-    [b'cd\\nef', b'ab\\n  \\nef', b'cd']
+    [b'8\\nfghi', b'abcde\\n \\nfghi', b'8']
     """
     if not len(chosen):
         return b""
-    first, last = int(chosen[0]), int(chosen[-1])
-    start, end = int(block.starts[first]), int(block.ends[last])
-    if last - first + 1 == len(chosen):
+    first, count = int(chosen[0]), int(chosen[-1] - chosen[0]) + 1
+    start, end = int(block.starts[first]), int(block.ends[first + count - 1])
+    if count == len(chosen):
         return block.data[start:end]
-    between = np.ones(last - first + 1, bool)
+    if 2 * len(chosen) < count:
+        return _gathered(block, chosen)
+    between = np.ones(count, bool)
     between[chosen - first] = False
     others = np.flatnonzero(between) + first
-    if 2 * _size(block, others) > end - start:
+    if _FEW * _size(block, others) > end - start:
         return _gathered(block, chosen)
     text = bytearray(memoryview(block.data)[start:end])
     _blank(text, start, block, others)
@@ -57,9 +60,8 @@ def _standing(view: np.ndarray, at: np.ndarray, mark: bytes) -> np.ndarray:
     """At which of some places, which ascend, a mark stands; its second byte is looked at first."""
     at = at[: np.searchsorted(at, len(view) - len(mark), "right")]
     found = np.flatnonzero(view[at + 1] == mark[1])
-    for place, byte in enumerate(mark):
-        found = found[view[at[found] + place] == byte]
-    return found
+    words = np.ndarray(max(len(view) - len(mark) + 1, 0), f"S{len(mark)}", view, strides=(1,))
+    return found[words[at[found]] == mark]
 
 
 def _size(block: Block, lines: np.ndarray) -> int:
@@ -72,10 +74,8 @@ def _gathered(block: Block, lines: np.ndarray) -> Text:
     view = np.frombuffer(block.data, np.uint8)
     parts = []
     for some in _pieces(block, lines):
-        lengths = block.ends[some] - block.starts[some] + 1
-        part = view.take(_places(block.starts[some], lengths), mode="clip")
-        part[np.cumsum(lengths) - 1] = _NEWLINE  # the last line may have none
-        parts.append(part.tobytes())
+        after = np.minimum(block.ends[some] + 1, len(view))  # the last line may have no newline
+        parts.append(view[_places(block.starts[some], after - block.starts[some])].tobytes())
     return b"".join(parts)
 
 
