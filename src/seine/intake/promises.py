@@ -3,8 +3,8 @@
 A promise says that no later tuple has these values in the scheme's columns, as long as the tuple's
 timestamp is below the promise's limit (its own timestamp plus the LIFESPAN; without one, for ever).
 A run is a batch `_h` (hash of the key, ascending), `_l` (limit), k0, k1, .. ; hashes only find
-candidates, equality of the keys decides. Runs are merged when a neighbour is not twice as large, so
-what is written stays near what was added.
+candidates, equality of the keys decides. Small runs are merged when a neighbour is not twice as large, large
+ones four at a time, so what is written stays near what was added.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from seine.intake.layout import empty_batch
 from seine.intake.sieve import Sieve, passing_since
 from seine.operators.delta import FOREVER
 from seine.operators.hashing import hash_columns
+
+_FAN_IN = 4
+_MANY = 1024  # promises; runs with fewer are merged at once
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,10 @@ class Promises:
         Fresh promise i counts from place since[i] on; `since` ascends.
         """
         suspects = self._suspects(asked, fresh, since)
-        if not len(suspects):
-            return suspects
+        made = self._made(asked.hashes[suspects], fresh, since) if len(suspects) else None
+        if made is None or not len(made.limits):
+            return suspects[:0]
         some = asked.take(suspects)
-        made = self._made(asked.hashes[suspects], fresh, since)
         codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, some.keys, strict=True)])
         count = len(made.limits)
         broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, some.times)
@@ -112,17 +116,19 @@ class Promises:
         """Keep fresh promises; what has lapsed below the watermark is dropped on the way."""
         self.forget(watermark)
         newest = compact(self._batch(fresh), watermark)
-        while self.runs:
-            last = next(reversed(self.runs))
-            if self.runs[last].num_rows >= 2 * newest.num_rows:
-                break
-            newest = compact(_stack([self.runs.pop(last), newest]), watermark)
+        while similar := self._similar(newest.num_rows):
+            newest = compact(_stack([*(self.runs.pop(run) for run in similar), newest]), watermark)
         if newest.num_rows:
             self.runs[name()] = newest
         if self._sieve.count + len(fresh.limits) > self._sieve.room:
             self._sieve = self._sieve_of_runs()
         else:
             self._sieve.add(fresh.asked.hashes)
+
+    def _similar(self, rows: int) -> list[str]:
+        """The last runs, if they should be one with a run of so many rows."""
+        tail = list(takewhile(lambda run: self.runs[run].num_rows < 2 * rows, reversed(self.runs)))
+        return tail if rows < _MANY or len(tail) >= _FAN_IN - 1 else []
 
     def forget(self, watermark: int) -> None:
         """Drop the runs in which every promise has lapsed for all tuples to come."""
@@ -197,10 +203,11 @@ def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
 
 
 def _sharing(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The places of the hashes that are among the wanted, and of some others."""
+    """The places of the hashes that are among the wanted; few of both are, by some of their bits."""
     marked = np.zeros(1 << 16, bool)
     marked[wanted & 0xFFFF] = True
-    return np.flatnonzero(marked[hashes & 0xFFFF])
+    few = np.flatnonzero(marked[hashes & 0xFFFF])
+    return few[np.isin(hashes[few], wanted)]
 
 
 def _broken(
@@ -212,8 +219,6 @@ def _broken(
     times: np.ndarray,
 ) -> np.ndarray:
     """A tuple breaks a promise if the largest limit that counts for its key and place is beyond its time."""
-    if not len(promised):
-        return np.zeros(len(codes), bool)
     span = int(max(since.max(), order.max())) + 1
     place = promised * span + since
     sort = np.argsort(place, kind="stable")

@@ -13,7 +13,7 @@ _BITS = 1 << np.arange(8, dtype=np.uint8)
 
 
 class Sieve:
-    """A growing set of hashes, in 2 to 8 bytes for each if they are many (a Bloom filter).
+    """A growing set of hashes, in 4 to 16 bytes for each if they are many (a Bloom filter).
 
     >>> sieve = Sieve(np.array([5, 7]))
     >>> sieve.add(np.array([9]))
@@ -24,7 +24,7 @@ class Sieve:
     def __init__(self, hashes: np.ndarray) -> None:
         self.room = max(2 * len(hashes), 64)  # hashes; more of them would let too much pass
         self.count = 0
-        size = 1 << (16 * self.room - 1).bit_length()
+        size = 1 << (32 * self.room - 1).bit_length()
         self._bits = np.zeros(size >> 3, np.uint8)
         self._mask = np.int64(size - 1)
         self.add(hashes)
