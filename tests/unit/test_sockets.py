@@ -1,4 +1,4 @@
-"""Sockets that are files: only where all processes are on one machine, and where their names are short enough."""
+"""Sockets that are files: where all processes are on one machine, and names are short enough."""
 
 from __future__ import annotations
 
