@@ -8,7 +8,6 @@ from seine.shedding.policy import Groups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
-
 _MOST = np.finfo(float).max  # of a time: what does not matter gains nothing, for however long
 
 
