@@ -245,6 +245,7 @@ EXAMPLES: list[tuple[Expression, Any]] = [
     (fn("concat_ws", "-", "a", None, "b"), "a-b"),
     (fn("concat_ws", null(STRING), "a"), None),
     (fn("concat_ws", "-"), ""),
+    (fn("concat_ws", "-", null(STRING), null(STRING)), ""),
     (fn("replace", "abcabc", "b", "xy"), "axycaxyc"),
     (fn("replace", "abc", "b"), "ac"),
     (fn("replace", "abc", "", "x"), "abc"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,10 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
     separator, *parts = args
     if not parts:
         return _emptied(separator)
-    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
+    # Arrow leaves a row out of its answer in which every part is NULL, so no row may be so.
+    nothing = reduce(pc.and_, [pc.is_null(part) for part in parts])
+    first = pc.if_else(nothing, "", parts[0])
+    return pc.binary_join_element_wise(first, *parts[1:], separator, null_handling="skip")
 
 
 def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa.Array:
