@@ -107,3 +107,19 @@ def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
     found = [run(seed, tmp_path / str(seed)) for seed in range(24)]
     assert sum(safe for safe, _, _ in found) > 5
     assert sum(bool(left) and not safe for safe, left, _ in found) > 3
+
+
+def test_groups_over_a_projection_that_is_too_large_to_be_written_in_place(tmp_path: Path) -> None:
+    """Its rows are an item of the block; what is promised beneath it frees the groups above all the same."""
+    rows = "SELECT x.a AS k, x.b * y.b AS v FROM x, y WHERE x.a = y.a"
+    for level in range(9):
+        rows = f"SELECT k, v * v AS v FROM ({rows}) t{level}"
+    streams = {name: Stream([("a",)]) for name in "xyz"}
+    for number, text in enumerate(
+        (f"SELECT DISTINCT k, v FROM ({rows}) u", f"SELECT k, v FROM ({rows}) u UNION SELECT a, b FROM z")
+    ):
+        path = write_script(Random(number), tmp_path / str(number), streams, text)
+        pipeline = fed(path, 20)
+        assert "merge" in {node.kind for node in pipeline.network.nodes.values()}
+        assert verdict(query_of(path)).safe and old(pipeline) == []
+        assert sum(map(len, pipeline.records))

@@ -25,7 +25,12 @@ from tests.properties.freed_runs import (
 def random_script(rng: Random, folder: Path) -> Path:
     """Some streams with schemes and windows, and a query that joins them."""
     names = list("wxyz"[: rng.choice([2, 3, 3, 4])])
-    streams = {name: Stream(random_schemes(rng), rng.choice(["", "", "", " WINDOW 5"])) for name in names}
+    streams = {
+        name: Stream(
+            random_schemes(rng), rng.choice(["", "", "", " WINDOW 5"]), {"c": rng.choice(["BIGINT", "INT"])}
+        )
+        for name in names
+    }
     ways = spellings.EQUAL if rng.random() < 0.8 else (*spellings.EQUAL, *spellings.UNTOLD)
     equal = []
     for i, name in enumerate(names[1:]):

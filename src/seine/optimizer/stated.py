@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from seine.algebra.expressions import Call, Expression
+from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BOOLEAN
 from seine.optimizer.canonical.atoms import Clause, PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
-from seine.optimizer.equalities import equal_columns
+from seine.optimizer.equalities import equal_columns, is_equality
 
 Conditions = tuple[Expression, ...]
 
@@ -45,10 +45,15 @@ def stated(conditions: Sequence[Expression]) -> Conditions:
 @lru_cache(maxsize=1 << 14)
 def _told_alone(condition: Expression) -> Conditions:
     """One condition: as it is, or, if an equality of columns follows from it, that and what else it says."""
-    if len(condition.columns) < 2 or equal_columns(condition) is not None:
+    if len(condition.columns) < 2 or _is_plain(condition):
         return (condition,)
     form = canonicalise(condition)
     return _told(form.clauses, form.guards) or (condition,)
+
+
+def _is_plain(condition: Expression) -> bool:
+    """Whether it is an equality of two columns as they are; through casts it may be one all the same."""
+    return is_equality(condition) and all(isinstance(side, Column) for side in condition.args)
 
 
 @lru_cache(maxsize=1 << 12)

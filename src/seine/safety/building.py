@@ -9,9 +9,10 @@ Cites: SAFETY 3.2 (Def 6), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.upper_bounds import Terms, UpperBound
 from seine.optimizer.bounding import bounds_told
 from seine.optimizer.equalities import equal_columns
@@ -69,9 +70,10 @@ def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
 class _Building:
     def __init__(self, block: Block, sources: Sequence[Source]) -> None:
         self.block, self.sources = block, sources
-        told = [(condition, equal_columns(condition)) for condition in block.conditions]
-        self.classes = Classes(pair for _, pair in told if pair is not None)
-        bounds = [bound for condition, pair in told if pair is None for bound in bounds_told(condition)]
+        equalities = [condition for condition in block.conditions if equal_columns(condition) is not None]
+        self.classes = Classes(_told_equal(equalities))
+        others = [condition for condition in block.conditions if equal_columns(condition) is None]
+        bounds = [bound for condition in others for bound in bounds_told(condition)]
         self.limits = [bound for bound in bounds if self._is_read(bound.terms)]
         self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
@@ -164,3 +166,23 @@ class _Building:
                 if fact is not None:
                     found[column] = fact
         return found
+
+
+def _told_equal(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
+    """The columns that are equal. One that is compared as it is and also through a cast, or through two, is
+    routed by different keys: of such only the equality without casts counts.
+    """
+    forms: dict[int, set[Expression]] = {}
+    for condition in equalities:
+        for side, column in zip(_sides(condition), equal_columns(condition) or (), strict=True):
+            forms.setdefault(column, set()).add(side)
+    for condition in equalities:
+        pair = equal_columns(condition)
+        plain = all(isinstance(side, Column) for side in _sides(condition))
+        if pair is not None and (plain or all(len(forms[column]) == 1 for column in pair)):
+            yield pair
+
+
+def _sides(equality: Expression) -> tuple[Expression, ...]:
+    assert isinstance(equality, Call)
+    return equality.args
