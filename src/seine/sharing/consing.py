@@ -71,9 +71,13 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return deliver_signature(node.ports[0].node, node.filter.shape, node.owner)
         case AggregateNode():
             return _aggregate(node, ground)
-        case DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
-            fans = [ground.nodes[i] for i in node.inputs]
-            return fence_signature(node, [fan for fan in fans if not isinstance(fan, PromiseNode)])
+        case DistinctNode() | ExceptNode():
+            promises = len(node.releases.purges) if node.releases else 0  # who makes them may be gone
+            return fence_signature(
+                node, [ground.nodes[i] for i in node.inputs[: len(node.inputs) - promises]]
+            )
+        case MergeNode() | ChangelogNode():
+            return fence_signature(node, [ground.nodes[i] for i in node.inputs])
     return None
 
 
