@@ -73,9 +73,8 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return _aggregate(node, ground)
         case DistinctNode() | ExceptNode():
             promises = len(node.releases.purges) if node.releases else 0  # who makes them may be gone
-            return fence_signature(
-                node, [ground.nodes[i] for i in node.inputs[: len(node.inputs) - promises]]
-            )
+            fans = node.inputs[: len(node.inputs) - promises]
+            return fence_signature(node, [ground.nodes[i] for i in fans])
         case MergeNode() | ChangelogNode():
             return fence_signature(node, [ground.nodes[i] for i in node.inputs])
     return None
