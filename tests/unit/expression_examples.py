@@ -254,6 +254,8 @@ EXAMPLES: list[tuple[Expression, Any]] = [
     (fn("locate", "l", "hello"), 3),
     (fn("locate", "l", "hello", 4), 4),
     (fn("locate", "l", "hello", 0), 0),
+    (fn("locate", "", "hello", 3), 1),
+    (fn("locate", "", "hello", 0), 0),
     (fn("position", "é", "hé"), 2),
     (fn("reverse", "añ😀"), "😀ña"),
     (fn("repeat", "ab", 3), "ababab"),
@@ -341,6 +343,9 @@ EXAMPLES: list[tuple[Expression, Any]] = [
         "2024-05-06 07:08:09.123000",
     ),
     (fn("unix_timestamp", ts("1970-01-01 00:01:00.9")), 60),
+    (fn("unix_timestamp", ts("1969-12-31 23:59:59.5")), 0),
+    (fn("unix_seconds", ts("1969-12-31 23:59:59.5")), -1),
+    (fn("atan2", dbl(-0.0), dbl(-0.0)), 0.0),
     (fn("from_unixtime", 60), "1970-01-01 00:01:00"),
     (
         fn("date_format", ts("2024-05-06 17:08:09"), "yy/M/d h:mm a, EEEE d MMM"),

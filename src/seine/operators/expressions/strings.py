@@ -137,10 +137,10 @@ def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
 
 
 def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
-    """A NULL start finds nothing, at 0."""
+    """A NULL start finds nothing, at 0; the empty string is found at 1, wherever the search begins."""
     if search is None:
         return pa.nulls(len(array), pa.int32())
-    begin = start or 0
+    begin = 1 if not search and (start or 0) > 0 else start or 0
     return each(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
 
 
