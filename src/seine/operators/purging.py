@@ -194,7 +194,9 @@ class Purging:
 
 def covered(held: Held, run: SortedRun, cover: Held, promises: SortedRun) -> Iterator[np.ndarray]:
     """The places in a run of things held of one side that promises of the other cover, in chunks."""
-    outlast = promises.rows and run.rows and promises.ends.min() >= run.until.max()
+    if not run.rows or not promises.rows:
+        return
+    outlast = promises.ends.min() >= run.until.max()  # so that each need not be asked
     for rows, at in _same_hash(held, run, cover, promises):
         if not outlast:
             lasting = np.flatnonzero(promises.ends.take(at) >= run.until.take(rows))

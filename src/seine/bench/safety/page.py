@@ -21,12 +21,13 @@ _COST = """\
 ### What purging costs
 
 The auction query with one punctuation for every 10 tuples, {bids:,} bids, from JSON Lines to results; beside
-the same tuples without punctuations, and with windows that give the same results. CPU time, {rounds} rounds
-in which all take turns. The last columns tell by how much throughput is lower, the median of the rounds."""
+the same tuples without punctuations, and with windows that give the same results. A micro-batch has as many
+tuples in each. CPU time, {rounds} rounds in which all take turns. The last columns tell by how much
+throughput is lower, the median of the rounds."""
 _SPARK = """\
-The same through the whole pipeline on Spark, {bids:,} bids in micro-batches of {batch_rows:,} lines of a
-stream, each run in a process of its own; {rounds} rounds in which all take turns, medians. The first {warm}
-micro-batches of a run are not counted. CPU time is that of all processes."""
+The same through the whole pipeline on Spark, {bids:,} bids, {batch_rows:,} a micro-batch. Each run is a
+process of its own; {rounds} rounds in which all take turns, medians. The first {warm} micro-batches of a run
+are not counted. CPU time is that of all processes."""
 _AUCTIONS = """\
 ### State of the auction query
 

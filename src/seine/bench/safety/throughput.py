@@ -1,7 +1,8 @@
 """What purging costs on Spark: the auction with a punctuation for every 10 tuples, beside the same without.
 
 The ways are those of `costs.py`, here through the pipeline that users run: journal, Spark's tasks, state in
-RocksDB, results in a file. Each run is a process of its own, and the ways take turns.
+RocksDB, results in a file. Each run is a process of its own, and the ways take turns. A micro-batch has as
+many tuples in each.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import ExitStack
 from statistics import median
 
 from seine.bench.measure import Pace
-from seine.bench.safety.feeds import auction
+from seine.bench.safety.feeds import auction, bid_lines
 from seine.bench.safety.running import written
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
@@ -32,7 +33,8 @@ def throughput(
         for number in range(rounds):
             for name, path in paths.items():
                 title = f"throughput on Spark, {name}, round {number + 1}"
-                paces[name].append(runner(title, SEINE, path, batch_rows, warm))
+                lines = bid_lines(batch_rows, WAYS[name][0])
+                paces[name].append(runner(title, SEINE, path, lines, warm))
     assert len({pace.total_out for own in paces.values() for pace in own}) == 1
     return tabulate(paces)
 
