@@ -35,8 +35,7 @@ CALLS = (
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Groups sleep as soon as they may, in few slots; counts what slept, woke up and was put to sleep."""
-    monkeypatch.setattr(sleeping, "ENOUGH", 0)
+    """Groups sleep again as soon as they may, in few slots; counts what slept, woke and was put to sleep."""
     monkeypatch.setattr(sleeping, "FEW", 1)
     monkeypatch.setattr(slots, "FEWEST", 4)
     found: Counter[str] = Counter()

@@ -22,7 +22,6 @@ from seine.operators.keyed import HASH, KeyedTable
 from seine.operators.slots import ASLEEP, AWAKE, PINNED, Slots, bits_for
 from seine.operators.store import Store
 
-ENOUGH = 4096  # groups; fewer are not worth it
 FEW = 64  # slots that may sleep again before any is put to sleep
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
@@ -70,8 +69,7 @@ class Sleeping:
     def settle(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """After a step with events: put groups to sleep that may, and make more slots if rows are many."""
         if self._slots is None:
-            if table.size > ENOUGH:
-                self._begin(table, forget)
+            self._begin(table, forget)
             return
         slots = self._slots
         bits = self._bits(int(slots.rows.sum()))
