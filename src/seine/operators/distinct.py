@@ -49,7 +49,11 @@ class DistinctOperator:
 
     def _columns(self, port: int, rows: pa.RecordBatch) -> Columns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
-        return [(HASH, rows[HASH]), *((f"k{i}", array) for i, array in enumerate(row)), *self._side(rows, port)]
+        return [
+            (HASH, rows[HASH]),
+            *((f"k{i}", array) for i, array in enumerate(row)),
+            *self._side(rows, port),
+        ]
 
     def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
         """Which input a row came by, where that matters."""

@@ -1,10 +1,10 @@
 """Groups that sleep: they have no state, because too few rows are alive for anybody to hear of them.
 
-Everything that a group adds up to follows from the events that are still to come: over all time the events of a
-row add up to nothing, so those that have been add up to less what is to come. While a group is quiet, only
-the queue of events has its rows. Rows are counted by slots of hashes; in a step in which the rows of a slot
-may come to be enough, all of its groups wake up: the events to come, turned round, are put before those
-that are due. What is awake is computed as ever.
+Everything that a group adds up to follows from the events that are still to come: over all time the
+events of a row add up to nothing, so those that have been are the opposite of those to come. While a
+group sleeps, only the queue of events has its rows. Rows are counted by slots of hashes; in a step in which
+the rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are
+put before those that are due. What is awake is computed as ever.
 
 Rows that never end by themselves have no event to come. The slots where they are stay awake for ever.
 """
@@ -25,7 +25,9 @@ from seine.operators.store import Store
 FEW = 64  # slots that may sleep again before any is put to sleep
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
-Counted = Callable[[pa.RecordBatch], np.ndarray]  # the weights of the events that may wake a group, 0 for others
+Counted = Callable[
+    [pa.RecordBatch], np.ndarray
+]  # the weights of the events that may wake a group, 0 for others
 
 
 class Sleeping:
@@ -60,7 +62,9 @@ class Sleeping:
         slots.state[pinned] = PINNED
         touched[pinned] = True
         slots.save(touched.nonzero()[0])
-        kept = [_some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)]
+        kept = [
+            _some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)
+        ]
         if woken.any():
             everything = [*due, *unending, *self._queue.pending()]
             kept += [_turned(_some(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
@@ -112,7 +116,9 @@ class Sleeping:
     def _bits(self, rows: int) -> int:
         return bits_for(rows * max(1, _SPACE // self._least))
 
-    def _sums(self, due: list[pa.RecordBatch], at: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sums(
+        self, due: list[pa.RecordBatch], at: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which slots have events, by how many rows they may grow, and by how many they do."""
         assert self._slots is not None
         size = len(self._slots)

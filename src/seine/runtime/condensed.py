@@ -86,7 +86,9 @@ def _shift(column: pa.Array, kept: dict[str, pa.Array]) -> tuple[str, int] | Non
     return None
 
 
-_guesses: dict[tuple[str, ...], str | None] = {}  # by owner and names of columns; to ask each column costs time
+_guesses: dict[
+    tuple[str, ...], str | None
+] = {}  # by owner and names of columns; to ask each column costs time
 
 
 def _hashed(keys: pa.Array, kept: dict[str, pa.Array], owner: str) -> str | None:

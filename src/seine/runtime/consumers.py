@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -94,15 +95,20 @@ class Gate:
         self._filters = any_of(node.filters, tables)
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
-        flow.push(self._node.id, arrived.each(self._passed), emission)
+        read = flow.read_of(self._node.id)
+        flow.push(self._node.id, arrived.each(partial(self._passed, read)), emission)
 
     def wants(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
         """Which rows pass; None if all."""
         return self._filters.holds(columns, num_rows)
 
-    def _passed(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
+    def _passed(self, read: Set[str] | None, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
         mask = self.wants(columns, batch.num_rows)
-        return batch if mask is None or mask.all() else batch.take(pa.array(np.flatnonzero(mask)))
+        if mask is None or mask.all():
+            return batch
+        if read is not None:
+            batch = batch.select([name for name in batch.schema.names if name[0] == "_" or name in read])
+        return batch.take(pa.array(np.flatnonzero(mask)))
 
 
 class Lookup:

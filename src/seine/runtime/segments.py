@@ -38,7 +38,11 @@ class Segments:
     """
 
     def __init__(
-        self, head: dict[str, Any] | None, fetch: Fetch, bucket: int, at_hand: Mapping[str, Parts] | None = None
+        self,
+        head: dict[str, Any] | None,
+        fetch: Fetch,
+        bucket: int,
+        at_hand: Mapping[str, Parts] | None = None,
     ) -> None:
         head = head or {"nodes": {}, "segments": {}}
         self._heads: dict[str, dict[str, Any]] = head["nodes"]

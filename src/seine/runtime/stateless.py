@@ -37,7 +37,9 @@ def computed(
     """Picked rows as a batch of computed columns, in front of them their tags if there are any."""
     names = carried_names(batch)
     copied = dict.fromkeys(f"c{e.index}" for e in expressions if isinstance(e, Column))
-    taken = batch.select([*names, *copied]).take(pa.array(rows))  # all at once, for that costs little more than one
+    taken = batch.select([*names, *copied]).take(
+        pa.array(rows)
+    )  # all at once, for that costs little more than one
     picked = Picked(columns, rows)
     values = [
         taken[f"c{e.index}"] if isinstance(e, Column) else evaluate(e, picked, len(rows), parameters)
