@@ -1,7 +1,7 @@
 """Each query as a pipeline of its own, that reads its own input: what one does without a shared network.
 
-Very many pipelines are too many to run, so some are: every so-many-th query, each alone in a fresh process. What
-all of them would cost is what the sample does, times the queries by those in the sample.
+Very many pipelines are too many to run, so some are: every so-many-th query, each alone in a fresh process.
+What all of them would cost is what the sample does, times the queries by those in the sample.
 """
 
 from __future__ import annotations

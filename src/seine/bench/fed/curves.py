@@ -33,8 +33,8 @@ PAPER = {
 SAID = (
     "The paper: AllSharing is ahead of NonJoinS by much, ahead of NonCanon by up to two times, and ahead of "
     "MatchPlan; MatchPlan_NCanon is the last of its figure 4. Shared networks are up to hundreds of times "
-    "faster than unshared ones. 'apart' is each query as a pipeline of its own that reads its own input: measured "
-    "for every sixteenth query, each alone, and scaled to all of them."
+    "faster than unshared ones. 'apart' is each query as a pipeline of its own that reads its own input: "
+    "measured for every sixteenth query, each alone, and scaled to all of them."
 )
 Found = dict[tuple[int, str], Measured]
 
@@ -55,7 +55,7 @@ def measure(
 
     What is unshared, or takes conditions as they are written, is slow: it gets recent history only,
     `recent` batches, and `sample` of those that follow. The recent history is longer than the window,
-    so that its state is the same. So does `every` so-many-th query alone, for what all of them would cost apart.
+    so that its state is the same. So does `every` so-many-th query alone, for what all would cost apart.
     """
     found: Found = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
