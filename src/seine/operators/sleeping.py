@@ -57,7 +57,7 @@ class Sleeping:
         calls = touched & (slots.rows + most >= self._least)
         calls[pinned] = True
         woken = calls & (slots.state == ASLEEP)
-        slots.rows += change
+        slots.rows += change.astype(np.int32)
         slots.state[woken] = AWAKE
         slots.state[pinned] = PINNED
         touched[pinned] = True
@@ -122,12 +122,18 @@ class Sleeping:
         """Which slots have events, by how many rows they may grow, and by how many they do."""
         assert self._slots is not None
         size = len(self._slots)
-        touched, most, change = np.zeros(size, bool), np.zeros(size, np.int32), np.zeros(size, np.int32)
+        touched, most, change = np.zeros(size, bool), np.zeros(size, np.int64), np.zeros(size, np.int64)
         for batch, places in zip(due, at, strict=True):
-            weights = self._counted(batch)
-            touched[places] = True
-            most += _by_slot(places, np.maximum(weights, 0), size)
-            change += _by_slot(places, weights, size)
+            events, weights = np.bincount(places, minlength=size), self._counted(batch)
+            touched |= events > 0
+            if (weights == weights[0]).all():  # mostly all of a batch begin, or end
+                events *= weights[0]
+                change += events
+                if weights[0] > 0:
+                    most += events
+            else:
+                most += _by_slot(places, np.maximum(weights, 0), size)
+                change += _by_slot(places, weights, size)
         return touched, most, change
 
     def _to_come(self, bits: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from seine.runtime.records import json_lines, text_bytes
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
+_FEW = 64  # records that are counted one by one
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
 
@@ -82,22 +83,27 @@ class Results:
         picks: np.ndarray,
         weights: np.ndarray | None = None,
     ) -> None:
+        within = self._delivered + len(picks) <= limit  # then no single query can be over it
+        if within and weights is None and len(picks) < _FEW:
+            self._wait(kind, told, [self._count(queries[pick]) for pick in picks.tolist()])
+            return
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
-        if self._delivered + len(picks) > limit:  # else no single query can be over it
+        if not within:
             room = np.array([self._room(name, limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
             weights = None if weights is None else weights[keep]
-        for name, count in zip(names, counts.tolist(), strict=True):
-            self.counts[name] += count
-        self._delivered += len(place)
+        numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
         if weights is not None:
             self._weigh(names, np.bincount(place, weights, len(names)))
-        numbers = np.array([self._number(name) for name in names], np.int32)
+        self._wait(kind, told, np.array(numbers, np.int32)[place])
+
+    def _wait(self, kind: Records, told: pa.RecordBatch, numbers: np.ndarray | list[int]) -> None:
+        """Let records wait for others of their kind, each with the number of its query."""
         waiting = self._waiting.setdefault(kind, [])
-        waiting.append(told.append_column(QUERY, pa.array(numbers[place])))
+        waiting.append(told.append_column(QUERY, pa.array(numbers, pa.int32())))
         if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
             self._flush(kind)
 
@@ -123,7 +129,10 @@ class Results:
         """How many more records a query may deliver here."""
         return max(0, limit - self.counts[query])
 
-    def _number(self, query: str) -> int:
+    def _count(self, query: str, records: int = 1) -> int:
+        """Count records of a query; its number."""
+        self.counts[query] += records
+        self._delivered += records
         if query not in self._numbers:
             self._numbers[query] = len(self._texts)
             self._texts.append(json.dumps(query, ensure_ascii=False))
