@@ -12,7 +12,9 @@ from seine.runtime.dataflow import Dataflow
 from seine.runtime.relation_files import RelationFiles
 from tests.unit.front_end import parse
 
-STREAM = "CREATE STREAM s (a BIGINT, b BIGINT, t BIGINT) TIMESTAMP BY t WINDOW 9 FROM 's.jsonl' FORMAT JSON;\n"
+STREAM = (
+    "CREATE STREAM s (a BIGINT, b BIGINT, t BIGINT) TIMESTAMP BY t WINDOW 9 FROM 's.jsonl' FORMAT JSON;\n"
+)
 
 
 def network(*havings: str, select: str = "a, COUNT(*) AS n, COUNT(b) AS m, SUM(b) AS t") -> Network:

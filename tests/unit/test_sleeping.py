@@ -35,8 +35,7 @@ CALLS = (
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Groups sleep as soon as they may, in few slots; counts what slept, woke up and was put to sleep."""
-    monkeypatch.setattr(sleeping, "ENOUGH", 0)
+    """Groups sleep again as soon as they may, in few slots; counts what slept, woke and was put to sleep."""
     monkeypatch.setattr(sleeping, "FEW", 1)
     monkeypatch.setattr(slots, "FEWEST", 4)
     found: Counter[str] = Counter()
@@ -45,7 +44,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     def watched_wake(self: Any, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> Any:
         before = found["woke"]
         kept = wake(self, due, unending)
-        found["slept"] += sum(b.num_rows for b in due) - sum(b.num_rows for b in kept) + found["woke"] - before
+        found["slept"] += (
+            sum(b.num_rows for b in due) - sum(b.num_rows for b in kept) + found["woke"] - before
+        )
         return kept
 
     def watched_turned(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -92,13 +93,13 @@ def of_at_least(least: int) -> Any:
 
 @pytest.mark.parametrize("open_", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_aggregates_that_sleep_tell_groups_of_enough_rows(
-    seed: int, open_: bool, seen: Counter[str]
-) -> None:
+def test_aggregates_that_sleep_tell_groups_of_enough_rows(seed: int, open_: bool, seen: Counter[str]) -> None:
     random = Random(seed)
     least = random.choice([2, 3, 4])
     rows = crowd(random, 300, 40, open_)
-    records = check(rows, lambda: AggregateOperator(aggregate_node(), least=least), of_at_least(least), random)
+    records = check(
+        rows, lambda: AggregateOperator(aggregate_node(), least=least), of_at_least(least), random
+    )
     assert sum(records.values()) > 5
     assert seen["slept"] and seen["woke"]
 

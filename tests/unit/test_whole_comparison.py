@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Parameter
-from seine.algebra.linear_names import WEIGHTED
+from seine.algebra.linear_names import WEIGHTED, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from seine.operators.data_columns import DataColumns
-from seine.operators.evaluate import truth
+from seine.operators.evaluate import evaluate, truth
+from seine.operators.ordinals import OWN, codes_of
 from seine.operators.whole_comparison import WholeComparison
 
 MONEY, LONG = Type.parse("DECIMAL(14,2)"), Type.parse("DECIMAL(24,2)")
@@ -37,7 +38,11 @@ def column(random: Random, type_: Type, size: int, huge: bool) -> pa.Array:
     values = [value(random, type_, huge and random.random() < 0.1) for _ in range(size)]
     if type_ == DATE:
         return pa.array(values, pa.int32()).view(pa.date32())
-    return pa.array(values, pa.int64()).view(type_.arrow()) if type_ == TIMESTAMP else pa.array(values, type_.arrow())
+    return (
+        pa.array(values, pa.int64()).view(type_.arrow())
+        if type_ == TIMESTAMP
+        else pa.array(values, type_.arrow())
+    )
 
 
 def weighted(random: Random, op: str, types: tuple[Type, ...]) -> tuple[Expression, list[pa.Array]]:
@@ -73,7 +78,9 @@ def check(part: Expression, table: list[pa.Array], columns: list[pa.Array], rand
 
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize(
-    "types", [(MONEY, MONEY), (MONEY, INT, BIGINT), (BIGINT, INT), (TIMESTAMP, TIMESTAMP), (DATE, DATE)], ids=str
+    "types",
+    [(MONEY, MONEY), (MONEY, INT, BIGINT), (BIGINT, INT), (TIMESTAMP, TIMESTAMP), (DATE, DATE)],
+    ids=str,
 )
 def test_sums_are_compared_as_evaluated(op: str, types: tuple[Type, ...]) -> None:
     random = Random(str((op, types)))
@@ -108,3 +115,24 @@ def test_what_is_no_whole_number_is_left_to_evaluating() -> None:
     assert WholeComparison.of(part, table) is None
     vast = [*table[:-1], pa.array([Decimal(10**30)] * 4, WIDE.arrow())]
     assert WholeComparison.of(weighted(Random(1), "le", (MONEY, MONEY))[0], vast) is None
+
+
+@pytest.mark.parametrize(
+    "types",
+    [(MONEY, MONEY), (MONEY, INT, BIGINT), (BIGINT, INT), (TIMESTAMP, TIMESTAMP), (DATE, DATE)],
+    ids=str,
+)
+def test_codes_of_sums_are_those_of_their_values(types: tuple[Type, ...]) -> None:
+    random = Random(str(types))
+    wide = Type.parse("DECIMAL(12,2)") if MONEY in types else BIGINT
+    for huge in (False, True) * 8:
+        weights = tuple(random.choice([1, -1, 3, 10**6]) for _ in types)
+        sum_ = Call(linear_name(weights), tuple(Column(i, t) for i, t in enumerate(types)), wide)
+        columns = [column(random, type_, 40, huge) for type_ in types]
+        batch = DataColumns(pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(types))]))
+        rows = np.array([random.randrange(40) for _ in range(25)])
+        codes, valid = batch.codes(sum_, OWN, rows)
+        expected = evaluate(sum_, batch, 40).take(pa.array(rows))
+        known = expected.is_valid().to_numpy(zero_copy_only=False)
+        assert (known == (True if valid is None else valid)).all()
+        assert codes[known].tolist() == codes_of(expected)[known].tolist()

@@ -48,9 +48,7 @@ class AggregateOperator:
         self._regroups = node.regroups
         width = len(self._port.types) if node.regroups else None
         sleeps = least > 1 and not node.releases
-        self._grouped = Grouped(
-            keys, calls, types, carried=carried, width=width, least=least, sleeps=sleeps
-        )
+        self._grouped = Grouped(keys, calls, types, carried=carried, width=width, least=least, sleeps=sleeps)
         self._releasing = Releasing(self._port, node.ports[1:], node.releases) if node.releases else None
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:

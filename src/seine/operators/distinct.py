@@ -13,7 +13,6 @@ from seine.operators.delta import Delta, Parts, data_names
 from seine.operators.events import Arrivals, Columns
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
-from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH
 from seine.operators.releasing import Releasing
 from seine.operators.store import Store
@@ -50,8 +49,11 @@ class DistinctOperator:
 
     def _columns(self, port: int, rows: pa.RecordBatch) -> Columns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
-        hashes = pa.array(hash_columns(row, rows.num_rows))
-        return [(HASH, hashes), *((f"k{i}", array) for i, array in enumerate(row)), *self._side(rows, port)]
+        return [
+            (HASH, rows[HASH]),
+            *((f"k{i}", array) for i, array in enumerate(row)),
+            *self._side(rows, port),
+        ]
 
     def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
         """Which input a row came by, where that matters."""

@@ -190,6 +190,7 @@ class Grouped:
         exists = step.rows >= self._least
         if step.second is not None:
             exists &= step.second == 0
+            existed &= step.found.numbers("_m") == 0  # state from before there was UNTOLD
         return exists, existed
 
     def _identities(self, step: Step, told: Tellings, store: Store) -> tuple[np.ndarray, np.ndarray]:

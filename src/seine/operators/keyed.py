@@ -95,11 +95,6 @@ class KeyedTable:
                 break
         return Found(self._schema, at, pieces)
 
-    @property
-    def size(self) -> int:
-        """About how many rows there are."""
-        return sum(run["rows"] for run in self._runs)
-
     def everything(self) -> pa.RecordBatch:
         """All live rows."""
         return self.scan(np.array([NEVER]), np.array([FOREVER]))

@@ -1,7 +1,7 @@
 """How many rows a group must have before anybody wants to hear of it: what HAVING COUNT(*) asks for.
 
-Every condition above an aggregate is a row of some table. If each of them compares a COUNT with a constant from
-below, a group of fewer rows than the least constant is wanted by nobody.
+Every condition above an aggregate is a row of some table. If each of them compares a COUNT with a
+constant from below, a group of fewer rows than the least constant is wanted by nobody.
 
 Cites: ARGUS 5.1 (the weakest constant does the work)
 """

@@ -1,10 +1,10 @@
 """Groups that sleep: they have no state, because too few rows are alive for anybody to hear of them.
 
-Everything that a group adds up to follows from the events that are still to come: over all time the events of a
-row add up to nothing, so those that have been add up to less what is to come. While a group is quiet, only
-the queue of events has its rows. Rows are counted by slots of hashes; in a step in which the rows of a slot
-may come to be enough, all of its groups wake up: the events to come, turned round, are put before those
-that are due. What is awake is computed as ever.
+Everything that a group adds up to follows from the events that are still to come: over all time the
+events of a row add up to nothing, so those that have been are the opposite of those to come. While a
+group sleeps, only the queue of events has its rows. Rows are counted by slots of hashes; in a step in which
+the rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are
+put before those that are due. What is awake is computed as ever.
 
 Rows that never end by themselves have no event to come. The slots where they are stay awake for ever.
 """
@@ -22,11 +22,12 @@ from seine.operators.keyed import HASH, KeyedTable
 from seine.operators.slots import ASLEEP, AWAKE, PINNED, Slots, bits_for
 from seine.operators.store import Store
 
-ENOUGH = 4096  # groups; fewer are not worth it
 FEW = 64  # slots that may sleep again before any is put to sleep
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
-Counted = Callable[[pa.RecordBatch], np.ndarray]  # the weights of the events that may wake a group, 0 for others
+Counted = Callable[
+    [pa.RecordBatch], np.ndarray
+]  # the weights of the events that may wake a group, 0 for others
 
 
 class Sleeping:
@@ -56,12 +57,14 @@ class Sleeping:
         calls = touched & (slots.rows + most >= self._least)
         calls[pinned] = True
         woken = calls & (slots.state == ASLEEP)
-        slots.rows += change
+        slots.rows += change.astype(np.int32)
         slots.state[woken] = AWAKE
         slots.state[pinned] = PINNED
         touched[pinned] = True
         slots.save(touched.nonzero()[0])
-        kept = [_some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)]
+        kept = [
+            _some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)
+        ]
         if woken.any():
             everything = [*due, *unending, *self._queue.pending()]
             kept += [_turned(_some(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
@@ -70,8 +73,7 @@ class Sleeping:
     def settle(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """After a step with events: put groups to sleep that may, and make more slots if rows are many."""
         if self._slots is None:
-            if table.size > ENOUGH:
-                self._begin(table, forget)
+            self._begin(table, forget)
             return
         slots = self._slots
         bits = self._bits(int(slots.rows.sum()))
@@ -114,16 +116,24 @@ class Sleeping:
     def _bits(self, rows: int) -> int:
         return bits_for(rows * max(1, _SPACE // self._least))
 
-    def _sums(self, due: list[pa.RecordBatch], at: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sums(
+        self, due: list[pa.RecordBatch], at: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which slots have events, by how many rows they may grow, and by how many they do."""
         assert self._slots is not None
         size = len(self._slots)
-        touched, most, change = np.zeros(size, bool), np.zeros(size, np.int32), np.zeros(size, np.int32)
+        touched, most, change = np.zeros(size, bool), np.zeros(size, np.int64), np.zeros(size, np.int64)
         for batch, places in zip(due, at, strict=True):
-            weights = self._counted(batch)
-            touched[places] = True
-            most += _by_slot(places, np.maximum(weights, 0), size)
-            change += _by_slot(places, weights, size)
+            events, weights = np.bincount(places, minlength=size), self._counted(batch)
+            touched |= events > 0
+            if (weights == weights[0]).all():  # mostly all of a batch begin, or end
+                events *= weights[0]
+                change += events
+                if weights[0] > 0:
+                    most += events
+            else:
+                most += _by_slot(places, np.maximum(weights, 0), size)
+                change += _by_slot(places, weights, size)
         return touched, most, change
 
     def _to_come(self, bits: int) -> tuple[np.ndarray, np.ndarray]:

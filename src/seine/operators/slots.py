@@ -1,7 +1,7 @@
 """How many rows there are by slot of their group's hash, and which slots are awake.
 
-A slot is the leading bits of a hash, so the groups of a slot lie side by side in a table by hash. The numbers are
-kept whole, with changes beside them as long as these are few.
+A slot is the leading bits of a hash, so the groups of a slot lie side by side in a table by hash. The
+numbers are kept whole, with changes beside them as long as these are few.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Slots:
         return low, low + np.int64((1 << (_BITS - self.bits)) - 1)
 
     def save(self, changed: np.ndarray | None = None) -> None:
-        """Keep the numbers; `changed` are the slots that have others than when they were loaded, None if all."""
+        """Keep the numbers; `changed` are the slots with others than when they were loaded, None if all."""
         kept = self._store.head.get("slots")
         if kept is None or changed is None or not self._is_little(kept, len(changed)):
             self._save_whole(kept)

@@ -1,7 +1,8 @@
 """Comparisons of sums with constants, over whole numbers of 64 bits.
 
-`weighted(x, y, ?0, ?1) <= ?2` is asked of many pairs of a row and a table row. Where all values and sums surely fit
-64 bits, numbers beneath the values are multiplied, added and compared as they are; else the caller evaluates.
+`weighted(x, y, ?0, ?1) <= ?2` is asked of many pairs of a row and a table row. Where all values and sums
+surely fit 64 bits, numbers beneath the values are multiplied, added and compared as they are; else the
+caller evaluates.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call, Expression, Parameter
 from seine.algebra.linear_names import WEIGHTED
-from seine.algebra.types import Kind, Type
+from seine.algebra.types import Kind
 from seine.operators.comparison import has_parameter
 from seine.operators.data_columns import DataColumns
 from seine.operators.expressions.decimals import magnitude
+from seine.operators.linear import is_whole
 from seine.operators.ordinals import OWN, codes_of, has_own_codes
 
 _COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -29,7 +31,6 @@ _COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "ge": np.greater_equal,
 }
 _SURE = 2**62  # sums and constants below this are exact, and of every type
-_NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIMESTAMP, Kind.DAY_TIME, Kind.DECIMAL)
 
 
 class Term(NamedTuple):
@@ -88,7 +89,7 @@ def _terms(sum_: Call, table: Sequence[pa.Array]) -> list[Term] | None:
     half = len(sum_.args) // 2
     terms = []
     for expression, weight in zip(sum_.args[:half], sum_.args[half:], strict=True):
-        if not isinstance(weight, Parameter) or has_parameter(expression) or not _is_number(expression.type):
+        if not isinstance(weight, Parameter) or has_parameter(expression) or not is_whole(expression.type):
             return None
         factors = _wholes(table[weight.index], 0)
         shift = 10 ** (sum_.type.scale - expression.type.scale) if sum_.type.kind is Kind.DECIMAL else 1
@@ -96,10 +97,6 @@ def _terms(sum_: Call, table: Sequence[pa.Array]) -> list[Term] | None:
             return None
         terms.append(Term(expression, factors * shift))
     return terms
-
-
-def _is_number(type_: Type) -> bool:
-    return type_.kind in _NUMBERS and has_own_codes(type_)
 
 
 def _wholes(constants: pa.Array, scale: int) -> np.ndarray | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Expression, columns_of
 from seine.network.nodes import (
     JOINS,
     AggregateNode,
@@ -85,6 +86,7 @@ class Dataflow:
         self.numbered = {i for node in self._limited for i in self._sources_of(node)}
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
+        self._read: dict[int, frozenset[str] | None] = {}
 
     def follow(self, before: Dataflow, changed: Set[int]) -> Dataflow:
         """Take over from an earlier version what was compiled for nodes that have not changed.
@@ -96,7 +98,8 @@ class Dataflow:
         self._operators = {
             i: made
             for i, made in before._operators.items()
-            if i in same and not (isinstance(made, AggregateOperator) and self._reads_anew(i, before, changed))
+            if i in same
+            and not (isinstance(made, AggregateOperator) and self._reads_anew(i, before, changed))
         }
         return self
 
@@ -158,6 +161,17 @@ class Dataflow:
         operator = self.operator(node)
         assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
+
+    def read_of(self, node_id: int) -> frozenset[str] | None:
+        """The data columns of a node's output that stateful nodes behind it read; None if that may be all."""
+        if node_id not in self._read:
+            following = self._following.get(node_id, ())
+            needed = [self.needed(node, port) if node.stateful else None for node, port in following]
+            keys = [columns_of(e) for node, port in following for e in node.ports[port].key]
+            known = [names for names in needed if names is not None]
+            names = frozenset(chain(*known, (f"c{i}" for i in chain(*keys))))
+            self._read[node_id] = names if len(known) == len(following) else None
+        return self._read[node_id]
 
     def push(
         self,
