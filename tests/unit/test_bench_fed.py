@@ -19,7 +19,18 @@ import pyarrow.compute as pc
 import pytest
 
 from seine.bench.chart import Curve, line_chart
-from seine.bench.fed import alternatives, curves, live, on_service, registering, rules, scale, sharing, sizes
+from seine.bench.fed import (
+    alternatives,
+    curves,
+    jobs,
+    live,
+    on_service,
+    registering,
+    rules,
+    scale,
+    sharing,
+    sizes,
+)
 from seine.bench.fed.awaiting import Asked, Recorder, Wait, waits
 from seine.bench.fed.figures import Figures
 from seine.bench.fed.on_network import Measured, Stretch, run_side, run_with
@@ -263,6 +274,28 @@ def test_alternatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(found) == [alternatives.ONE, alternatives.BY_HAND, "Seine, 2 templates"]
     with pytest.raises(RunError, match="gives 2 results"):
         alternatives.measure(Figures(), **size, runner=runner)
+
+
+def test_jobs_are_scaled_from_a_sample() -> None:
+    seen: list[tuple[object, ...]] = []
+
+    def runner(title: str, module: str, *told: object) -> Pace:
+        seen.append(told)
+        return replace(PACE, cpu_per_batch=2.0 * len(seen))
+
+    size = {"queries": 10, "sample": 3, "transfers": 600, "history": 300, "batches": 1}
+    found = jobs.measure(Figures(), **size, runner=runner)
+    assert [told[-1] for told in seen] == ["all", "off", "all", "all", "all"]
+    assert [row[-1] for row in jobs.tabulate(found).rows[1:]] == ["1.0x", "2.0x", "40.0x"]
+
+
+def test_jobs_must_agree() -> None:
+    def runner(title: str, module: str, *told: object) -> Pace:
+        return replace(PACE, total_out=3 if told[-1] == "off" else 2)
+
+    size = {"queries": 2, "sample": 1, "transfers": 600, "history": 300, "batches": 1}
+    with pytest.raises(RunError, match="2 results if shared, 3 if not"):
+        jobs.measure(Figures(), **size, runner=runner)
 
 
 # The page

@@ -14,6 +14,7 @@ from seine.bench.measure import Mark, Pace, mark, pace
 from seine.bench.side import tell
 from seine.engine import Options, Run, read_script
 from seine.runtime.sink import Sink
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 from seine.spark.host import run_on_spark
 from seine.spark.session import open_session
 
@@ -23,11 +24,13 @@ def run_side(words: list[str]) -> Pace:
     parser.add_argument("script")
     parser.add_argument("batch_rows", type=int)
     parser.add_argument("warm", type=int)
+    parser.add_argument("configuration", choices=CONFIGURATIONS, nargs="?", default="all")
     given = parser.parse_args(words)
-    return pace(run_seine(given.script, given.batch_rows), given.warm)
+    strategy = CONFIGURATIONS[given.configuration]
+    return pace(run_seine(given.script, given.batch_rows, strategy), given.warm)
 
 
-def run_seine(script: str, batch_rows: int) -> list[Mark]:
+def run_seine(script: str, batch_rows: int, strategy: Strategy | None = None) -> list[Mark]:
     """Run a script file to its end; a mark at the end of each micro-batch."""
     marks: list[Mark] = []
 
@@ -42,6 +45,7 @@ def run_seine(script: str, batch_rows: int) -> list[Mark]:
             batch_rows=batch_rows,
             buckets=os.cpu_count() or 2,
             progress=progress,
+            sharing=strategy or Strategy(),
         )
         run = Run(read_script(script), options)
         run_on_spark(open_session(None, os.path.join(state, "spark.log")), run)

@@ -27,7 +27,7 @@ NAMES = (
     "star",
 )
 _OPTIONS = {"sharing": ("only", "resume", "pictures"), "safety": ("pictures",), "star": ("pictures",)}
-PARTS = ("curves", "scale", "registration", "alternatives", "live")
+PARTS = ("curves", "scale", "registration", "alternatives", "jobs", "live")
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
 line that says what is compared:

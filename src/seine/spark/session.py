@@ -17,6 +17,7 @@ from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
 from seine.spark.master import chosen_master, require_master
 from seine.spark.memory import keep_freed_memory
+from seine.spark.sockets import local_sockets
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -53,12 +54,13 @@ def open_session(master: str | None, log: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("seine")
-    if url := chosen_master(master):
+    url = chosen_master(master)
+    if url:
         require_master(url)
         builder = builder.master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
     builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
-    for name, value in {**SETTINGS, **_LOCAL_FILES}.items():
+    for name, value in {**SETTINGS, **_LOCAL_FILES, **local_sockets(url)}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.pyspark.python", sys.executable)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench.fed import alternatives, curves, live, registering, scale
+from seine.bench.fed import alternatives, curves, jobs, live, registering, scale
 from seine.bench.fed.figures import Figures
 from seine.bench.table import Table
 
@@ -51,6 +51,13 @@ PARTS = (
         "rules. Both write their results as JSON Lines; a row is a transfer, which Spark reads twice.",
         alternatives.measure,
         alternatives.tabulate,
+    ),
+    Part(
+        "jobs",
+        "The queries of the curves on Spark: all in one pipeline, and each in its own, as is done today. "
+        "What all of these would cost is scaled from a sample that ran one after the other.",
+        jobs.measure,
+        jobs.tabulate,
     ),
     Part(
         "live",

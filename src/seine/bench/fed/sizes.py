@@ -36,6 +36,7 @@ FULL: Parameters = {
         "history": 1_000_000,
         "batches": 15,
     },
+    "jobs": {"queries": 768, "sample": 12, "transfers": 1_000_000, "history": 500_000, "batches": 10},
     "live": {"standing": 1_000, "batch_rows": 50_000, "warm": 8, "batches": 8, "interval": 0.5},
 }
 QUICK: Parameters = {
@@ -62,6 +63,14 @@ QUICK: Parameters = {
         "templates": 5,
         "transfers": 20_000,
         "history": 10_000,
+        "batches": 3,
+        "runner": together,
+    },
+    "jobs": {
+        "queries": 6,
+        "sample": 2,
+        "transfers": 6_000,
+        "history": 3_000,
         "batches": 3,
         "runner": together,
     },

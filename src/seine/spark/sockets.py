@@ -1,0 +1,31 @@
+"""How Spark talks to its Python processes on one machine: by sockets that are files.
+
+By default it uses TCP, and writes what a worker has to do in two small pieces. The second waits until
+the first is acknowledged, which Linux puts off by 40 ms, in every task of every micro-batch.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+
+_LONGEST = 55  # the folder's name in bytes: with that of a socket in it, any system takes it
+
+
+def local_sockets(master: str | None) -> dict[str, str]:
+    """The settings for a master on this machine; none for another, whose workers are elsewhere.
+
+    >>> local_sockets("spark://here:7077")
+    {}
+    """
+    if master is None or not master.startswith("local"):
+        return {}
+    folder = tempfile.mkdtemp(prefix="seine-")  # nobody else may enter it
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if len(folder.encode()) > _LONGEST:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+    }
