@@ -89,8 +89,13 @@ def _lines(rng: Random, schemes: Schemes, number: int, longest: int) -> list[dic
     promises = _promises(schemes)
     rng.shuffle(promises)
     found += promises
-    between = range(FAR, FAR + longest - len(promises))
-    for time in (*between, *range(LATE, LATE + 2 * LARGEST_BATCH)):
+    return [*found, *strangers(number, longest - len(promises))]
+
+
+def strangers(number: int, more: int = 0) -> list[dict[str, Any]]:
+    """Tuples of a stream that join nothing: enough to see what is held before it ends, and more."""
+    found = []
+    for time in (*range(FAR, FAR + more), *range(LATE, LATE + 2 * LARGEST_BATCH)):
         first = 10_000 * (number + 1) + 3 * time
         found.append({**{name: first + i for i, name in enumerate(COLUMNS)}, "ts": time})
     return found
@@ -129,10 +134,10 @@ def fed(path: Path, batch_rows: int, strategy: Strategy = CONFIGURATIONS["all"])
     return pipeline
 
 
-def joined_starts(pipeline: Pipeline) -> list[int]:
+def joined_starts(pipeline: Pipeline, before: int = OVER) -> list[int]:
     """When the tuples began that joins hold and that are over."""
     found = [starts for store in pipeline.stores() for name in JOINED for starts in _rows(store, name)]
-    return [start for starts in found for start in starts.tolist() if start < OVER]
+    return [start for starts in found for start in starts.tolist() if start < before]
 
 
 def _rows(store: Store, name: str) -> Iterator[np.ndarray]:
