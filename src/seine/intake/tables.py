@@ -22,12 +22,11 @@ from seine.intake.layout import Layout
 from seine.intake.parsed import TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 
 _BATCH = 50_000
-_SCHEMES = ("postgresql", "sqlite")
 
 
 def is_table(source: Source | None) -> bool:
     """Whether a source is a table of a database."""
-    return source is not None and source.path.partition("://")[0].partition("+")[0] in _SCHEMES
+    return source is not None and source.is_database
 
 
 def read_table(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
@@ -65,6 +64,8 @@ def _address(relation: RelationDef) -> URL:
             f"relation {relation.name}: its FROM clause is no address of a database",
             hint="FROM 'postgresql://user@host:5432/database' WITH (table = 'name')",
         ) from error
+    if address.drivername == "postgresql":
+        address = address.set(drivername="postgresql+psycopg")
     file = address.database if address.drivername.startswith("sqlite") else None
     if file and not os.path.isfile(file):
         raise SeineError(f"relation {relation.name}: cannot read {file}: no such file")
