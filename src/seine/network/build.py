@@ -190,7 +190,8 @@ class Builder:
         groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
             more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
-            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=True))
+            # When a group got its result must not depend on what others ask of it.
+            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=False))
         else:
             fenced = self._fence(plan)
         return place_final(self._placer, self._streams, fenced, groupings)
