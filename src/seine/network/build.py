@@ -20,14 +20,7 @@ from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, shaped
 from seine.network.fences import Fenced, Fences
-from seine.network.finals import (
-    Grouping,
-    grouping_of,
-    place_final,
-    refuse_no_groups,
-    release,
-    with_arrival,
-)
+from seine.network.finals import place_final, refuse_no_groups, with_arrival
 from seine.network.form import RecordForm
 from seine.network.gates import Gates
 from seine.network.importance import importance_of
@@ -47,11 +40,12 @@ from seine.network.nodes import (
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.regrouping import Limits, Place, Regrouping, Wanted
+from seine.network.releasing import grouping_of, release
 from seine.network.site import Claim, Site
 from seine.network.stream_placing import place_stream, streams_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.optimizer.traverse import identity
+from seine.safety.grouping import Grouping
 from seine.sharing.consing import deliver_signature
 from seine.sharing.strategy import Strategy
 
@@ -183,20 +177,21 @@ class Builder:
     def _groupings(self, plan: Plan) -> list[Grouping]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
         if isinstance(plan, Aggregate):
-            return [grouping_of(self.blocks.of(plan.input), plan.keys)]
+            return [grouping_of(self.blocks.of(plan.input), plan.input, plan.keys)]
         branches = [
             one
             for child in plan.inputs
             for one in (child.branches if isinstance(child, UnionAll) else (child,))
         ]
-        return [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
+        return [grouping_of(self.blocks.of(one), one) for one in branches]
 
     def _final(self, plan: Plan) -> Fenced:
         """The groups of an aggregate or DISTINCT, each once."""
         groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
             more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
-            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=True))
+            # When a group got its result must not depend on what others ask of it.
+            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=False))
         else:
             fenced = self._fence(plan)
         return place_final(self._placer, self._streams, fenced, groupings)
