@@ -140,6 +140,18 @@ def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) 
     assert seen["slept"] and seen["woke"] and seen["lulled"]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_tired_of_waking_stays_awake(
+    seed: int, seen: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sleeping, "PATIENCE", 0)
+    monkeypatch.setattr(sleeping, "GRACE", 0)
+    random = Random(seed)
+    rows = crowd(random, 400, 60, seed % 2 == 1)
+    assert check(rows, lambda: AggregateOperator(aggregate_node(), least=3), of_at_least(3), random)
+    assert seen["woke"] and not seen["lulled"]
+
+
 def test_slots_are_kept_whole_or_as_few_changes() -> None:
     store, random = MemoryStore(), np.random.default_rng(1)
     rows, state = np.zeros(1 << 10, np.int32), np.zeros(1 << 10, np.int8)

@@ -89,6 +89,11 @@ class EventQueue:
             self._add(_sorted(later))
         return [piece for piece in due if piece.num_rows]
 
+    @property
+    def size(self) -> int:
+        """How many events wait."""
+        return sum(run["rows"] - run["start"] for run in self._runs)
+
     def pending(self) -> Iterator[pa.RecordBatch]:
         """All events that wait."""
         for run in self._runs:

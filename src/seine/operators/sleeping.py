@@ -6,7 +6,8 @@ group sleeps, only the queue of events has its rows. Rows are counted by slots o
 the rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are
 put before those that are due. What is awake is computed as ever.
 
-Rows that never end by themselves have no event to come. The slots where they are stay awake for ever.
+Rows that never end by themselves have no event to come. The slots where they are stay awake for ever, and so
+do all where so little comes in a step that looking at the queue costs more than it saves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from seine.operators.slots import ASLEEP, AWAKE, PINNED, Slots, bits_for
 from seine.operators.store import Store
 
 FEW = 64  # slots that may sleep again before any is put to sleep
+PATIENCE = 64  # events that may be looked at to wake groups, for each that was due,
+GRACE = 1 << 20  # and so many more
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
 Counted = Callable[
@@ -57,6 +60,8 @@ class Sleeping:
         calls = touched & (slots.rows + most >= self._least)
         calls[pinned] = True
         woken = calls & (slots.state == ASLEEP)
+        if self._is_tired(sum(batch.num_rows for batch in due), woken.any()):
+            woken, pinned = slots.state == ASLEEP, np.arange(len(slots))
         slots.rows += change.astype(np.int32)
         slots.state[woken] = AWAKE
         slots.state[pinned] = PINNED
@@ -70,12 +75,21 @@ class Sleeping:
             kept += [_turned(_some(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
         return [batch for batch in kept if batch.num_rows]
 
+    def _is_tired(self, due: int, wakes: bool) -> bool:
+        """Has the queue been looked at too often for what came? Then everything is better awake."""
+        tally = self._store.head.setdefault("woken", {"due": 0, "seen": 0})
+        tally["due"] += due
+        tally["seen"] += self._queue.size if wakes else 0
+        return wakes and tally["seen"] > PATIENCE * tally["due"] + GRACE
+
     def settle(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """After a step with events: put groups to sleep that may, and make more slots if rows are many."""
         if self._slots is None:
             self._begin(table, forget)
             return
         slots = self._slots
+        if (slots.state == PINNED).all():
+            return
         bits = self._bits(int(slots.rows.sum()))
         if bits > slots.bits:
             rows, _ = self._to_come(bits)

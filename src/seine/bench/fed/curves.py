@@ -34,7 +34,8 @@ SAID = (
     "The paper: AllSharing is ahead of NonJoinS by much, ahead of NonCanon by up to two times, and ahead of "
     "MatchPlan; MatchPlan_NCanon is the last of its figure 4. Shared networks are up to hundreds of times "
     "faster than unshared ones. 'apart' is each query as a pipeline of its own that reads its own input: "
-    "measured for every sixteenth query, each alone, and scaled to all of them."
+    "measured for a sample, every sixteenth query in a full run, each alone, and scaled to all of them, "
+    "joins, nodes and matches too."
 )
 Found = dict[tuple[int, str], Measured]
 
