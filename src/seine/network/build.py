@@ -34,7 +34,7 @@ from seine.network.importance import importance_of
 from seine.network.join_placing import Joins
 from seine.network.joining import Base, Joining, Order, Step
 from seine.network.limited_placing import place_limited
-from seine.network.multi_joins import MultiPlan, multi_plan
+from seine.network.multi_joins import MultiPlan, Planning, planning_of
 from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
     ChangelogNode,
@@ -49,9 +49,12 @@ from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.site import Claim, Site
 from seine.network.stream_placing import place_stream, streams_of
+from seine.network.tree_placing import TreePlacing
+from seine.network.trees import TreePlan, tree_plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.optimizer.traverse import identity
+from seine.safety.story import Nested
 from seine.sharing.consing import deliver_signature
 from seine.sharing.strategy import Strategy
 
@@ -87,6 +90,7 @@ class Builder:
         self._joins = Joins(self._placer, self._gates, query, strategy.lazy)
         self._fences = Fences(self._placer, self.regrouping)
         self._memory = star_limit(query)
+        self.joined: list[Nested] = []  # the streams of blocks that promises free, as they are joined
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -210,8 +214,12 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        multi = multi_plan(block, bases)
-        order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
+        planning = planning_of(block, bases)
+        tree = None if planning is None else self._tree(block, planning)
+        multi = None if planning is None or tree is not None else planning.plan
+        if planning is not None:
+            self.joined.append(planning.aliases(None if tree is None else tree.tree))
+        order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
         words = [*map(move, block.conditions)]
@@ -219,14 +227,34 @@ class Builder:
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        joins, decided = self._join_all(block, bases, order, conditions, multi)
+        growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
+        joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
         exact, checks = conditions.exact(decided)
         self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
+        for join, columns in growing.needed() if growing else ():
+            self._placer.claim_columns(join, columns)
         last = joins[-1] if joins else self._first(bases[order.first])
         return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
-    def _order(self, block: Block, joining: Joining) -> Order:
-        """The order of a block's joins: that of the plan, or one that uses what stands."""
+    def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
+        """How to join two by two what promises free, if that frees it."""
+        if not self._strategy.trees:
+            return None
+        if self._estimates is None:
+            return tree_plan(planning, None, self._strategy.objective)
+        costs = JoinCosts(block, self._estimates)
+
+        def rows(ports: frozenset[int]) -> float:
+            return costs.rows(frozenset(planning.items[port] for port in ports))
+
+        return tree_plan(planning, rows, self._strategy.objective)
+
+    def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
+        """The order of a block's joins: one that promises free, the plan's, or one that uses what stands."""
+        if tree is not None:
+            return joining.in_order(tree.items)
+        if multi is not None:
+            return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
             return joining.by_plan()
         if self._estimates is None:
@@ -250,6 +278,7 @@ class Builder:
         order: Order,
         conditions: Conditions,
         multi: MultiPlan | None,
+        tree: TreePlacing | None,
     ) -> tuple[list[Node], list[int]]:
         """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
         node = self._first(bases[order.first])
@@ -261,6 +290,7 @@ class Builder:
             decided += multi.decided
             joins.append(node)
             steps = steps[len(multi.items) - 1 :]
+        generation = tree.generation(steps) if tree else 0
         for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts
@@ -270,7 +300,11 @@ class Builder:
             else:
                 right = bases[step.item].node
                 assert right is not None
-                node = self._joins.join(node, self._site.nodes[right], step, conditions, before, decided)
+                node = self._joins.join(
+                    node, self._site.nodes[right], step, conditions, before, decided, tree, generation
+                )
+                if tree:
+                    tree.add(node)
             joins.append(node)
         return joins, decided
 

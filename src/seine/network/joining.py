@@ -133,6 +133,14 @@ class Joining:
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
+    def in_order(self, items: Sequence[int]) -> Order:
+        """These items one after the other, whatever stands, then the others."""
+        steps: list[Step] = []
+        for number, item in enumerate(items[1:], 1):
+            steps.append(Step(item, self._keys(tuple(items[:number]), item), None))
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], tuple(steps), rest)
+
     def by_cost(self, costs: JoinCosts) -> Order:
         """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
         return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))

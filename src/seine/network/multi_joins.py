@@ -24,6 +24,8 @@ from seine.network.nodes import Member, Static
 from seine.network.promising import promised_column
 from seine.network.time_bounds import bounded_by
 from seine.optimizer.equalities import is_equality, one_type
+from seine.safety.plans import Tree
+from seine.safety.story import Nested
 
 FEWEST = 3  # streams; two are a join of two, mostly
 Side = tuple[int, Expression]  # a port, and what its rows have
@@ -67,8 +69,8 @@ class MultiPlan:
         return tuple(ports[port] for port in range(len(self.nodes))) if single else ()
 
 
-def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
-    """How to join a block at once; None where joins of two do."""
+def planning_of(block: Block, bases: Sequence[Base]) -> Planning | None:
+    """What to know of a block that promises or bounds on times free; None where any joins of two do."""
     if not all(isinstance(item, Scan | Lookup) for item in block.items):
         return None
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
@@ -79,27 +81,27 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     streams.sort(key=lambda i: (bases[i].node or 0, i))
     relations = [i for i in range(len(block.items)) if i not in streams]
     relations.sort(key=lambda i: (bases[i].relation or "", i))
-    alone, whole = _Planning(block, bases, streams, []), _Planning(block, bases, streams, relations)
+    alone, whole = Planning(block, bases, streams, []), Planning(block, bases, streams, relations)
     if whole.is_connected and len(whole.finished) > len(alone.finished):
-        return whole.plan
+        return whole
     if not alone.is_connected or not alone.finished:
         return None
-    return alone.plan if len(streams) >= FEWEST or alone.needs_groups else None
+    return alone if len(streams) >= FEWEST or alone.needs_groups else None
 
 
-class _Planning:
+class Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
     def __init__(self, block: Block, bases: Sequence[Base], streams: list[int], relations: list[int]) -> None:
         self._block = block
         self._nodes = tuple(bases[item].node or 0 for item in streams)
-        self._items = (*streams, *relations)
+        self.items = (*streams, *relations)
         self._relations = [item for i in relations if isinstance(item := block.items[i], Lookup)]
-        self._ports = {item: port for port, item in enumerate(self._items)}
+        self._ports = {item: port for port, item in enumerate(self.items)}
         self.scans = _scans(block, streams)
 
     @cached_property
-    def _equalities(self) -> list[tuple[int, Side, Side]]:
+    def equalities(self) -> list[tuple[int, Side, Side]]:
         """The conditions that say that two streams, or two columns of one, agree; by number."""
         return [
             (number, *sides)
@@ -126,7 +128,7 @@ class _Planning:
     def _groups(self) -> list[list[Side]]:
         """What is equal, each group with members of several ports; all in an order of their own."""
         group: dict[Side, list[Side]] = {}
-        for _, one, other in self._equalities:
+        for _, one, other in self.equalities:
             mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
             if mine is not theirs:
                 mine += theirs
@@ -158,12 +160,18 @@ class _Planning:
                 return group
         return None
 
+    def aliases(self, tree: Tree | None) -> Nested:
+        """The streams as a tree joins them; without one, all at once."""
+        if tree is None:
+            return tuple(scan.alias for scan in self.scans)
+        return self.scans[tree].alias if isinstance(tree, int) else tuple(map(self.aliases, tree.inputs))
+
     @property
     def plan(self) -> MultiPlan:
-        decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
+        decided = [n for n, one, other in self.equalities if one in self._group_of and one[0] != other[0]]
         members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
         return MultiPlan(
-            self._items,
+            self.items,
             self._nodes,
             tuple(members),
             tuple(decided),
@@ -173,7 +181,7 @@ class _Planning:
         )
 
     @cached_property
-    def _bounds(self) -> set[tuple[int, int]]:
+    def bounds(self) -> set[tuple[int, int]]:
         """Ports whose starts are bounded by columns of another port."""
         found = set()
         for condition in self._block.conditions:
@@ -196,11 +204,11 @@ class _Planning:
         reached, grown = {0}, True
         while grown:
             edges = [{port for port, _ in members} for members in self._groups]
-            edges += [{*pair} for pair in self._bounds]
+            edges += [{*pair} for pair in self.bounds]
             more = {port for edge in edges if edge & reached for port in edge}
             grown = not more <= reached
             reached |= more
-        return len(reached) == len(self._items)
+        return len(reached) == len(self.items)
 
     @cached_property
     def finished(self) -> list[int]:
@@ -215,11 +223,11 @@ class _Planning:
 
     def _is_finished_by_key(self, port: int) -> bool:
         other = 1 - port
-        sides = [side for _, *both in self._equalities if both[0][0] != both[1][0] for side in both]
+        sides = [side for _, *both in self.equalities if both[0][0] != both[1][0] for side in both]
         keyed = {promised_column(e) for own, e in sides if own == other}
         schemes = self.scans[other].stream.schemes
         by_promise = any({*scheme.columns} <= keyed for scheme in schemes if scheme.lifespan is None)
-        return by_promise or (other, port) in self._bounds
+        return by_promise or (other, port) in self.bounds
 
     def _is_finished(self, port: int) -> bool:
         closed = {*self._closed(port)}
@@ -228,12 +236,12 @@ class _Planning:
 
     def _closed(self, port: int) -> Iterator[int]:
         """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
-        reached = {port, *range(len(self.scans), len(self._items))}
+        reached = {port, *range(len(self.scans), len(self.items))}
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
             found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts}
-            found |= {later for later, earlier in self._bounds if earlier in reached}
+            found |= {later for later, earlier in self.bounds if earlier in reached}
             found -= reached
             yield from found
             reached |= found

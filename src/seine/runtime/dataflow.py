@@ -24,6 +24,7 @@ from seine.network.nodes import (
     PromiseNode,
     RegroupNode,
     SourceNode,
+    ToldNode,
 )
 from seine.network.snapshot import Snapshot
 from seine.operators.any_of import AnyOf
@@ -71,7 +72,12 @@ class Dataflow:
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
+        self._tells: dict[int, list[ToldNode]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
+            if isinstance(node, ToldNode):
+                self._tells[node.inputs[0]].append(node)
+                self._following[node.inputs[1]].append((node, 1))
+                continue
             for port, input_ in enumerate(node.ports):
                 following = self._regrouping if isinstance(node, RegroupNode) else self._following
                 following[input_.node].append((node, port))
@@ -85,10 +91,18 @@ class Dataflow:
 
     def follow(self, before: Dataflow, changed: Set[int]) -> Dataflow:
         """Take over from an earlier version what was compiled for nodes that have not changed."""
-        same = self.nodes.keys() - changed
+        same = self.nodes.keys() - changed - self._telling(changed) - before._telling(changed)
         self._consumers = {key: made for key, made in before._consumers.items() if key[0] in same}
         self._operators = {i: made for i, made in before._operators.items() if i in same}
         return self
+
+    def _telling(self, changed: Set[int]) -> set[int]:
+        """The joins of which some who listen to them have changed: they hold what these ask for."""
+        return {join for join, told in self._tells.items() if any(node.id in changed for node in told)}
+
+    def tells(self, join: int) -> Sequence[ToldNode]:
+        """What a join promises of its rows to those who listen."""
+        return self._tells.get(join, ())
 
     def stateful(self, stage: int, bucket: int) -> Iterator[Node]:
         """The stateful nodes of a stage that live in a bucket."""
@@ -110,7 +124,8 @@ class Dataflow:
     def _make_operator(self, node: Node) -> Operator:
         match node:
             case JoinNode():
-                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
+                filters, tells = any_of(node.filters, self.tables), self.tells(node.id)
+                return JoinOperator(node, filters, reaches(node, self.tables), tells, self.buckets)
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
             case MultiJoinNode():

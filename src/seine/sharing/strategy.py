@@ -20,6 +20,8 @@ class Strategy:
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
     transitivity: bool = True  # infer conditions from others
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
+    trees: bool = True  # off: streams that promises free are joined all at once
+    objective: str = "throughput"  # of a plan of such joins: or "memory"
     lazy: bool = False  # joins let promises gather before they free what these finish
     regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
 
@@ -30,6 +32,7 @@ CONFIGURATIONS = {
     "no-canonical": Strategy(canonical=False),
     "match-plan": Strategy(search=False),
     "match-plan-no-canonical": Strategy(search=False, canonical=False),
+    "at-once": Strategy(trees=False),
     "no-vertical": Strategy(regroup=0),
     "off": Strategy(share=False),
 }

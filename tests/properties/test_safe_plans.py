@@ -1,0 +1,222 @@
+"""However a safe query is joined, two by two with promises between or all at once, it answers the same.
+
+Random safe queries over streams that keep random promises, cut into random micro-batches: the answers of
+the tree, of the join at once and of brute force are equal; and when all is promised no join holds a row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine.engine import read_script
+from seine.network.network import Network
+from seine.network.nodes import JoinNode, MultiJoinNode, ToldNode
+from seine.safety.verdict import verdict
+from seine.sharing.strategy import Strategy
+from tests.properties.test_safe_runs import LATE, starts_held, write_lines
+from tests.unit.live_runs import Pipeline, read_story
+
+COLUMNS = "abc"
+WAYS = {"tree": Strategy(), "lazy": Strategy(lazy=True), "at once": Strategy(trees=False)}
+Column = tuple[int, str]  # of an alias
+
+
+def seeds() -> range:
+    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
+    first, dash, last = os.environ.get("SEINE_SEEDS", "10").rpartition("-")
+    return range(int(first) if dash else 0, int(last))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A query over some aliases of streams, each with a window or none and with schemes."""
+
+    streams: tuple[str, ...]  # of each alias
+    windows: dict[str, int | None]
+    schemes: dict[str, list[tuple[str, ...]]]
+    equal: tuple[tuple[Column, Column], ...]
+    bounds: tuple[tuple[int, int, int], ...]  # one alias begins at most so much later than another
+
+    @property
+    def text(self) -> str:
+        chosen = ", ".join(f"t{i}.v AS v{i}" for i in range(len(self.streams)))
+        tables = ", ".join(f"{stream} AS t{i}" for i, stream in enumerate(self.streams))
+        parts = [f"t{i}.{one} = t{j}.{other}" for (i, one), (j, other) in self.equal]
+        parts += [f"t{i}.ts <= t{j}.ts + {more}" for i, j, more in self.bounds]
+        return f"SELECT {chosen} FROM {tables} WHERE {' AND '.join(parts)}"
+
+    def script(self) -> str:
+        lines = []
+        for name, own in self.schemes.items():
+            window = f" WINDOW {self.windows[name]}" if self.windows[name] else ""
+            clauses = "".join(f" PUNCTUATED ON ({', '.join(columns)})" for columns in own)
+            lines.append(
+                f"CREATE STREAM {name} (a BIGINT, b BIGINT, c STRING, v BIGINT, ts BIGINT)"
+                f" TIMESTAMP BY ts{window}{clauses} FROM '{name}.jsonl';"
+            )
+        return "\n".join([*lines, f"CREATE QUERY q WITH (unbounded = true) AS {self.text};"])
+
+    def answers(self, rows: dict[str, list[dict[str, Any]]]) -> Counter[tuple[int, ...]]:
+        """By brute force: one alias after the other."""
+        found: list[tuple[dict[str, Any], ...]] = [()]
+        for alias, stream in enumerate(self.streams):
+            found = [
+                (*some, row) for some in found for row in rows[stream] if self._fits((*some, row), alias)
+            ]
+        return Counter(tuple(row["v"] for row in some) for some in found if self._alive(some))
+
+    def _fits(self, some: tuple[dict[str, Any], ...], last: int) -> bool:
+        for (i, one), (j, other) in self.equal:
+            if max(i, j) == last and some[i][one] != some[j][other]:
+                return False
+        return all(some[i]["ts"] <= some[j]["ts"] + m for i, j, m in self.bounds if max(i, j) == last)
+
+    def _alive(self, some: tuple[dict[str, Any], ...]) -> bool:
+        lives = [(row["ts"], self.windows[name]) for row, name in zip(some, self.streams, strict=True)]
+        ends = [start + window for start, window in lives if window is not None]
+        return not ends or max(start for start, _ in lives) < min(ends)
+
+
+def draw(rng: Random) -> Drawn:
+    count = rng.choice([3, 3, 4, 4, 5])
+    names = list("sxyzw"[:count])
+    streams = [*names[:-1], names[0]] if rng.random() < 0.2 else names
+    shape = rng.choice(["chain", "star", "any"])
+    equal: list[tuple[Column, Column]] = []
+    for i in range(1, count):
+        parent = {"chain": i - 1, "star": 0, "any": rng.randrange(i)}[shape]
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            equal.append(rng.choice([((i, "c"), (parent, "c")), *_numbers(rng, i, parent)]))
+    if rng.random() < 0.2:
+        i, j = sorted(rng.sample(range(count), 2))
+        equal += [((j, rng.choice("ab")), (i, rng.choice("ab")))]
+    joined: dict[str, set[str]] = {name: set() for name in streams}
+    for side in itertools.chain(*equal):
+        joined[streams[side[0]]].add(side[1])
+    schemes = {name: sorted(_schemes(rng, sorted(columns))) for name, columns in joined.items()}
+    windows = {name: rng.choice([None, None, None, None, 6]) for name in joined}
+    bounds = []
+    if rng.random() < 0.25:
+        i, j = rng.sample(range(count), 2)
+        bounds = [(i, j, rng.randrange(4))] + ([(j, i, rng.randrange(4))] if rng.random() < 0.5 else [])
+    return Drawn(tuple(streams), windows, schemes, tuple(dict.fromkeys(equal)), tuple(bounds))
+
+
+def _numbers(rng: Random, one: int, other: int) -> list[tuple[Column, Column]]:
+    return [((one, rng.choice("ab")), (other, rng.choice("ab"))) for _ in range(4)]
+
+
+def _schemes(rng: Random, joined: list[str]) -> Iterator[tuple[str, ...]]:
+    """Mostly each column that is joined; sometimes several together."""
+    found = {(column,) for column in joined if rng.random() < 0.85}
+    if len(joined) > 1 and rng.random() < 0.4:
+        found.add(tuple(sorted(rng.sample(joined, 2))))  # type: ignore[arg-type]
+    if rng.random() < 0.2:
+        found.add((rng.choice(COLUMNS),))
+    yield from found or {(joined[0],)}
+
+
+def safe_query(rng: Random, folder: Path) -> Drawn:
+    """A query that the check calls safe; its script is written."""
+    while True:
+        drawn = draw(rng)
+        for name in drawn.schemes:
+            (folder / f"{name}.jsonl").touch()
+        (folder / "script.sql").write_text(drawn.script(), encoding="utf-8")
+        (query,) = read_script(str(folder / "script.sql")).declarations.queries.values()
+        if verdict(query).safe:
+            return drawn
+
+
+def values(column: str) -> list[Any]:
+    return ["p", "q", "r"] if column == "c" else [0, 1, 2]
+
+
+def lines(rng: Random, schemes: list[tuple[str, ...]], number: int) -> list[dict[str, Any]]:
+    """Tuples and promises that they keep; at the end every promise, and a tuple that joins nothing."""
+    wanted = [
+        dict(zip(scheme, some, strict=True))
+        for scheme in schemes
+        for some in itertools.product(*map(values, scheme))
+    ]
+    rng.shuffle(wanted)
+    found: list[dict[str, Any]] = []
+    promised: list[dict[str, Any]] = []
+    last = rng.choice([12, 16, 20])
+    for time in range(last):
+        if wanted and rng.random() < 0.4:
+            promised.append(wanted.pop())
+            found.append({"@punctuate": promised[-1], "ts": time})
+        row = {name: rng.choice(values(name)) for name in COLUMNS}
+        if not any(p.items() <= row.items() for p in promised):
+            found.append({**row, "v": time, "ts": time})
+    found += [{"@punctuate": one, "ts": last} for one in wanted]
+    strange = {"a": 100 + number, "b": 200 + number, "c": f"none of {number}", "v": -1, "ts": LATE}
+    return [*found, strange]
+
+
+def answer(pipeline: Pipeline) -> Counter[tuple[int, ...]]:
+    rows = [record["row"] for records in pipeline.records for record in records]
+    return Counter(tuple(row[key] for key in sorted(row)) for row in rows)
+
+
+def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
+    script = folder / "script.sql"
+    (query,) = read_script(str(script)).declarations.queries.values()
+    story = read_story(script, folder / f"journal {way}", rng.choice([3, 7, 20, 100]))
+    (folder / way).mkdir()
+    buckets = rng.choice([1, 2, 3])
+    pipeline = Pipeline(folder / way, story, live=False, strategy=WAYS[way], buckets=buckets)
+    pipeline.network.add(query)
+    for input_ in story.inputs:
+        if not input_.end:
+            pipeline.feed(input_)
+            if rng.random() < 0.05:
+                pipeline.restart()
+    return pipeline
+
+
+def is_tree(network: Network) -> bool:
+    return any(isinstance(n, ToldNode) for n in network)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path: Path) -> None:
+    rng = Random(seed)
+    drawn = safe_query(rng, tmp_path)
+    fed = {name: lines(rng, own, i) for i, (name, own) in enumerate(drawn.schemes.items())}
+    for name, own in fed.items():
+        write_lines(tmp_path / f"{name}.jsonl", own)
+    tuples = {name: [line for line in own if "v" in line] for name, own in fed.items()}
+    expected = drawn.answers(tuples)
+    for way in WAYS:
+        pipeline = run(tmp_path, drawn, way, rng)
+        assert answer(pipeline) == expected, (way, drawn.text)
+        assert set(starts_held(pipeline)) <= {LATE}, (way, drawn.text)
+
+
+def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
+    trees = wide = answered = 0
+    for seed in range(40):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = Random(seed)
+        drawn = safe_query(rng, folder)
+        (query,) = read_script(str(folder / "script.sql")).declarations.queries.values()
+        network = Network(Strategy(), live=False)
+        network.add(query)
+        trees += is_tree(network)
+        wide += any(isinstance(node, MultiJoinNode) for node in network)
+        assert any(isinstance(node, JoinNode | MultiJoinNode) for node in network)
+        fed = {name: lines(rng, own, i) for i, (name, own) in enumerate(drawn.schemes.items())}
+        answered += bool(drawn.answers({n: [x for x in own if "v" in x] for n, own in fed.items()}))
+    assert trees > 10 and wide > 2 and answered > 15, (trees, wide, answered)
