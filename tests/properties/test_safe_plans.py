@@ -20,6 +20,7 @@ import pytest
 from seine.engine import read_script
 from seine.network.network import Network
 from seine.network.nodes import JoinNode, MultiJoinNode, ToldNode
+from seine.operators.telling import UNTOLD
 from seine.safety.verdict import verdict
 from seine.sharing.strategy import Strategy
 from tests.properties.test_safe_runs import LATE, starts_held, write_lines
@@ -185,6 +186,13 @@ def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
     return pipeline
 
 
+def untold(pipeline: Pipeline) -> Iterator[str]:
+    """Promises that joins have not told to those who listen, or not all buckets."""
+    for store in pipeline.stores():
+        yield from (name for name, held in store.head.items() if name.startswith(UNTOLD) and held)
+        yield from (name for name, held in store.head.items() if name.endswith("_parts") and held)
+
+
 def is_tree(network: Network) -> bool:
     return any(isinstance(n, ToldNode) for n in network)
 
@@ -202,6 +210,7 @@ def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path
         pipeline = run(tmp_path, drawn, way, rng)
         assert answer(pipeline) == expected, (way, drawn.text)
         assert set(starts_held(pipeline)) <= {LATE}, (way, drawn.text)
+        assert not [*untold(pipeline)], (way, drawn.text)
 
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:

@@ -132,9 +132,11 @@ class Trees:
         )
 
     def listened(self, joined: Items, port: int) -> tuple[SchemeUse, ...]:
-        """To which promises of the rows of a join one above it listens: one is enough, of few columns.
+        """To which promises of the rows of a join one above it listens: for what it compares, one each.
 
-        The columns of a scheme must differ: rows in which two are equal say nothing of other promises.
+        One would be enough to free its rows; but promises of the stream that comes are forgotten when the
+        same has been promised of the rows. The columns of a scheme must differ: rows in which two are equal
+        say nothing of other promises.
         """
         if len(joined) < 2:
             return ()
@@ -142,15 +144,14 @@ class Trees:
         sides = [theirs for theirs, _ in self._keys(joined, port)]
         places = [(own, column) for own, e in sides if (column := promised_column(e)) is not None]
         compared = {first.get(place, place) for place in places}
-        fitting = []
+        fitting: dict[frozenset[Place], SchemeUse] = {}
         for use in self._lasting:
             if use.port in joined:
                 own = [(use.port, column) for column in use.stream.schemes[use.scheme].columns]
-                named = {first.get(place, place) for place in own}
+                named = frozenset(first.get(place, place) for place in own)
                 if named <= compared and len(named) == len(own):
-                    fitting.append(use)
-        fitting.sort(key=lambda use: (len(use.groups), use.port, use.scheme))
-        return tuple(fitting[:1])
+                    fitting.setdefault(named, use)
+        return tuple(fitting.values())
 
     def _expires(self, port: int) -> bool:
         return self._planning.scans[port].stream.window is not None
