@@ -87,7 +87,19 @@ class Drawn:
         return not ends or max(start for start, _ in lives) < min(ends)
 
 
+def draw_ring(rng: Random) -> Drawn:
+    """Three streams that only together free one another, and one or two more that hang on them."""
+    equal: list[tuple[Column, Column]] = [((i, "b"), ((i + 1) % 3, "a")) for i in range(3)]
+    names = list("sxyzw"[: rng.choice([4, 4, 5])])
+    equal += [((i, "c"), (rng.randrange(3), "c")) for i in range(3, len(names))]
+    schemes = {name: [("a",), ("c",)] if i < 3 else [("c",)] for i, name in enumerate(names)}
+    windows = {name: rng.choice([None, None, None, 6]) for name in names}
+    return Drawn(tuple(names), windows, schemes, tuple(equal), ())
+
+
 def draw(rng: Random) -> Drawn:
+    if rng.random() < 0.35:
+        return draw_ring(rng)
     count = rng.choice([3, 3, 4, 4, 5])
     names = list("sxyzw"[:count])
     streams = [*names[:-1], names[0]] if rng.random() < 0.2 else names
@@ -214,7 +226,7 @@ def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path
 
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
-    trees = wide = answered = 0
+    trees = wide = mixed = answered = 0
     for seed in range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -224,8 +236,10 @@ def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
         network = Network(Strategy(), live=False)
         network.add(query)
         trees += is_tree(network)
-        wide += any(isinstance(node, MultiJoinNode) for node in network)
+        at_once = any(isinstance(node, MultiJoinNode) for node in network)
+        wide += at_once and not is_tree(network)
+        mixed += at_once and is_tree(network)
         assert any(isinstance(node, JoinNode | MultiJoinNode) for node in network)
         fed = {name: lines(rng, own, i) for i, (name, own) in enumerate(drawn.schemes.items())}
         answered += bool(drawn.answers({n: [x for x in own if "v" in x] for n, own in fed.items()}))
-    assert trees > 10 and wide > 2 and answered > 15, (trees, wide, answered)
+    assert trees > 10 and wide > 2 and mixed > 2 and answered > 15, (trees, wide, mixed, answered)

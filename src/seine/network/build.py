@@ -50,7 +50,7 @@ from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.site import Claim, Site
 from seine.network.stream_placing import place_stream, streams_of
 from seine.network.tree_placing import TreePlacing
-from seine.network.trees import TreePlan, tree_plan
+from seine.network.trees import TreePlan, at_once, tree_plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.optimizer.traverse import identity
@@ -216,7 +216,7 @@ class Builder:
         joining = Joining(block, bases, self._site, self._placer.join_owner)
         planning = planning_of(block, bases)
         tree = None if planning is None else self._tree(block, planning)
-        multi = None if planning is None or tree is not None else planning.plan
+        multi = None if planning is None else at_once(planning, tree)
         if planning is not None:
             self.joined.append(planning.aliases(None if tree is None else tree.tree))
         order = self._order(block, joining, tree, multi)
@@ -252,7 +252,7 @@ class Builder:
     def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
         """The order of a block's joins: one that promises free, the plan's, or one that uses what stands."""
         if tree is not None:
-            return joining.in_order(tree.items)
+            return joining.in_order(tree.items, tree.first if multi else 1)
         if multi is not None:
             return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
@@ -286,11 +286,15 @@ class Builder:
         joins: list[Node] = []
         steps = order.steps
         if multi is not None:
-            node = place_multi_join(self._placer, self._gates, multi, conditions, self._strategy.lazy)
+            steps = steps[len(multi.items) - 1 :]
+        generation = tree.generation(steps, multi) if tree else 0
+        if multi is not None:
+            lazy = self._strategy.lazy
+            node = place_multi_join(self._placer, self._gates, multi, conditions, lazy, generation)
             decided += multi.decided
             joins.append(node)
-            steps = steps[len(multi.items) - 1 :]
-        generation = tree.generation(steps) if tree else 0
+            if tree:
+                tree.add(node)
         for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts

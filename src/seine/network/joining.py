@@ -133,11 +133,11 @@ class Joining:
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
-    def in_order(self, items: Sequence[int]) -> Order:
-        """These items one after the other, whatever stands, then the others."""
-        steps: list[Step] = []
-        for number, item in enumerate(items[1:], 1):
-            steps.append(Step(item, self._keys(tuple(items[:number]), item), None))
+    def in_order(self, items: Sequence[int], at_once: int) -> Order:
+        """Some items at once, these one after the other, whatever stands, then the rest."""
+        steps = [Step(item, Keys((), (), ()), None) for item in items[1:at_once]]
+        for number in range(at_once, len(items)):
+            steps.append(Step(items[number], self._keys(tuple(items[:number]), items[number]), None))
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], tuple(steps), rest)
 

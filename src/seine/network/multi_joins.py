@@ -93,7 +93,7 @@ class Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
     def __init__(self, block: Block, bases: Sequence[Base], streams: list[int], relations: list[int]) -> None:
-        self._block = block
+        self._block, self._bases = block, bases
         self._nodes = tuple(bases[item].node or 0 for item in streams)
         self.items = (*streams, *relations)
         self._relations = [item for i in relations if isinstance(item := block.items[i], Lookup)]
@@ -159,6 +159,16 @@ class Planning:
             if own == port and promised_column(expression) == column:
                 return group
         return None
+
+    def among(self, ports: Sequence[int]) -> Planning:
+        """What to know of some of its streams alone."""
+        return Planning(self._block, self._bases, [self.items[port] for port in sorted(ports)], [])
+
+    @property
+    def frees_all(self) -> bool:
+        """Whether to join its streams at once frees all of them."""
+        lasting = [scan for scan in self.scans if scan.stream.window is None]
+        return self.is_connected and len(self.finished) == len(lasting)
 
     def aliases(self, tree: Tree | None) -> Nested:
         """The streams as a tree joins them; without one, all at once."""

@@ -287,6 +287,7 @@ class MultiJoinNode(FilteringNode):
     times: tuple[int, ...]
     statics: tuple[Static, ...] = ()
     lazy: bool = False
+    generation: int = 0  # as of a join of two
 
     @property
     def row_types(self) -> tuple[tuple[Type, ...], ...]:

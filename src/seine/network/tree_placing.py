@@ -12,8 +12,9 @@ from itertools import count
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.types import BIGINT
 from seine.network.joining import Base, Step
-from seine.network.multi_joins import SchemeUse
-from seine.network.nodes import JoinNode, Node, Port, ToldNode
+from seine.network.multi_joins import MultiPlan, SchemeUse
+from seine.network.multi_placing import standing_multi_join
+from seine.network.nodes import JoinNode, MultiJoinNode, Node, Port, ToldNode
 from seine.network.placing import Placer, port_of
 from seine.network.promising import Promising, place_promises, promised_column, promising
 from seine.network.trees import TreePlan
@@ -27,19 +28,28 @@ class TreePlacing:
         self, placer: Placer, plan: TreePlan, offsets: Mapping[int, int], bases: Sequence[Base]
     ) -> None:
         self._placer, self._plan, self._offsets, self._bases = placer, plan, offsets, bases
-        self._joins: list[JoinNode] = []
+        self._joins: list[JoinNode | MultiJoinNode] = []
 
-    def generation(self, steps: Sequence[Step]) -> int:
+    @property
+    def first(self) -> int:
+        """How many streams the first join has."""
+        return self._plan.first
+
+    def generation(self, steps: Sequence[Step], multi: MultiPlan | None) -> int:
         """Which of the trees that are alike to use or to build on: one that stands whole, or has not run.
 
         Who listens to a join that has run would miss what it has told before.
         """
-        return next(n for n in count() if self._is_open(n, steps))
+        return next(n for n in count() if self._is_open(n, steps, multi))
 
-    def _is_open(self, generation: int, steps: Sequence[Step]) -> bool:
+    def _is_open(self, generation: int, steps: Sequence[Step], multi: MultiPlan | None) -> bool:
         site, spot, young = self._placer.site, self._bases[self._plan.items[0]].node or 0, True
-        for number, step in enumerate(steps[: len(self._plan.told)]):
-            found = site.find(self._identity(spot, number, step, generation))
+        for number in range(len(self._plan.told)):
+            if multi is None or number:
+                step = steps[number - (multi is not None)]
+                found = site.find(self._identity(spot, number, step, generation))
+            else:
+                found = standing_multi_join(self._placer, multi, generation)
             if found is None:
                 return young
             spot, young = found.id, young and site.is_new(found.id)
@@ -68,7 +78,7 @@ class TreePlacing:
             found.append(promising(node, columns, 0, moved, gathers))
         return found
 
-    def add(self, join: JoinNode) -> None:
+    def add(self, join: JoinNode | MultiJoinNode) -> None:
         """The next join has been placed."""
         self._joins.append(join)
 
@@ -92,15 +102,14 @@ class TreePlacing:
         types, first = node.types, self._plan.entered(use.port)
         for number in range(first, last + 1):
             join = self._joins[number]
-            comes = number == first and use.port != self._plan.ports[0]
+            comes = number == first  # as rows of its own
+            side = int(comes) if number else self._plan.ports.index(use.port)
             columns = use.stream.schemes[use.scheme].columns if comes else self._columns(use)
-            alike = {} if comes or not number else self._plan.alike(number - 1, self._offsets)
-            port = _port(node, join.ports[comes].key, tuple(columns), alike)
+            alike = {} if comes else self._plan.alike(number - 1, self._offsets)
+            port = _port(node, join.ports[side].key, tuple(columns), alike)
             common = self._placer.common((*types, BIGINT), node.streams, (), 0, join.stage, owner="")
             ports = (port_of(join), port)
-            candidate = ToldNode(
-                ports=ports, side=int(comes), columns=tuple(columns), gathers=gathers, **common
-            )
+            candidate = ToldNode(ports=ports, side=side, columns=tuple(columns), gathers=gathers, **common)
             identity = told_signature(candidate.inputs, candidate.side, candidate.columns)
             node, gathers = self._placer.find_or_insert(candidate, identity), port.broadcast
         return node, gathers

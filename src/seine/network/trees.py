@@ -3,7 +3,8 @@
 A join of two frees its rows by what it sees: the promises and the watermark of a stream at one of its
 inputs, windows, and what a join beneath it promises of its own rows. Such a join can promise what one of
 its streams has promised, as soon as it holds no row with these values (operators/telling.py). Plans here
-are left-deep: to what is joined already comes one stream after the other.
+are left-deep: to what is joined already comes one stream after the other. The first of these joins may be one
+of three streams or more, where only all of them together free one another.
 
 An operator with inputs X, joined already, and y, a stream, is purgeable if
 - rows of X go: one of their streams has a window; or y has a scheme that lasts all of whose columns the
@@ -23,9 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seine.algebra.expressions import Column, Expression
-from seine.network.multi_joins import Planning, SchemeUse
+from seine.network.multi_joins import MultiPlan, Planning, SchemeUse
 from seine.network.promising import promised_column
-from seine.safety.plans import EXACT, THROUGHPUT, Items, Rows, Tree, cheapest_plan
+from seine.safety.plans import EXACT, THROUGHPUT, Items, JoinOf, Rows, Tree, cheapest_plan
 
 Place = tuple[int, int]  # a port, and a column of its rows
 
@@ -34,11 +35,12 @@ Place = tuple[int, int]  # a port, and a column of its rows
 class TreePlan:
     """A left-deep tree: its streams as items of the block, in order; of each join what it listens to.
 
-    `told` has, for each join, schemes of streams that were joined beneath it. `same` are places of rows that
-    keys make equal, by one of each.
+    The first join has `first` streams, at once if these are more than two. `told` has, for each join, schemes
+    of streams that were joined beneath it. `equal` are places that keys compare.
     """
 
     tree: Tree
+    first: int
     ports: tuple[int, ...]
     items: tuple[int, ...]
     told: tuple[tuple[SchemeUse, ...], ...]
@@ -46,11 +48,11 @@ class TreePlan:
 
     def entered(self, port: int) -> int:
         """The join at which a stream comes in."""
-        return max(self.ports.index(port) - 1, 0)
+        return max(self.ports.index(port) - self.first + 1, 0)
 
     def alike(self, join: int, offsets: Mapping[int, int]) -> dict[int, int]:
         """Of the rows that a join gives, the columns that are equal to earlier ones."""
-        ports = self.ports[: join + 2]
+        ports = self.ports[: self.first + join]
         same = representatives(self.equal, frozenset(ports))
         start = dict(zip(self.ports, (offsets[item] for item in self.items), strict=True))
         groups: dict[Place, list[int]] = {}
@@ -72,9 +74,23 @@ def tree_plan(planning: Planning, rows: Rows | None = None, objective: str = THR
     if found is None or isinstance(found.tree, int) or len(found.tree.inputs) == count:
         return None
     ports = tuple(_in_order(found.tree))
-    told = [trees.listened(frozenset(ports[: k + 1]), ports[k + 1]) for k in range(count - 1)]
+    first = _first(found.tree)
+    told = [trees.listened(frozenset(ports[:k]), ports[k]) for k in range(first, count)]
     items = tuple(planning.items[port] for port in ports)
-    return TreePlan(found.tree, ports, items, tuple(told), tuple(trees.equal))
+    return TreePlan(found.tree, first, ports, items, ((), *told), tuple(trees.equal))
+
+
+def _first(tree: JoinOf) -> int:
+    """How many streams the lowest join of a left-deep tree has."""
+    below = tree.inputs[0]
+    return _first(below) if isinstance(below, JoinOf) else len(tree.inputs)
+
+
+def at_once(planning: Planning, tree: TreePlan | None) -> MultiPlan | None:
+    """What is joined at once: everything, what a tree begins with, or nothing."""
+    if tree is None:
+        return planning.plan
+    return planning.among(tree.ports[: tree.first]).plan if tree.first > 2 else None
 
 
 def _in_order(tree: Tree) -> list[int]:
@@ -102,8 +118,9 @@ class Trees:
 
     def is_purgeable(self, parts: tuple[Items, ...]) -> bool:
         """Whether a join of these inputs exists and frees all its rows."""
-        if len(parts) == len(self._planning.scans):
-            return True  # all at once
+        if len(parts) > 2 and max(map(len, parts)) == 1:
+            ports = frozenset[int]().union(*parts)
+            return len(ports) == len(self._planning.scans) or self._planning.among([*ports]).frees_all
         if len(parts) != 2 or min(map(len, parts)) > 1:
             return False
         single, joined = sorted(parts, key=len)

@@ -37,13 +37,13 @@ PROMISE, ROW = 64, 4  # a look at all rows is worth it if what has come, weighed
 class Teller:
     """The promises of one kind."""
 
-    def __init__(self, node: ToldNode, port: Port, buckets: int) -> None:
-        """`port` brings the rows that they are about."""
+    def __init__(self, node: ToldNode, port: Port, buckets: int, indexed: bool) -> None:
+        """`port` brings the rows that they are about; held rows may be indexed by its key."""
         self.node, self.side = node, node.side
         self._names = [f"c{column}" for column in node.columns]
         self._width, self._buckets = len(node.columns), buckets
         key = tuple(Column(column, port.types[column]) for column in node.columns)
-        self.by_key = bool(key) and key == port.key
+        self.by_key = indexed and bool(key) and key == port.key
 
     def waiting(self, store: Store) -> Runs:
         return Runs(store, f"{UNTOLD}{self.node.id}")
@@ -107,8 +107,10 @@ def forget_untold(store: Store, nodes: Sequence[ToldNode]) -> None:
 class Telling:
     """All that one join tells."""
 
-    def __init__(self, nodes: Sequence[ToldNode], ports: Sequence[Port], buckets: int) -> None:
-        self._tellers = [Teller(node, ports[node.side], buckets) for node in nodes]
+    def __init__(
+        self, nodes: Sequence[ToldNode], ports: Sequence[Port], buckets: int, indexed: bool = True
+    ) -> None:
+        self._tellers = [Teller(node, ports[node.side], buckets, indexed) for node in nodes]
 
     def needed(self, side: int) -> set[int]:
         """The columns that rows of an input have to bring."""

@@ -134,6 +134,8 @@ class Dataflow:
                     any_of(node.filters, self.tables),
                     bounds_of(node, self.tables),
                     [self.lookups.tuples(static.relation) for static in node.statics],
+                    tells=self.tells(node.id),
+                    buckets=self.buckets,
                 )
         return make_operator(node)
 

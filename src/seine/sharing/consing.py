@@ -54,7 +54,7 @@ def signature(node: Node, ground: Ground) -> Signature | None:
         case FinalNode():
             return (node.kind, node.inputs, node.group, node.purges, node.clocks, node.arrival, node.owner)
         case PromiseNode():
-            return (node.kind, node.stream, node.scheme)
+            return promise_signature(node.stream, node.scheme)
         case JoinNode():
             left, right = node.ports[:2]
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
@@ -67,7 +67,9 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return limited_signature(below, node.star, node.memory, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
-            return multi_join_signature(inputs_, node.members, node.promised, node.statics, node.owner)
+            return multi_join_signature(
+                inputs_, node.members, node.promised, node.statics, node.owner, node.generation
+            )
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -113,6 +115,10 @@ def stream_signature(kind: str, stream: str) -> Signature:
     return (kind, stream)
 
 
+def promise_signature(stream: str, scheme: int) -> Signature:
+    return ("promises", stream, scheme)
+
+
 def join_signature(
     left: int,
     right: int,
@@ -131,9 +137,14 @@ def told_signature(inputs: Sequence[int], side: int, columns: Hashable) -> Signa
 
 
 def multi_join_signature(
-    inputs: Sequence[int], members: Hashable, promised: Hashable, statics: Hashable, owner: str
+    inputs: Sequence[int],
+    members: Hashable,
+    promised: Hashable,
+    statics: Hashable,
+    owner: str,
+    generation: int = 0,
 ) -> Signature:
-    return ("multijoin", tuple(inputs), members, promised, statics, owner)
+    return ("multijoin", tuple(inputs), members, promised, statics, owner, generation)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

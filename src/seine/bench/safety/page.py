@@ -80,11 +80,11 @@ FULL: Mapping[str, Mapping[str, Any]] = {
     "joins": {"widths": (3, 4, 5, 6), "keys": 5_000, "life": 250, "batch_rows": 1_000},
     "plans": {
         "widths": (3, 4, 5, 6),
-        "keys": 50_000,
-        "life": 5_000,
+        "keys": 20_000,
+        "life": 2_000,
         "many": 20,
         "queries": 8,
-        "batches": (2_000, 50_000),
+        "batches": (1_000, 20_000),
         "rounds": 3,
     },
 }

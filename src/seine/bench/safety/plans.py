@@ -1,7 +1,4 @@
-"""What a plan costs: streams joined two by two, with promises between the joins, beside all at once.
-
-Cites: SAFETY 5.2 (safe plans)
-"""
+"""What a plan costs: streams joined two by two, with promises between the joins, beside all at once."""
 
 from __future__ import annotations
 
