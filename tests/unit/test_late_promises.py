@@ -14,19 +14,25 @@ STREAMS = "".join(
     f" FROM '{name}.jsonl';"
     for name in ("s", "t")
 )
+LINKED = "".join(
+    f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k)"
+    f" PUNCTUATED ON (v) FROM '{name}.jsonl';"
+    for name in ("s", "t", "u")
+)
+CHAIN = "CREATE QUERY {name} AS SELECT s.ts AS a, t.ts AS b, u.ts AS c FROM s, t, u WHERE {condition};"
 JOIN = "CREATE QUERY {name} WITH (unbounded = true) AS SELECT s.v AS a, t.v AS b FROM s, t WHERE {condition};"
 
 
 class Pipeline:
     """A service that is run by hand."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, streams: str = STREAMS) -> None:
         self.folder = folder
-        for name in ("s", "t"):
+        for name in ("s", "t", "u"):
             (folder / f"{name}.jsonl").touch()
         self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=2))
         self.host = LocalHost(self.service.deployment)
-        self.register(STREAMS)
+        self.register(streams)
 
     def register(self, text: str) -> None:
         self.service.registrar.register(text, file="x.sql", folder=str(self.folder))
@@ -70,4 +76,28 @@ def test_what_was_promised_before_a_join_came_counts_for_it(tmp_path: Path) -> N
     pipeline.feed("t", *(closed(key, 31) for key in range(20, 60)))
     pipeline.run()
     assert pipeline.state("late") == {"s": 0, "t": 0}
+    pipeline.service.close()
+
+
+def test_what_was_promised_before_a_tree_of_joins_came_goes_up_in_it(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path, LINKED)
+    chain = "s.v = t.k AND t.v = u.k"
+    pipeline.register(CHAIN.format(name="old", condition=chain))
+    for name in ("s", "t", "u"):
+        both = [{"@punctuate": {column: key}, "ts": key} for key in range(10) for column in "kv"]
+        pipeline.feed(name, *both)
+    pipeline.run()
+    pipeline.register(CHAIN.format(name="late", condition=f"{chain} AND s.k = u.v"))
+    pipeline.feed("u", {"k": 20, "v": 60, "ts": 30})
+    for key in (20, 21, 22):
+        pipeline.feed("s", {"k": 60, "v": key, "ts": 30})
+        pipeline.feed("t", {"k": key, "v": 20, "ts": 30})
+    pipeline.run()
+    held = pipeline.state("late")
+    assert held["s, t"] == 3 and held["u"] == 1 and pipeline.state("old")["s, t"] == 3
+    for name in ("s", "t", "u"):
+        both = [{"@punctuate": {column: key}, "ts": 31} for key in range(10, 70) for column in "kv"]
+        pipeline.feed(name, *both)
+    pipeline.run()
+    assert not any(pipeline.state("late").values()) and not any(pipeline.state("old").values())
     pipeline.service.close()

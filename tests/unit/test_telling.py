@@ -25,6 +25,7 @@ from seine.operators.join import JoinOperator
 from seine.operators.parameters import any_of
 from seine.operators.runs import Runs
 from seine.operators.store import MemoryStore
+from seine.operators.telling import UNTOLD
 from tests.unit.live_runs import Pipeline, alone, read_story
 
 # ---- one join
@@ -175,6 +176,46 @@ def test_queries_share_the_join_that_they_have_in_common(tmp_path: Path, order: 
     assert not again.nodes and not again.tables
 
 
+def test_a_pipeline_that_runs_opens_no_stage_for_a_tree(tmp_path: Path) -> None:
+    (query,) = read_script(str(script(tmp_path, [CHAIN.format("z")]))).declarations.queries.values()
+    for room, at_once in ((1, True), (2, False)):
+        network = Network(live=True)
+        network.room = room
+        network.add(query)
+        assert bool(of_kind(network, MultiJoinNode)) is at_once
+
+
+def test_who_listened_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = script(tmp_path, [CHAIN.format("z"), PAIR])
+    rng = random.Random(5)
+    for name in "wxyz":
+        rows = [
+            {"a": rng.randrange(50), "b": rng.randrange(50), "v": time, "ts": time} for time in range(100)
+        ]
+        closed = [{"@punctuate": {"b": value}, "ts": 40} for value in range(50, 90)]
+        lines = [*rows[:40], *closed, *rows[40:]]
+        if name == "y":  # while its rows are held, nothing is told of their values
+            lines = [*rows[:40], *({"@punctuate": {"b": rows[i]["b"]}, "ts": 40} for i in range(20))]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    story = read_story(path, tmp_path / "journal", 20)
+    (tmp_path / "run").mkdir()
+    pipeline = Pipeline(tmp_path / "run", story, live=False)
+    queries = list(story.declarations.queries.values())
+    for query in queries:
+        pipeline.network.add(query)
+    waited = []
+    for number, input_ in enumerate(story.inputs[:-1]):
+        pipeline.feed(input_)
+        held = [name for store in pipeline.stores() for name in store.head if name.startswith(UNTOLD)]
+        waited.append(
+            any(store.head[name] for store in pipeline.stores() for name in store.head if name in held)
+        )
+        if number == len(story.inputs) - 3:
+            pipeline.remove("q0")
+    assert any(waited) and not waited[-1] and not held
+    assert pipeline.answer("q1", 0, len(story.inputs)).total() > 20
+
+
 def test_who_comes_late_shares_all_or_builds_anew(tmp_path: Path) -> None:
     """A join that has run tells nobody new; an equal query finds the whole tree."""
     path = script(tmp_path, [CHAIN.format("z"), CHAIN.format("z") + " AND x.v > 3", CHAIN.format("w"), PAIR])
@@ -199,6 +240,7 @@ def test_who_comes_late_shares_all_or_builds_anew(tmp_path: Path) -> None:
     queries = list(story.declarations.queries.values())
     (tmp_path / "live").mkdir()
     pipeline = Pipeline(tmp_path / "live", story, live=True)
+    pipeline.network.room = 2
     births = {0: 0, 1: 3, 2: 3, 3: 5}
     for number, input_ in enumerate(story.inputs):
         for i, born in births.items():
@@ -206,6 +248,7 @@ def test_who_comes_late_shares_all_or_builds_anew(tmp_path: Path) -> None:
                 pipeline.add(queries[i])
         if number == 4:
             pipeline.restart()
+            pipeline.network.room = 2
         pipeline.feed(input_)
     joins = [node for node in pipeline.network if isinstance(node, JoinNode)]
     assert Counter(node.generation for node in joins) == {0: 2, 1: 2}

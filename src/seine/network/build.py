@@ -54,6 +54,7 @@ from seine.network.trees import TreePlan, at_once, tree_plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.optimizer.traverse import identity
+from seine.safety.plans import EXACT
 from seine.safety.story import Nested
 from seine.sharing.consing import deliver_signature
 from seine.sharing.strategy import Strategy
@@ -80,6 +81,7 @@ class Builder:
         self._site = site
         self._query = query
         self._estimates = estimates
+        self._room = room
         self.blocks = Blocks()
         self._strategy = strategy
         self._final_item: Plan | None = None
@@ -237,9 +239,14 @@ class Builder:
         return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
     def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
-        """How to join two by two what promises free, if that frees it."""
-        if not self._strategy.trees:
+        """How to join two by two what promises free, if that frees it and there are stages for it."""
+        if not self._strategy.trees or len(planning.scans) > EXACT:
             return None
+        found = self._cheapest(block, planning)
+        stages = None if self._room is None else max(self._room, self._site.depth)
+        return None if found is None or (stages is not None and len(found.told) > stages) else found
+
+    def _cheapest(self, block: Block, planning: Planning) -> TreePlan | None:
         if self._estimates is None:
             return tree_plan(planning, None, self._strategy.objective)
         costs = JoinCosts(block, self._estimates)

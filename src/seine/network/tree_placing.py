@@ -51,7 +51,7 @@ class TreePlacing:
             else:
                 found = standing_multi_join(self._placer, multi, generation)
             if found is None:
-                return young
+                return young or not any(self._plan.told[number:])
             spot, young = found.id, young and site.is_new(found.id)
         return True
 

@@ -26,7 +26,7 @@ from functools import cached_property
 from seine.algebra.expressions import Column, Expression
 from seine.network.multi_joins import MultiPlan, Planning, SchemeUse
 from seine.network.promising import promised_column
-from seine.safety.plans import EXACT, THROUGHPUT, Items, JoinOf, Rows, Tree, cheapest_plan
+from seine.safety.plans import THROUGHPUT, Items, JoinOf, Rows, Tree, cheapest_plan
 
 Place = tuple[int, int]  # a port, and a column of its rows
 
@@ -67,7 +67,7 @@ def tree_plan(planning: Planning, rows: Rows | None = None, objective: str = THR
     It is where all streams are compared by one value: then all of them are spread over buckets by that.
     """
     count = len(planning.scans)
-    if count != len(planning.items) or not 2 < count <= EXACT or planning.plan.key:
+    if count != len(planning.items) or count < 3 or planning.plan.key:
         return None
     trees = Trees(planning)
     found = cheapest_plan(count, trees.is_purgeable, rows, objective)

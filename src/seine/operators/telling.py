@@ -28,7 +28,7 @@ from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.store import Store
 
-SINCE = "since_told"  # rows and promises that came since the last look, and what time it was
+SINCE = "since_told"  # rows and promises that came since the last look, and what time and held rows were
 UNTOLD, PARTS = "untold", "_parts"  # promises that wait: before and behind the id of the node
 FEW = 4096  # rows; so many are looked at in each step
 PROMISE, ROW = 64, 4  # a look at all rows is worth it if what has come, weighed so, is as much
@@ -155,8 +155,9 @@ class Telling:
         rows, promises, then = store.head.get(SINCE, [0, 0, []])
         rows, promises = rows + came[0], promises + came[1]
         read = sum(held[t.side].rows for t in waiting if not t.by_key)
+        now = [*bounds, *(runs.rows for runs in held)]
         idle = not came[1] and (promises or not came[0])
         worth = read <= FEW or promises * PROMISE + rows * ROW >= read
-        due = bool((promises or rows or then != [*bounds]) and (idle or worth))
-        store.head[SINCE] = [0, 0, [*bounds]] if due else [rows, promises, then]
+        due = bool((promises or rows or then != now) and (idle or worth))
+        store.head[SINCE] = [0, 0, now] if due else [rows, promises, then]
         return due
