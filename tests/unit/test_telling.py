@@ -216,10 +216,11 @@ def test_who_listened_leaves_nothing_behind(tmp_path: Path) -> None:
     assert pipeline.answer("q1", 0, len(story.inputs)).total() > 20
 
 
-def test_who_comes_late_shares_all_or_builds_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [4, 5, 6])
+def test_who_comes_late_shares_all_or_builds_anew(seed: int, tmp_path: Path) -> None:
     """A join that has run tells nobody new; an equal query finds the whole tree."""
     path = script(tmp_path, [CHAIN.format("z"), CHAIN.format("z") + " AND x.v > 3", CHAIN.format("w"), PAIR])
-    rng = random.Random(4)
+    rng = random.Random(seed)
     for name in "wxyz":
         rows = [
             {"a": rng.randrange(4), "b": rng.randrange(4), "v": rng.randrange(9), "ts": time}
@@ -259,7 +260,7 @@ def test_who_comes_late_shares_all_or_builds_anew(tmp_path: Path) -> None:
         found = pipeline.answer(queries[i].name, born, len(story.inputs))
         assert found == expected.answer(queries[i].name, 0, len(story.inputs)), i
         total += found.total()
-    assert total > 50
+    assert total > 20
     for query in ("q0", "q2", "q1"):
         pipeline.remove(query)
     assert not of_kind(pipeline.network, ToldNode) and len(of_kind(pipeline.network, JoinNode)) == 1

@@ -99,6 +99,7 @@ class Network:
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = Addition(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
+            grouped = builder.grouped
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
@@ -110,8 +111,8 @@ class Network:
         self.queries[query.name] = claims
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
-        if builder.grouped:
-            self._fresh[query.name] = Grouper(query, born, builder.grouped)
+        if grouped:
+            self._fresh[query.name] = Grouper(query, born, grouped)
         return addition
 
     def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
