@@ -21,7 +21,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "shedding": ("errors",),
     "operators": ("algebra", "errors", "network.nodes", "network.tables", "shedding"),
     "optimizer": ("algebra", "errors", "operators.evaluate"),
-    "safety": ("algebra", "errors", "frontends", "optimizer.traverse"),
+    "safety": ("algebra", "errors", "frontends", "optimizer"),
     "sharing": ("algebra", "errors", "network.nodes", "network.tables"),
     "network": ("algebra", "errors", "safety", "optimizer", "sharing", "network.nodes"),
     "catalog": ("algebra", "errors", "optimizer.canonical"),

@@ -188,3 +188,32 @@ def test_final_groups_may_be_made_of_finer_ones(window: int | None, tmp_path: Pa
     final = [record for record in records if record["query"] == "q"]
     assert _told(final, "k") == _lives(tuples, window, lambda line: line["k"])
     assert len(final) < len(records)
+
+
+@pytest.mark.parametrize("window", [None, 6])
+def test_final_groups_do_not_depend_on_their_neighbours(window: int | None, tmp_path: Path) -> None:
+    """Not their results, nor the instants at which they got them, whatever others ask of the same groups."""
+    tuples = _tuples(Random(4), 120, 0.4)
+    clauses = f"PUNCTUATED ON (k) {f'WINDOW {window}' if window else ''}"
+    given = {"s": (clauses, _promising(tuples))}
+    groups = "FROM s GROUP BY k"
+    alone = {
+        "q": f"SELECT k, MAX(v) AS top {groups}",
+        "r": f"SELECT k, COUNT(*) AS n, SUM(v) AS total {groups}",
+        "t": f"SELECT k, COUNT(DISTINCT v) AS n {groups} HAVING MIN(v) < 0",
+        "u": "SELECT DISTINCT k FROM s",
+    }
+    expected = {
+        name: Counter(map(_shown, _run(tmp_path / name, Random(0), given, sql)))
+        for name, sql in alone.items()
+    }
+    others = (
+        f"CREATE QUERY {name} WITH (emit = 'final', unbounded = true) AS {alone[name]}" for name in "rtu"
+    )
+    records = _run(tmp_path / "all", Random(1), given, "; ".join([alone["q"], *others]))
+    for name, told in expected.items():
+        assert told and Counter(_shown(record) for record in records if record["query"] == name) == told
+
+
+def _shown(record: dict[str, Any]) -> str:
+    return json.dumps([record["op"], record["t_start"], record["row"]])

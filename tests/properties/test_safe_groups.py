@@ -1,35 +1,38 @@
 """What the verdict calls safe is freed: groups, rows of set operators, results, and what is joined with them.
 
-Every value of the columns of every scheme is promised, and time goes on by tuples that are like no others:
-of the tuples before, nothing that a row of its own is held for is left.
+Of the tuples that are over nothing that a row of its own is held for is left.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.engine import read_script
 from seine.operators import releasing
 from seine.operators.aggregates.fold import ROWS as COUNT
-from seine.operators.delta import FOREVER
-from seine.operators.endable import EndableRuns
 from seine.operators.keyed import HASH
-from seine.operators.sorted_run import END, START
+from seine.operators.sorted_run import START
 from seine.operators.store import Store
 from seine.safety.verdict import verdict
-from tests.properties.test_safe_runs import DOMAIN, seeds, write_lines
-from tests.unit.live_runs import Pipeline, read_story
+from tests.properties.freed_runs import (
+    OVER,
+    Stream,
+    fed,
+    joined_starts,
+    query_of,
+    random_schemes,
+    seeds,
+    write_script,
+)
+from tests.unit.live_runs import Pipeline
 
 NAMES = "xyz"
-OVER, LINES, LATE = 20, 120, 1000  # tuples that count are over before OVER; promises are in the first steps
+ENDS = ["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"]
 
 
 def random_query(rng: Random) -> str:
@@ -59,62 +62,11 @@ def random_query(rng: Random) -> str:
     )
 
 
-def write_script(rng: Random, folder: Path) -> Path:
-    text = []
-    for number, name in enumerate(NAMES):
-        schemes = sorted(
-            {tuple(sorted(rng.sample("abc", rng.choice([1, 1, 2])))) for _ in range(rng.randint(1, 3))}
-        )
-        clauses = "".join(f" PUNCTUATED ON ({', '.join(columns)})" for columns in schemes)
-        clauses += rng.choice(["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"])
-        text.append(
-            f"CREATE STREAM {name} (a BIGINT, b BIGINT, c BIGINT, ts BIGINT) TIMESTAMP BY ts{clauses}"
-            f" FROM '{name}.jsonl';"
-        )
-        write_lines(folder / f"{name}.jsonl", lines(rng, schemes, number))
-    text.append(f"CREATE QUERY q WITH (unbounded = true) AS {random_query(rng)};")
-    (folder / "script.sql").write_text("\n".join(text), encoding="utf-8")
-    return folder / "script.sql"
-
-
-def lines(rng: Random, schemes: list[tuple[str, ...]], number: int) -> list[dict[str, Any]]:
-    """Tuples, then every promise about their values, then strangers, as many lines for every stream."""
-    rows: list[dict[str, Any]] = [
-        {**{name: rng.choice(DOMAIN) for name in "abc"}, "ts": time} for time in range(OVER) for _ in range(2)
-    ]
-    promises: list[dict[str, Any]] = [
-        {"@punctuate": dict(zip(scheme, values, strict=True)), "ts": OVER}
-        for scheme in schemes
-        for values in itertools.product(DOMAIN, repeat=len(scheme))
-    ]
-    rng.shuffle(promises)
-    found = [*rows, *promises]
-    for time in (*range(OVER, OVER + LINES - len(found)), LATE, LATE + 1):
-        first = 1000 * (number + 1) + 3 * time
-        found.append({"a": first, "b": first + 1, "c": first + 2, "ts": time})
-    return found
-
-
 def old(pipeline: Pipeline) -> list[int]:
-    """When the rows began that something is held for and that did not begin late."""
-    starts = [start for store in pipeline.stores() for held in _held(store) for start in held.tolist()]
+    """When the tuples began that something is held for and that are over."""
+    found = [s for store in pipeline.stores() for name in ("groups", "rows") for s in _live(store, name)]
+    starts = [start for starts in found for start in starts.tolist()] + joined_starts(pipeline)
     return [start for start in starts if start < OVER]
-
-
-def _held(store: Store) -> Iterator[np.ndarray]:
-    for name in ("groups", "rows"):
-        yield from _live(store, name)
-    for name in ("left", "right", *(f"rows{port}" for port in range(6))):
-        for entry in store.head.get(name, []):
-            batch = store.get(entry["run"])
-            alive = batch[END].to_numpy() > LATE
-            if "mask" in entry:
-                packed = store.get(entry["mask"])["gone"].to_numpy()
-                alive &= ~np.unpackbits(packed, count=len(alive)).astype(bool)
-            identities = sum(column.startswith("_i") for column in batch.schema.names)
-            if f"{name}_ends" in store.head and identities:
-                alive &= EndableRuns(store, name, identities).early_ends(batch) == FOREVER
-            yield batch[START].to_numpy()[alive]
 
 
 def _live(store: Store, name: str) -> Iterator[np.ndarray]:
@@ -133,18 +85,12 @@ def _live(store: Store, name: str) -> Iterator[np.ndarray]:
 
 
 def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
-    """Whether a query is safe, what is left before input ends, and what it says."""
+    """Whether a query is safe, what is left before input ends, and its text."""
     rng = Random(seed)
-    path = write_script(rng, folder)
-    (query,) = read_script(str(path)).declarations.queries.values()
-    story = read_story(path, folder / "journal", rng.choice([7, 20, 40]))
-    (folder / "run").mkdir()
-    pipeline = Pipeline(folder / "run", story, live=False)
-    pipeline.network.add(query)
-    for input_ in story.inputs:
-        if not input_.end:
-            pipeline.feed(input_)
-    return verdict(query).safe, old(pipeline), query.text
+    streams = {name: Stream(random_schemes(rng), rng.choice(ENDS)) for name in NAMES}
+    path = write_script(rng, folder, streams, random_query(rng))
+    query = query_of(path)
+    return verdict(query).safe, old(fed(path, rng.choice([7, 20, 40]))), query.text
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -153,15 +99,27 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
 ) -> None:
     monkeypatch.setattr(releasing, "FEW", 0)
     for number in range(3):
-        (tmp_path / str(number)).mkdir()
         safe, left, text = run(100 * seed + number, tmp_path / str(number))
         assert not (safe and left), text
 
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
-    found = []
-    for seed in range(24):
-        (tmp_path / str(seed)).mkdir()
-        found.append(run(seed, tmp_path / str(seed)))
+    found = [run(seed, tmp_path / str(seed)) for seed in range(24)]
     assert sum(safe for safe, _, _ in found) > 5
     assert sum(bool(left) and not safe for safe, left, _ in found) > 3
+
+
+def test_groups_over_a_projection_that_is_too_large_to_be_written_in_place(tmp_path: Path) -> None:
+    """Its rows are an item of the block; what is promised beneath it frees the groups above all the same."""
+    rows = "SELECT x.a AS k, x.b * y.b AS v FROM x, y WHERE x.a = y.a"
+    for level in range(9):
+        rows = f"SELECT k, v * v AS v FROM ({rows}) t{level}"
+    streams = {name: Stream([("a",)]) for name in "xyz"}
+    for number, text in enumerate(
+        (f"SELECT DISTINCT k, v FROM ({rows}) u", f"SELECT k, v FROM ({rows}) u UNION SELECT a, b FROM z")
+    ):
+        path = write_script(Random(number), tmp_path / str(number), streams, text)
+        pipeline = fed(path, 20)
+        assert "merge" in {node.kind for node in pipeline.network.nodes.values()}
+        assert verdict(query_of(path)).safe and old(pipeline) == []
+        assert sum(map(len, pipeline.records))

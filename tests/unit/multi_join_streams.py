@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, Type
+from seine.algebra.upper_bounds import Terms
 from seine.network.nodes import Member, MultiJoinNode, Port, Promised, Static
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, NEVER, Delta, data_names
@@ -216,8 +217,11 @@ def joins(setting: Setting, parts: Sequence[Tuple]) -> bool:
     )
 
 
-def _is_near(one: Tuple, other: Tuple, column: int, span: int) -> bool:
-    return other.values[column] is not None and one.start <= other.values[column] + span
+def _is_near(one: Tuple, other: Tuple, terms: Terms, span: int) -> bool:
+    values = [(other.values[column], sign) for column, sign in terms]
+    if any(value is None for value, _ in values):
+        return False
+    return one.start <= sum(sign * value for value, sign in values) + span
 
 
 def combinations(

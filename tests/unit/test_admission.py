@@ -11,7 +11,7 @@ import pytest
 
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
-from seine.intake.admission import Admission
+from seine.intake.admission import Admission, Admitted
 from seine.intake.block import Block
 from seine.intake.jsonl import JsonLines
 from seine.intake.layout import Layout
@@ -37,6 +37,7 @@ class PlainJudge:
         self.stream = definition
         self.clock: int | None = None
         self.promises: list[tuple[int, tuple[Any, ...], int]] = []
+        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # promises for ever that are new
         self.accepted: list[tuple[int, int, dict[str, Any]]] = []
         self.dead: list[int] = []
 
@@ -57,6 +58,9 @@ class PlainJudge:
         for index, scheme in enumerate(self.stream.schemes):
             if frozenset(FIELDS[c].name for c in scheme.columns) == names:
                 key = tuple(record["@punctuate"][FIELDS[c].name] for c in scheme.columns)
+                if scheme.lifespan is None and all(p[:2] != (index, key) for p in self.promises):
+                    values = {f"c{c}": value for c, value in zip(scheme.columns, key, strict=True)}
+                    self.told.append((len(self.accepted), index, record["ts"], values))
                 self.promises.append((index, key, record["ts"]))
                 return
 
@@ -89,6 +93,13 @@ def random_line(rng: random.Random, time: int) -> str:
     return json.dumps({**record, "ts": ts, **({"@op": "-"} if kind < 0.2 else {})})
 
 
+def bound(definition: StreamDef, mark: dict[str, Any]) -> dict[str, Any]:
+    """What a punctuation binds; all else in it is NULL."""
+    names = [f"c{c}" for c in definition.schemes[mark["_scheme"]].columns]
+    assert all(value is None for name, value in mark.items() if name not in ("_q", "_scheme", "_t", *names))
+    return {name: mark[name] for name in names}
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     rng = random.Random(seed)
@@ -103,13 +114,13 @@ def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     for number, text in enumerate(lines, 1):
         judge.line(number, text)
 
-    admission, at, rows, dead, marks = Admission(definition), 0, [], [], 0
+    admission, at, rows, dead, marks = Admission(definition), 0, [], [], []
     while at < len(lines):
         size = rng.choice([1, 2, 7, 100, 300])
         admitted = admission.admit(parse(definition, lines[at : at + size], at + 1))
         rows += admitted.rows.to_pylist()
         dead += [letter["line"] for letter in admitted.dead]
-        marks += admitted.punctuations.num_rows
+        marks += admitted.punctuations.to_pylist()
         at += size
         admission = Admission(definition, json.loads(json.dumps(admission.state())), admission.runs())
     assert rows and dead and marks
@@ -117,7 +128,46 @@ def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     assert [row.pop("_q") for row in rows] == [q for q, _, _ in judge.accepted]
     assert [row.pop("_o", 1) for row in rows] == [op for _, op, _ in judge.accepted]
     assert rows == [row for _, _, row in judge.accepted]
+    for_ever = [mark for mark in marks if definition.schemes[mark["_scheme"]].lifespan is None]
+    assert [(m["_q"], m["_scheme"], m["_t"], bound(definition, m)) for m in for_ever] == judge.told
     assert admission.clock == judge.clock and admission.watermark == judge.clock - definition.lateness
+
+
+DIRTY = ("", "  ", "null", '{"ts":1', '{"a":"x","ts":1}', '{"@punctuate":{"a":1}}', '{"@punctuate":0,"ts":1}')
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_many_lines_at_once_equal_one_line_at_a_time(seed: int) -> None:
+    """Rows with their arrivals, promises and where they stand, dead letters with reasons, and the clock."""
+    rng = random.Random(seed)
+    definition = stream(
+        lateness=rng.choice([0, 4]),
+        retractable=rng.random() < 0.5,
+        schemes=(Scheme((0,)), Scheme((1, 0)), Scheme((2, 3))),
+    )
+    dirt = rng.choice([0.0, 0.02])
+    lines = [rng.choice(DIRTY) if rng.random() < dirt else random_line(rng, i // 3) for i in range(400)]
+    one, many = Admission(definition), Admission(definition)
+    singly = [one.admit(parse(definition, [line], at)) for at, line in enumerate(lines, 1)]
+    at, together = 0, []
+    while at < len(lines):
+        size = rng.choice([3, 50, 400])
+        whole = parse(definition, lines[at : at + size], at + 1)
+        parts = [whole]
+        while rng.random() < 0.5:  # cut anywhere
+            parts[-1:] = parts[-1].split(rng.randrange(at + 1, at + size + 2))
+        together += [many.admit(part) for part in parts]
+        at += size
+    assert whole_of(together) == whole_of(singly)
+    assert all(whole_of(singly)) and many.state()["clock"] == one.state()["clock"]
+
+
+def whole_of(admitted: list[Admitted]) -> tuple[list[Any], ...]:
+    return (
+        [row for part in admitted for row in part.rows.to_pylist()],
+        [row for part in admitted for row in part.punctuations.to_pylist()],
+        [letter for part in admitted for letter in part.dead],
+    )
 
 
 def test_exactly_lateness_late_is_in_time() -> None:

@@ -21,6 +21,7 @@ import pytest
 from seine.bench.chart import Curve, line_chart
 from seine.bench.fed import (
     alternatives,
+    apart,
     curves,
     jobs,
     live,
@@ -215,7 +216,14 @@ def test_other_results_are_refused() -> None:
 
 
 def test_every_configuration_has_a_name_in_the_paper() -> None:
-    assert curves.PAPER.keys() == CONFIGURATIONS.keys()
+    assert curves.PAPER.keys() == {*CONFIGURATIONS, apart.NAME}
+
+
+def test_a_sample_of_queries_alone_stands_for_all() -> None:
+    alone = [replace(MEASURED, cpu=cpu, outputs={name: 3}) for name, cpu in (("a", 1.0), ("b", 2.0))]
+    found = apart.together(alone, 10)
+    assert (found.cpu_per_batch, found.nodes, found.rows) == (7.5, 200, MEASURED.rows)
+    assert found.outputs == {"a": 3, "b": 3}
 
 
 def test_tables_have_ratios() -> None:
@@ -329,8 +337,9 @@ def test_the_page_has_the_parts_that_are_asked_for(
     side = Counter()
 
     def fake(told: list[str]) -> Measured:
-        side[told[1]] += 1
-        return MEASURED
+        alone = "apart-" in told[2]
+        side[apart.NAME if alone else told[1]] += 1
+        return replace(MEASURED, outputs={}) if alone else MEASURED
 
     parts = {
         "curves": {**sizes.QUICK["curves"], "side": fake},
@@ -341,7 +350,8 @@ def test_the_page_has_the_parts_that_are_asked_for(
         page = sharing.main(parts, "curves", resume, str(tmp_path / "images"))
     assert page.startswith("### curves\n")
     assert page.count("NonCanon") >= 2
-    assert side == dict.fromkeys(CONFIGURATIONS, 2)  # two numbers of queries, each measured once
+    # Two numbers of queries, each measured once; the fewer that run alone are among the more.
+    assert side == {**dict.fromkeys(CONFIGURATIONS, 2), apart.NAME: 4}
     drawn = sorted(path.name for path in (tmp_path / "images").iterdir())
     assert drawn == sorted(curves.pictures({(5, name): MEASURED for name in CONFIGURATIONS}))
     assert "### scale" in sharing.main(parts, "scale")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from seine.algebra.plan import Query
-from seine.bench.safety import check, costs, held, page
+from seine.bench.measure import Pace
+from seine.bench.safety import check, costs, held, page, throughput
 from seine.bench.safety.feeds import auction, linked
 from seine.bench.safety.running import run, written
 from seine.cli.main import main
 from seine.safety.sources import Sources
 from seine.safety.verdict import verdict
+
+PACE = Pace(4, 100.0, 2.0, 1.0, 1.0, 5.0, 70)
 
 
 @pytest.mark.parametrize("name", check.SHAPES)
@@ -64,14 +68,31 @@ def test_joins_of_several_streams_stay_small(cycle):
     assert ran.results > 50 and held._most(ran) < 400 < ran.tuples
 
 
-def test_the_page_has_every_table_and_picture(tmp_path: Path) -> None:
+def test_the_page_has_every_table_and_picture(tmp_path: Path, monkeypatch) -> None:
     out = tmp_path / "page.md"
+    monkeypatch.setitem(page.QUICK["throughput"], "runner", lambda *words: PACE)  # it would start Spark
     assert main(["bench", "safety", "--quick", "--out", str(out), "--pictures", str(tmp_path)]) == 0
     assert out.read_text().count("\n| ---") == len(page.PARTS)
     pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
     assert pictures == ["safety-auction.svg", "safety-joins.svg"]
     for name in pictures:
         ElementTree.parse(tmp_path / name)
+
+
+def test_every_way_runs_on_spark_each_round_and_the_losses_are_told():
+    seen = []
+
+    def runner(title, module, path, batch_rows, warm):
+        seen.append(title)
+        script = Path(path).read_text()
+        if "PUNCTUATED" in script:
+            return replace(PACE, rows_per_second=80.0, cpu_per_million=4.0)
+        return replace(PACE, cpu_per_million=3.0 if "WINDOW" in script else 2.0)
+
+    table = throughput.throughput(200, 5, 100, 1, 2, runner)
+    assert len(seen) == len(set(seen)) == 2 * len(throughput.WAYS)
+    assert table.rows[1] == ("punctuations", "80", "4.00", "-20 %", "-20 %", "-50 %", "-25 %")
+    assert [row[0] for row in table.rows[2:]] == ["unbounded", "windows"]
 
 
 def test_throughput_that_is_lost():

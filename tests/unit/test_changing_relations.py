@@ -205,7 +205,12 @@ def test_a_table_of_a_database_is_followed(
             "'postgresql+psycopg://user:secret@host:port/x' WITH (table = 'fact')",
             "is no address of a database",
         ),
-        ("'PostgreSQL://user:secret@host/x' WITH (table = 'fact')", "cannot read 'PostgreSQL://host/x'"),
+        ("'PostgreSQL://user:secret@host/x' WITH (table = 'fact')", "only local files"),
+        ("'jdbc:postgresql://user:secret@host/x' WITH (table = 'fact')", "only local files"),
+        (
+            "'postgresql://user:secret@localhost:1/x' WITH (table = 'fact')",
+            r"postgresql\+psycopg://user:\*\*\*@",
+        ),
         ("'sqlite:///{0}/none.db' WITH (table = 'fact')", "none.db: no such file"),
         ("'f.jsonl' WITH (table = 'fact')", "belong together"),
         ("'sqlite:///{0}/facts.db'", "belong together"),

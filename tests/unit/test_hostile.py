@@ -243,6 +243,11 @@ def test_a_fault_of_ours_is_one_line_and_a_file(tmp_path, monkeypatch, capsys):
     ("text", "message"),
     [
         ("CREATE STREAM s (\"@op\" STRING, ts BIGINT) TIMESTAMP BY ts FROM 's';", "marks a kind of line"),
+        (
+            STREAM.format(path="s", clauses="") + f'CREATE QUERY "{"n" * 256}" AS SELECT a FROM s;',
+            "has 256 characters, more than 255",
+        ),
+        (STREAM.format(path="s", clauses="") + f'CREATE QUERY "{"ü" * 255}" AS SELECT a FROM s;', None),
         ("CREATE STREAM \"\" (ts BIGINT) TIMESTAMP BY ts FROM 's';", "this quoted name is empty"),
         (
             f"CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts WINDOW {'9' * 5000} FROM 's';",

@@ -15,6 +15,7 @@ from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.json_line import JsonLine
 from seine.intake.jsonl import JsonLines
 from seine.intake.layout import Layout
+from seine.intake.line_text import text_of
 from seine.intake.parsed import Parsed
 
 LAYOUT = Layout(
@@ -96,6 +97,8 @@ REFUSED = [
     '{{"s":{}{},"ts":1}}'.format("[" * 100_000, "]" * 100_000),
     '{"@op":"+","ts":1}',
     '{"@op":null,"ts":1}',
+    '{"\\u0040op":null,"ts":1}',
+    '{"@o\\u0070":null,"ts":1}',
     '{"@op":"-","@op":"-","ts":1}',
     '{"@punctuate":{"i":1}}',
     '{"@punctuate":{"j":1},"ts":1}',
@@ -113,7 +116,7 @@ def test_refused(line: bytes | str) -> None:
     good = '{"i":7,"ts":1}'
     parsed = parse(good, line, good)
     assert [dead.line for dead in parsed.dead] == [2]
-    assert parsed.lines.tolist() == [1, 3]
+    assert parsed.tuples.numbers.tolist() == [1, 3] and not len(parsed.punctuations)
     assert parsed.dead[0].reason and len(parsed.dead[0].record) <= 1000
 
 
@@ -125,8 +128,8 @@ def test_accepted_values() -> None:
         "",
         '{"at":"2020-01-01 00:00:00.25","m":9999.99,"ts":-7}',
     )
-    assert not parsed.dead and parsed.lines.tolist() == [1, 2, 5]
-    rows = parsed.rows.to_pylist()
+    assert not parsed.dead and parsed.tuples.numbers.tolist() == [1, 2, 5]
+    rows = parsed.tuples.rows.to_pylist()
     assert (
         rows[0]["c0"] == -(2**63) and rows[0]["c2"] == 3.0 and rows[0]["c3"] == "😀" and rows[0]["c4"] is True
     )
@@ -135,7 +138,7 @@ def test_accepted_values() -> None:
     assert rows[2]["c6"].isoformat() == "2020-01-01T00:00:00.250000+00:00" and rows[2]["c7"] == Decimal(
         "9999.99"
     )
-    assert parsed.time.tolist() == [5, 6, -7]
+    assert parsed.tuples.time.tolist() == [5, 6, -7]
 
 
 def test_special_lines_keep_their_places() -> None:
@@ -146,22 +149,33 @@ def test_special_lines_keep_their_places() -> None:
         '{"@punctuate":{"ts":4,"s":"x"},"ts":8}',
         '{"i":2,"ts":4}',
     )
-    assert parsed.op.tolist() == [1, 0, -1, 0, 1]
-    assert parsed.scheme.tolist() == [-1, 0, -1, 1, -1]
-    assert parsed.time.tolist() == [1, 9, 3, 8, 4]
-    assert parsed.rows.column(8).to_pylist() == [1, None, 3, 4, 4]
+    tuples, promises = parsed.tuples, parsed.punctuations
+    assert tuples.numbers.tolist() == [1, 3, 5] and promises.numbers.tolist() == [2, 4]
+    assert tuples.kind.tolist() == [1, -1, 1] and promises.kind.tolist() == [0, 1]
+    assert tuples.time.tolist() == [1, 3, 4] and promises.time.tolist() == [9, 8]
+    assert tuples.rows["c8"].to_pylist() == [1, 3, 4]
+    assert promises.rows.to_pydict() == {"c0": [None, None], "c3": [None, "x"], "c8": [None, 4]}
 
 
 def test_quoted_names_match_exactly() -> None:
     layout = Layout((Field("End", BIGINT), Field("end", BIGINT), Field("ts", BIGINT)), 2)
     parsed = parse('{"End":1,"end":2,"ts":3}', '{"END":1,"ts":3}', layout=layout)
-    assert parsed.rows.to_pylist() == [{"c0": 1, "c1": 2, "c2": 3}]
+    assert parsed.tuples.rows.to_pylist() == [{"c0": 1, "c1": 2, "c2": 3}]
     assert len(parsed.dead) == 1
 
 
 def test_a_line_beyond_the_limit_is_dead() -> None:
     parsed = parse('{"ts":1}', b'{"ts":2,"s":"' + b"x" * LINE_LIMIT + b'"}', '{"ts":3}')
-    assert parsed.time.tolist() == [1, 3] and len(parsed.dead) == 1
+    assert parsed.tuples.time.tolist() == [1, 3] and len(parsed.dead) == 1
+
+
+def assert_equal(one: Parsed, other: Parsed) -> None:
+    assert one.dead == other.dead
+    for ours, theirs in ((one.tuples, other.tuples), (one.punctuations, other.punctuations)):
+        assert ours.rows.equals(theirs.rows) and ours.rows.num_rows == len(ours)
+        for name in ("kind", "time", "numbers"):
+            assert getattr(ours, name).dtype == getattr(theirs, name).dtype
+            assert getattr(ours, name).tolist() == getattr(theirs, name).tolist()
 
 
 def _value(rng: random.Random) -> str:
@@ -206,10 +220,8 @@ def test_fast_equals_exact(seed: int) -> None:
     given = block([_line(rng, rng.random() >= dirt) for _ in range(rng.choice([5, 700]))], first=11)
     fast = JsonLines(LAYOUT).parse(given)
     exact = JsonLine(LAYOUT).parse(given, np.arange(given.count))
-    assert fast.rows.equals(exact.rows) and fast.rows.num_rows > 0
-    assert fast.dead == exact.dead
-    for name in ("op", "time", "scheme", "lines"):
-        assert getattr(fast, name).tolist() == getattr(exact, name).tolist()
+    assert len(fast.tuples)
+    assert_equal(fast, exact)
 
 
 PROMISING = Layout(
@@ -253,14 +265,15 @@ def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
     given = block(lines, first=3)
     fast = JsonLines(PROMISING).parse(given)
     exact = JsonLine(PROMISING).parse(given, np.arange(given.count))
-    assert fast.rows.equals(exact.rows) and fast.dead == exact.dead
-    for name in ("op", "time", "scheme", "lines"):
-        assert getattr(fast, name).tolist() == getattr(exact, name).tolist()
+    assert len(fast.punctuations)
+    assert_equal(fast, exact)
     if not odd:
-        assert JsonLines(PROMISING)._fast_punctuations(given, np.flatnonzero(exact.op == 0)) is not None
+        chosen = exact.punctuations.numbers - 3
+        text = text_of(given, chosen)
+        assert JsonLines(PROMISING)._fast_punctuations(given, chosen, text) is not None
 
 
 def test_decimals_are_exact() -> None:
     layout = Layout((Field("m", Type.parse("DECIMAL(38,0)")), Field("ts", BIGINT)), 1)
     parsed = parse(json.dumps({"m": 10**37 + 1, "ts": 1}), layout=layout)
-    assert parsed.rows.column(0).to_pylist() == [Decimal(10**37 + 1)]
+    assert parsed.tuples.rows.column(0).to_pylist() == [Decimal(10**37 + 1)]

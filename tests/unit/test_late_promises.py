@@ -8,6 +8,7 @@ from pathlib import Path
 from seine.runtime.host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
+from seine.sharing.strategy import CONFIGURATIONS
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k)"
@@ -81,6 +82,7 @@ def test_what_was_promised_before_a_join_came_counts_for_it(tmp_path: Path) -> N
 
 def test_what_was_promised_before_a_tree_of_joins_came_goes_up_in_it(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, LINKED)
+    pipeline.service.registrar.present.network.strategy = CONFIGURATIONS["two-by-two"]
     chain = "s.v = t.k AND t.v = u.k"
     pipeline.register(CHAIN.format(name="old", condition=chain))
     for name in ("s", "t", "u"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -150,3 +151,25 @@ def test_the_whole_engine_tells_what_the_operator_does(tmp_path: Path, name: str
         )
         assert stats["m"]["importance"] < stats["q"]["importance"] and stats["q"]["shed"] == 0
         assert result.stats["network"]["joins"] == 2  # those that are alike are one
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("how", ["sum", "product"])
+def test_an_importance_beyond_all_numbers_stops_nothing(tmp_path: Path, how: str) -> None:
+    """It is infinite, of which JSON knows nothing; what is told is part of the exact result."""
+    streams = "".join(
+        f"CREATE STREAM {name} (k BIGINT, i DOUBLE, ts BIGINT) TIMESTAMP BY ts WINDOW 9 "
+        f"IMPORTANCE BY i FROM '{name}.jsonl';"
+        for name in "rs"
+    )
+    rows = ({"k": n % 3, "i": (0.0, 5e-324, 1e308)[n % 7 % 3], "ts": n // 2} for n in range(60))
+    lines = [json.dumps(row) + "\n" for row in rows]
+    (tmp_path / "r.jsonl").write_text("".join(lines))
+    (tmp_path / "s.jsonl").write_text("".join(lines))
+    select = "AS SELECT r.ts AS t, s.ts AS u FROM r, s WHERE r.k = s.k;"
+    query = f"CREATE QUERY q WITH (memory = 6, importance = '{how}') {select} CREATE QUERY e {select}"
+    path = tmp_path / "x.sql"
+    path.write_text(streams + query)
+    found = run_local(str(path))
+    told = {name: Counter(str(r["row"]) for r in found.records if r["query"] == name) for name in "qe"}
+    assert told["q"] < told["e"] and found.stats["queries"]["q"]["importance"] is None

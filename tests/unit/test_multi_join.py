@@ -141,7 +141,8 @@ def test_time_bounds_close_ports_too() -> None:
         setting = replace(setting, columns=columns)
         ports = rng.sample(range(setting.width), 2)
         last = len(columns[ports[1]]) - 1
-        choices = tuple({(last, rng.randint(0, 12)), (last - 1, rng.randint(0, 12))})
+        sums = [((last, 1),), ((last - 1, 1),), ((last - 1, 1), (last, -1))]
+        choices = tuple({(terms, rng.randint(0, 12)) for terms in rng.sample(sums, 2)})
         bound = Bound(ports[0], ports[1], choices)
         near = replace(setting, bounds=(bound,))
         events = random_events(rng, setting, 12, [0, 1])

@@ -40,11 +40,13 @@ from seine.network.nodes import (
     JoinNode,
     LookupNode,
     Node,
+    PromiseNode,
     SourceNode,
 )
 from seine.network.tables import ParameterTable
 from seine.optimizer.estimates import Estimates, Sample
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from tests.unit.front_end import parse
 from tests.unit.plan_interpreter import (
     SOURCES,
     Data,
@@ -365,6 +367,33 @@ def test_removing_frees_what_nobody_uses() -> None:
     network.remove("q1")
     network.remove("q2")
     assert not network.nodes and network.depth == 0
+
+
+PROMISED = "CREATE STREAM {} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k) FROM '{}';"
+FREED_BY_PROMISES = [
+    ("SELECT DISTINCT k FROM x", "changes"),
+    ("SELECT DISTINCT k FROM x", "final"),
+    ("SELECT k FROM x UNION SELECT k FROM y WHERE v > {}", "changes"),
+    ("SELECT k FROM x EXCEPT SELECT k FROM y", "changes"),
+    ("SELECT k, COUNT(*) AS n FROM x WHERE v <> {} GROUP BY k", "changes"),
+    ("SELECT k, COUNT(*) AS n FROM x WHERE v <> {} GROUP BY k", "final"),
+    ("SELECT x.v AS v, y.v AS w FROM x, y WHERE x.k = y.k", "changes"),
+]
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize(("select", "emit"), FREED_BY_PROMISES)
+def test_what_promises_free_can_be_removed(select: str, emit: str, last: int) -> None:
+    """Whoever goes last: promises are claimed after what they free, and so they go first."""
+    text = PROMISED.format("x", "x") + PROMISED.format("y", "y")
+    text += "".join(f"CREATE QUERY q{i} WITH (emit = '{emit}') AS {select.format(i)};" for i in range(2))
+    network = Network(live=True)
+    for query in parse(text).declarations.queries.values():
+        network.add(query, 1)
+    assert any(isinstance(node, PromiseNode) for node in network.nodes.values())
+    network.remove(f"q{1 - last}")
+    network.remove(f"q{last}")
+    assert not network.nodes
 
 
 @pytest.mark.parametrize("strategy", CONFIGURATIONS)

@@ -84,7 +84,7 @@ def test_the_graph_is_told():
     ]
     star = "SELECT s1.a FROM s1, f, w WHERE s1.b = f.b AND f.a = w.a"
     assert [str(edge) for edge in edges(plan_of(star))] == ["relations -> s1 by b", "relations -> w by a"]
-    assert safety_lines(plan_of(FIGURE_8))[-1] == "close one another: {s1, s2}, {s3}"
+    assert "close one another: {s1, s2}, {s3}" in safety_lines(plan_of(FIGURE_8))
     assert safety_lines(plan_of("SELECT x.a FROM w x, w y WHERE x.a = y.a")) == []
 
 
@@ -92,10 +92,10 @@ def test_a_safe_plan_is_told():
     ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
     at_once, tree = ("x", "y", "z"), (("x", "y"), "z")
     told = "joined as (x, y, z); promises on x.b, y.b, z.b are enough"
-    assert safety_lines(plan_of(ring), [at_once])[-1] == told
+    assert told in safety_lines(plan_of(ring), [at_once])
     chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
     told = "joined as ((x, y), z); promises on x.b, y.b, z.b are enough"
-    assert safety_lines(plan_of(chain), [at_once[:2], tree])[-1] == told
+    assert told in safety_lines(plan_of(chain), [at_once[:2], tree])
     assert safety_lines(plan_of(chain), [at_once[:2]]) == safety_lines(plan_of(chain))
 
 
@@ -113,13 +113,10 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
         (tmp_path / f"{name}.jsonl").touch()
     assert main(["check", str(script)]) == 0
     told = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
-    assert [line for line in told if line.startswith("joined")] == [
-        "joined as ((x, y), z)",
-        "joined as ((x, y), z)",
-    ]
-    assert main(["explain", str(script), "chain", "--sharing", "at-once"]) == 0
-    assert "joined as (x, y, z); promises on" in capsys.readouterr().out
-    assert main(["explain", str(script), "chain"]) == 0
+    assert [line for line in told if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
+    assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
+    assert "joined as ((x, y), z); promises on" in capsys.readouterr().out
+    assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
     shown = capsys.readouterr().out
     assert "promises of its rows, by promises of y on (b)" in shown
 
@@ -165,3 +162,26 @@ def test_a_query_of_a_thousand_streams_is_checked(closed, tmp_path, capsys):
     script.write_text("\n".join([*streams, f"CREATE QUERY ring AS SELECT t0.a FROM {names} WHERE {ring};"]))
     assert main(["check", str(script), "--json"]) == (not closed)
     assert f'"safe": {str(closed).lower()}' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("schemes", "clauses", "end"),
+    [
+        ("(a)", "", "or with windows and a LIFESPAN"),
+        ("(a)", "WINDOW 5", "or with a LIFESPAN"),
+        ("(a)|(b)", "", None),
+        ("(a) LIFESPAN 5", "WINDOW 5", None),
+    ],
+)
+def test_promises_that_stay_are_told(schemes: str, clauses: str, end: str | None) -> None:
+    """In a cycle those of one column stay; if both columns are promised they take one another away."""
+    told = " ".join(f"PUNCTUATED ON {scheme}" for scheme in schemes.split("|"))
+    tables = "".join(
+        f"CREATE STREAM {name} (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts {clauses} {told} FROM 'x';"
+        for name in "txy"
+    )
+    sql = "SELECT t.a FROM t, x, y WHERE t.b = x.a AND x.b = y.a AND y.b = t.a"
+    plan = parse(f"{tables}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
+    pairs = ("ty", "xt", "yx") if end else ()
+    lines = [f"promises of {one}.a stay: until {other} promises the same, {end}" for one, other in pairs]
+    assert [line for line in safety_lines(plan) if line.startswith("promises of")] == lines

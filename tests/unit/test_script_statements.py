@@ -179,6 +179,7 @@ REFUSED_AFTER_S = [
     ("CREATE QUERY q WITH (memory = 0) AS SELECT a FROM s;", 31, "above 0"),
     ("CREATE QUERY q WITH (memory = -1) AS SELECT a FROM s;", 31, "above 0"),
     ("CREATE QUERY q WITH (memory = 1.5) AS SELECT a FROM s;", 31, "above 0"),
+    ("CREATE QUERY q WITH (memory = 4611686018427387904) AS SELECT a FROM s;", 31, "below 2**62"),
     ("CREATE QUERY q WITH (memory = '0 MB') AS SELECT a FROM s;", 31, "or a size"),
     ("CREATE QUERY q WITH (memory = '5 miles') AS SELECT a FROM s;", 31, "or a size"),
     ("CREATE QUERY q WITH (memory = 4, alpha = 0) AS SELECT a FROM s;", 42, "above 0"),

@@ -240,6 +240,7 @@ def test_of_many_clients_one_wins(rig: Rig) -> None:
             {"Content_Type": "application/json"},
             400,
         ),
+        ("POST", "/v1/scripts", '{"\\ud800": 1}', {"Content_Type": "application/json"}, 400),
         ("GET", "/v1/status", None, {"Origin": "http://evil.example"}, 403),
         ("GET", "/v1/status", None, {"X": "y" * 70_000}, 431),
         ("GET", "/" + "x" * 70_000, None, {}, 414),

@@ -233,17 +233,25 @@ def test_edges_that_do_not_reach_everybody(name: str) -> None:
     assert all(whole)
 
 
+EXTREME = [
+    *(Shedding(name) for name in NAMES),
+    *(Shedding("auto", importance=how) for how in ("sum", "product")),
+    *(Shedding("dgl", alpha=alpha, beta=1e308) for alpha in (1e-308, 1e308)),
+]
+
+
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("importances", [(0.0,), (0.0, 1e308), (5e-324, 1.0, 1e300)])
-def test_importances_may_be_nothing_or_enormous(importances: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("importances", [(0.0,), (0.0, 1e308), (5e-324, 1.0, 1e300), (5e-324, 0.0, 1e308)])
+@pytest.mark.parametrize("shedding", EXTREME, ids=str)
+def test_importances_may_be_nothing_or_enormous(shedding: Shedding, importances: tuple[float, ...]) -> None:
     """The important one stays; nothing is divided by zero."""
     tuples = random_streams(2)
     for some in tuples:
         for one in some:
             one.importance = importances[one.number % len(importances)]
-    gone = shed(Shedder(Shedding("auto"), 3, 2), tuples, [])
+    gone = shed(Shedder(shedding, 3, 2), tuples, [])
     assert all(gone)
-    assert shed(Resumed(Shedding("auto"), 3, 2), tuples, [9, 30]) == gone
+    assert shed(Resumed(shedding, 3, 2), tuples, [9, 30]) == gone
 
 
 @pytest.mark.parametrize("name", ["auto", "semantic"])

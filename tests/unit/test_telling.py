@@ -26,7 +26,11 @@ from seine.operators.parameters import any_of
 from seine.operators.runs import Runs
 from seine.operators.store import MemoryStore
 from seine.operators.telling import UNTOLD
+from seine.optimizer.estimates import Estimates, Sample
+from seine.sharing.strategy import CONFIGURATIONS, Strategy
 from tests.unit.live_runs import Pipeline, alone, read_story
+
+TREES = CONFIGURATIONS["two-by-two"]
 
 # ---- one join
 
@@ -164,7 +168,7 @@ def of_kind(network: Network, kind: type[Node]) -> list[Node]:
 def test_queries_share_the_join_that_they_have_in_common(tmp_path: Path, order: tuple[int, ...]) -> None:
     texts = [PAIR + " AND x.v > 3", CHAIN.format("z"), CHAIN.format("w") + " AND x.v < y.v"]
     declared = read_script(str(script(tmp_path, [texts[i] for i in order]))).declarations
-    network = build_network(declared.queries.values())
+    network = build_network(declared.queries.values(), TREES)
     shared = [node for node in of_kind(network, JoinNode) if len(network.users(node.id)) == 3]
     assert len(of_kind(network, JoinNode)) == 3 and len(shared) == 1
     (told,) = of_kind(network, ToldNode)
@@ -176,10 +180,28 @@ def test_queries_share_the_join_that_they_have_in_common(tmp_path: Path, order: 
     assert not again.nodes and not again.tables
 
 
+def test_estimates_decide_by_the_objective(tmp_path: Path) -> None:
+    """A join of all meets more combinations, and holds fewer rows; without estimates it is taken."""
+    (query,) = read_script(str(script(tmp_path, [CHAIN.format("z")]))).declarations.queries.values()
+    rng = np.random.default_rng(1)
+    columns = {f"c{i}": rng.integers(0, 50, 200) for i in range(4)}
+    known = Estimates({name: Sample(pa.record_batch(columns), 10_000) for name in "xyz"})
+    for estimates, objective, tree in (
+        (None, "throughput", False),
+        (known, "throughput", True),
+        (known, "memory", False),
+    ):
+        network = Network(Strategy(objective=objective))
+        network.estimates = estimates
+        network.add(query)
+        assert bool(of_kind(network, ToldNode)) is tree
+        assert network.joined["q0"] == [(("x", "y"), "z") if tree else ("x", "y", "z")]
+
+
 def test_a_pipeline_that_runs_opens_no_stage_for_a_tree(tmp_path: Path) -> None:
     (query,) = read_script(str(script(tmp_path, [CHAIN.format("z")]))).declarations.queries.values()
     for room, at_once in ((1, True), (2, False)):
-        network = Network(live=True)
+        network = Network(TREES, live=True)
         network.room = room
         network.add(query)
         assert bool(of_kind(network, MultiJoinNode)) is at_once
@@ -199,7 +221,7 @@ def test_who_listened_leaves_nothing_behind(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     story = read_story(path, tmp_path / "journal", 20)
     (tmp_path / "run").mkdir()
-    pipeline = Pipeline(tmp_path / "run", story, live=False)
+    pipeline = Pipeline(tmp_path / "run", story, live=False, strategy=TREES)
     queries = list(story.declarations.queries.values())
     for query in queries:
         pipeline.network.add(query)
@@ -240,7 +262,7 @@ def test_who_comes_late_shares_all_or_builds_anew(seed: int, tmp_path: Path) -> 
     story = read_story(path, tmp_path / "journal", 8)
     queries = list(story.declarations.queries.values())
     (tmp_path / "live").mkdir()
-    pipeline = Pipeline(tmp_path / "live", story, live=True)
+    pipeline = Pipeline(tmp_path / "live", story, live=True, strategy=TREES)
     pipeline.network.room = 2
     births = {0: 0, 1: 3, 2: 3, 3: 5}
     for number, input_ in enumerate(story.inputs):

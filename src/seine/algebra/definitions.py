@@ -17,11 +17,20 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Source:
-    """Where records come from. `path` is absolute, or a glob, or a folder."""
+    """Where records come from. `path` is absolute, or a glob, or a folder, or a database's address."""
 
     path: str
     format: str = "JSON"  # JSON | CSV | PARQUET | XML
     options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_database(self) -> bool:
+        """
+        >>> Source("postgresql+psycopg://host/db").is_database, Source("jdbc:postgresql://host/db").is_database
+        (True, False)
+        """
+        scheme, mark, _ = self.path.partition("://")
+        return bool(mark) and scheme.partition("+")[0] in ("postgresql", "sqlite")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
+Tuples and punctuations come apart. What stands between them is told by how many tuples stand before each
+punctuation.
+
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
 one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that equals an
 earlier promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
@@ -21,11 +24,9 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.layout import Layout
-from seine.intake.parsed import NEGATIVE, PUNCTUATION, TUPLE, Parsed
-from seine.intake.promises import Fresh, Promises, limits_of
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Lines, Parsed, null_places
+from seine.intake.promises import Asked, Fresh, Promises, limits_of
 from seine.operators.delta import FOREVER, NEVER
-
-PUNCTUATION_MOVES_CLOCK = False
 
 Letter = dict[str, Any]
 
@@ -35,8 +36,8 @@ class Admitted:
     """What some lines of one stream became.
 
     `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
-    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, c0, c1, .. ; not those that
-    promise what was promised before, for as long.
+    `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, and of c0, c1, .. those that
+    some scheme binds; not the ones that promise what was promised before, for as long.
     `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
     """
 
@@ -105,99 +106,98 @@ class Admission:
         return {name: run for promises in self.promises for name, run in promises.runs.items()}
 
     def admit(self, parsed: Parsed) -> Admitted:
-        verdict = Verdict(len(parsed.lines))
+        tuples, punctuations = parsed.tuples, parsed.punctuations
+        before = np.searchsorted(tuples.numbers, punctuations.numbers)
+        verdict = Verdict(len(tuples))
         if not self.stream.retractable:
-            verdict.refuse(parsed.op == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
-        self._judge_importance(parsed, verdict)
-        fresh = self._judge_promises(parsed, verdict)
-        before = self._judge_lateness(parsed, verdict)
-        told = verdict.alive
-        told[self._repeated(fresh)] = False
-        admitted = self._admitted(parsed, told, self._letters(parsed, verdict))
-        self.clock = before
+            verdict.refuse(tuples.kind == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
+        self._judge_importance(tuples, verdict)
+        fresh = [self._fresh(punctuations, index) for index in range(len(self.promises))]
+        self._judge_promises(tuples, before, fresh, verdict)
+        clock = self._judge_lateness(tuples, verdict)
+        told = self._told(punctuations, fresh)
+        admitted = self._admitted(parsed, before, verdict, told)
+        self.clock = clock
+        self._keep(fresh)
+        return admitted
+
+    def _judge_importance(self, tuples: Lines, verdict: Verdict) -> None:
+        if self.stream.importance is None:
+            return
+        column = tuples.rows.column(self.stream.importance)
+        name = self.stream.fields[self.stream.importance].name
+        values = column.fill_null(0).cast(pa.float64(), safe=False).to_numpy()
+        positive = tuples.kind == TUPLE
+        verdict.refuse(positive & (values < 0), f"the importance {name} is negative")
+        verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
+
+    def _judge_promises(
+        self, tuples: Lines, before: np.ndarray, fresh: list[Fresh | None], verdict: Verdict
+    ) -> None:
+        alive = verdict.alive
+        for index, (promises, made) in enumerate(zip(self.promises, fresh, strict=True)):
+            keys = self._key_columns(tuples.rows, index)
+            since = before[made.places] if made is not None else before[:0]
+            broken = promises.broken(Asked(keys, tuples.time), made, since)
+            verdict.refuse(broken[alive[broken]], self._broken_reason(index))
+
+    def _told(self, punctuations: Lines, fresh: list[Fresh | None]) -> np.ndarray:
+        """A mask of the punctuations that say something new."""
+        told = np.ones(len(punctuations), bool)
+        for promises, made in zip(self.promises, fresh, strict=True):
+            if made is not None:
+                told[made.places[promises.repeated(made)]] = False
+        return told
+
+    def _fresh(self, punctuations: Lines, index: int) -> Fresh | None:
+        places = np.flatnonzero(punctuations.kind == index)
+        if not len(places):
+            return None
+        own = punctuations if len(places) == len(punctuations) else punctuations.take(places)
+        limits = limits_of(own.time, self.stream.schemes[index].lifespan)
+        return Fresh(self._key_columns(own.rows, index), limits, places)
+
+    def _keep(self, fresh: list[Fresh | None]) -> None:
         for promises, made in zip(self.promises, fresh, strict=True):
             if made is not None:
                 promises.add(made, self.watermark, self._name)
             else:
                 promises.forget(self.watermark)
-        return admitted
 
-    def _judge_importance(self, parsed: Parsed, verdict: Verdict) -> None:
-        if self.stream.importance is None:
-            return
-        column = parsed.rows.column(self.stream.importance)
-        name = self.stream.fields[self.stream.importance].name
-        values = column.fill_null(0).cast(pa.float64(), safe=False).to_numpy()
-        tuples = parsed.op == TUPLE
-        missing = column.is_null().to_numpy(zero_copy_only=False)
-        verdict.refuse(tuples & (values < 0), f"the importance {name} is negative")
-        verdict.refuse(tuples & missing, f"the importance {name} is missing")
-
-    def _judge_promises(self, parsed: Parsed, verdict: Verdict) -> list[Fresh | None]:
-        tuples = np.flatnonzero(verdict.alive & (parsed.op != PUNCTUATION))
-        result = []
-        for index, promises in enumerate(self.promises):
-            fresh = self._fresh(parsed, index)
-            if fresh is not None or len(promises):
-                keys = [c.take(pa.array(tuples)) for c in self._key_columns(parsed.rows, index)]
-                broken = promises.broken(keys, parsed.time[tuples], tuples, fresh)
-                verdict.refuse(tuples[broken], self._broken_reason(index))
-            result.append(fresh)
-        return result
-
-    def _repeated(self, fresh: list[Fresh | None]) -> np.ndarray:
-        """The lines of punctuations that say nothing new."""
-        found = [np.zeros(0, np.int64)]
-        for promises, made in zip(self.promises, fresh, strict=True):
-            if made is not None:
-                found.append(made.order[promises.broken(made.keys, made.limits - 1, made.order, made)])
-        return np.concatenate(found)
-
-    def _fresh(self, parsed: Parsed, index: int) -> Fresh | None:
-        places = np.flatnonzero((parsed.op == PUNCTUATION) & (parsed.scheme == index))
-        if not len(places):
-            return None
-        keys = [column.take(pa.array(places)) for column in self._key_columns(parsed.rows, index)]
-        limits = limits_of(parsed.time[places], self.stream.schemes[index].lifespan)
-        return Fresh(keys, limits, places)
-
-    def _judge_lateness(self, parsed: Parsed, verdict: Verdict) -> int:
-        """Mark the late rows; the result is the clock after all lines."""
-        moves = verdict.alive & ((parsed.op != PUNCTUATION) | PUNCTUATION_MOVES_CLOCK)
-        times = np.where(moves, parsed.time, NEVER)
+    def _judge_lateness(self, tuples: Lines, verdict: Verdict) -> int:
+        """Mark the late tuples; the result is the clock after all of them."""
+        alive = verdict.alive
+        times = tuples.time if alive.all() else np.where(alive, tuples.time, NEVER)
         clocks = np.maximum.accumulate(np.concatenate([[self.clock], times]))
         lateness = min(self.stream.lateness, FOREVER)
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
-        late = verdict.alive & (parsed.op != PUNCTUATION) & (parsed.time < floor)
+        late = alive & (tuples.time < floor)
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
         return int(clocks[-1])
 
-    def _admitted(self, parsed: Parsed, alive: np.ndarray, dead: list[Letter]) -> Admitted:
-        rows = np.flatnonzero(alive & (parsed.op != PUNCTUATION))
-        marks = np.flatnonzero(alive & (parsed.op == PUNCTUATION))
-        arrivals = self.arrivals + np.cumsum(alive & (parsed.op != PUNCTUATION))
-        self.arrivals += len(rows)
-        data = {"_q": pa.array(arrivals[rows] - 1, pa.int64())}
+    def _admitted(self, parsed: Parsed, before: np.ndarray, verdict: Verdict, told: np.ndarray) -> Admitted:
+        alive = verdict.alive
+        arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
+        dead = self._letters(parsed, verdict)
+        rows = parsed.tuples if alive.all() else parsed.tuples.take(alive)
+        front = {"_q": pa.array(np.arange(self.arrivals, self.arrivals + len(rows)))}
         if self.stream.retractable:
-            data["_o"] = pa.array(parsed.op[rows])
+            front["_o"] = pa.array(rows.kind)
+        marks = parsed.punctuations if told.all() else parsed.punctuations.take(told)
         extra = {
-            "_q": pa.array(arrivals[marks], pa.int64()),
-            "_scheme": pa.array(parsed.scheme[marks]),
-            "_t": pa.array(parsed.time[marks]),
+            "_q": pa.array(arrived[before[told]], pa.int64()),
+            "_scheme": pa.array(marks.kind),
+            "_t": pa.array(marks.time),
         }
-        return Admitted(
-            _with_columns(data, parsed.rows, rows),
-            _with_columns(extra, parsed.rows, marks),
-            dead,
-            int(parsed.time[rows].max()) if len(rows) else NEVER,
-        )
+        self.arrivals += len(rows)
+        return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest())
 
     def _letters(self, parsed: Parsed, verdict: Verdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""
-        dead = [(line, reason, record) for line, reason, record in parsed.dead]
+        dead = list(parsed.dead)
         for index in np.flatnonzero(~verdict.alive).tolist():
-            line = int(parsed.lines[index])
-            dead.append((line, verdict.reason(index), parsed.record(line)))
+            line = int(parsed.tuples.numbers[index])
+            dead.append(DeadLine(line, verdict.reason(index), parsed.record(line)))
         return [letter(self.stream.name, parsed.file, *found) for found in sorted(dead)]
 
     def _broken_reason(self, index: int) -> str:
@@ -208,7 +208,7 @@ class Admission:
         return tuple(self.stream.fields[c].type.arrow() for c in self.stream.schemes[index].columns)
 
     def _key_columns(self, rows: pa.RecordBatch, index: int) -> list[pa.Array]:
-        return [rows.column(c) for c in self.stream.schemes[index].columns]
+        return [rows.column(f"c{c}") for c in self.stream.schemes[index].columns]
 
     def _name(self) -> str:
         self._made += 1
@@ -219,8 +219,6 @@ def letter(stream: str, file: str, line: int, reason: str, record: str) -> Lette
     return {"stream": stream, "file": file, "line": line, "reason": reason, "record": record}
 
 
-def _with_columns(front: dict[str, pa.Array], rows: pa.RecordBatch, chosen: np.ndarray) -> pa.RecordBatch:
-    whole = len(chosen) == rows.num_rows
-    taken = rows if whole else rows.take(pa.array(chosen, pa.int64()))
-    names = [*front, *taken.schema.names]
-    return pa.RecordBatch.from_arrays([*front.values(), *taken.columns], names=names)
+def _beside(front: dict[str, pa.Array], rows: pa.RecordBatch) -> pa.RecordBatch:
+    names = [*front, *rows.schema.names]
+    return pa.RecordBatch.from_arrays([*front.values(), *rows.columns], names=names)

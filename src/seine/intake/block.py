@@ -44,6 +44,11 @@ class Block:
     def starts(self) -> np.ndarray:
         return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else self.ends
 
+    @cached_property
+    def longest(self) -> int:
+        """How many bytes the longest line has."""
+        return int((self.ends - self.starts).max()) if self.count else 0
+
     @property
     def count(self) -> int:
         return len(self.ends)

@@ -13,7 +13,7 @@ import pyarrow.csv as pcsv
 from seine.errors import SeineError
 from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.layout import Layout
-from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, shorten, tuples_only
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.text_values import read_text
 
 _FANOUT = 16
@@ -100,7 +100,7 @@ class CsvLines:
             _bury(block, lines[bad & alive] - block.first, reason, dead)
             alive &= ~bad
         rows = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
-        parsed = tuples_only(self.layout, block.path, rows, lines[alive], op[alive], block.record)
+        parsed = parsed_tuples(self.layout, block.path, rows, lines[alive], op[alive], block.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 

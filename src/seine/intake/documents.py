@@ -6,6 +6,7 @@ Nothing is ever fetched and no declared entity is expanded into content.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from xml.parsers import expat
 
@@ -13,27 +14,37 @@ import numpy as np
 
 from seine.algebra.types import Kind
 from seine.intake.layout import Layout
-from seine.intake.parsed import DeadLine, Parsed
+from seine.intake.parsed import DeadLine, Lines, Parsed, Record
 
 _REFERENCE = re.compile(r"&([^;&<\s#]+);")
 
 
 def refuse_documents(layout: Layout, parsed: Parsed) -> Parsed:
-    """The rows whose documents are all sound; the others become dead lines."""
-    columns = [i for i, field in enumerate(layout.fields) if field.type.kind is Kind.XML]
+    """The lines whose documents are all sound; the others become dead ones."""
+    named = {f"c{i}": field.name for i, field in enumerate(layout.fields) if field.type.kind is Kind.XML}
+    if not named:
+        return parsed
+    tuples, broken = _refuse(named, parsed.tuples, parsed.record)
+    punctuations, vain = _refuse(named, parsed.punctuations, parsed.record)
+    dead = sorted(parsed.dead + broken + vain)
+    return replace(parsed, tuples=tuples, punctuations=punctuations, dead=dead)
+
+
+def _refuse(named: Mapping[str, str], lines: Lines, record: Record) -> tuple[Lines, list[DeadLine]]:
+    """Take the lines with a bad document out; `named` has the names of the columns with documents."""
     reasons: dict[int, str] = {}
-    for column in columns:
-        for row, text in enumerate(parsed.rows.column(column).to_pylist()):
+    for column in [name for name in lines.rows.schema.names if name in named]:
+        for row, text in enumerate(lines.rows[column].to_pylist()):
             reason = fault_of(text) if text is not None and row not in reasons else None
             if reason is not None:
-                reasons[row] = f"column {layout.fields[column].name}: {reason}"
+                reasons[row] = f"column {named[column]}: {reason}"
     if not reasons:
-        return parsed
-    lines = {row: int(parsed.lines[row]) for row in reasons}
-    dead = [DeadLine(lines[row], reason, parsed.record(lines[row])) for row, reason in reasons.items()]
-    alive = np.ones(len(parsed.lines), bool)
+        return lines, []
+    numbers = {row: int(lines.numbers[row]) for row in reasons}
+    dead = [DeadLine(numbers[row], reason, record(numbers[row])) for row, reason in reasons.items()]
+    alive = np.ones(len(lines), bool)
     alive[list(reasons)] = False
-    return replace(parsed.take(alive), dead=sorted(parsed.dead + dead))
+    return lines.take(alive), dead
 
 
 def fault_of(text: str) -> str | None:

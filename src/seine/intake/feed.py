@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
@@ -14,7 +13,7 @@ from seine.intake.admission import Admission, Admitted
 from seine.intake.documents import refuse_documents
 from seine.intake.parsed import Parsed
 from seine.intake.sources import Piece, open_source
-from seine.operators.delta import FOREVER
+from seine.operators.delta import FOREVER, NEVER
 
 
 @dataclass
@@ -86,20 +85,20 @@ class Feed:
         return FOREVER if self.ended else self.admission.watermark
 
     def reach(self) -> int | None:
-        """Where the clock would be after the whole buffer; None if that holds no row or all the rest."""
+        """How far in time the whole buffer gets; None if it holds no row or all the rest."""
         if self._reader.exhausted():
             return None
-        latest = [int(chunk.parsed.time.max()) for chunk in self._buffer if len(chunk.parsed.time)]
-        return max(self.admission.clock, *latest) if latest else None
+        latest = max((chunk.parsed.latest() for chunk in self._buffer), default=NEVER)
+        return max(self.admission.clock, latest) if latest != NEVER else None
 
     def take(self, horizon: int) -> list[Admitted]:
-        """Admit the buffered lines up to the first row beyond the horizon."""
+        """Admit the buffered lines up to the first of them beyond the horizon."""
         admitted = []
         while self._buffer:
             chunk = self._buffer[0]
-            beyond = np.flatnonzero(chunk.parsed.time > horizon)
-            if len(beyond):
-                admitted.extend(self._take_front(chunk, int(chunk.parsed.lines[beyond[0]])))
+            beyond = chunk.parsed.beyond(horizon)
+            if beyond is not None:
+                admitted.extend(self._take_front(chunk, beyond))
                 break
             admitted.append(self.admission.admit(chunk.parsed))
             self._position[chunk.piece.key] = chunk.piece.cursor(chunk.piece.count)

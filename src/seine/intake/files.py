@@ -37,13 +37,8 @@ class Files:
             reason = "no file matches" if self.is_glob else "no such file"
             reason = "it is no plain file" if os.path.exists(self.path) else reason
             reason = "the folder has no files" if os.path.isdir(self.path) else reason
-            reason = (
-                "only local files are read, and relations from PostgreSQL and SQLite"
-                if "://" in self.path
-                else reason
-            )
             raise SeineError(
-                f"cannot read '{_shown(self.path)}' of {what}: {reason}",
+                f"cannot read '{self.path}' of {what}: {reason}",
                 hint="check the path in its FROM clause",
             )
         for path in found:
@@ -54,14 +49,3 @@ class Files:
         if self.is_glob or os.path.isdir(self.path):
             return True
         return not os.path.exists(self.path) and os.path.isdir(os.path.dirname(self.path) or ".")
-
-
-def _shown(path: str) -> str:
-    """
-    A path as it is; an address without user, password and options.
-
-    >>> _shown("a@b/c.jsonl"), _shown("ftp://me:word@host/file?key=1")
-    ('a@b/c.jsonl', 'ftp://host/file')
-    """
-    scheme, mark, rest = path.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}" if mark else path

@@ -203,10 +203,10 @@ class Journal:
                 os.unlink(os.path.join(self._runs, name))
 
     def _write_runs(self, draft: Draft, known: set[str]) -> None:
-        for name, batch in draft.runs.items():
-            if name not in known:
-                _write_batch(self._run_path(name), batch)
-        if draft.runs:
+        fresh = draft.runs.keys() - known
+        for name in fresh:
+            _write_batch(self._run_path(name), draft.runs[name])
+        if fresh:
             _sync(self._runs)
 
     def _run_path(self, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ import pyarrow as pa
 from seine.algebra.types import Field, Kind
 from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.layout import Layout
-from seine.intake.parsed import NEGATIVE, PUNCTUATION, TUPLE, DeadLine, Parsed, event_times, refuse_times
+from seine.intake.parsed import (
+    NEGATIVE,
+    TUPLE,
+    DeadLine,
+    Lines,
+    Parsed,
+    event_times,
+    null_places,
+    refuse_times,
+)
 from seine.intake.text_values import read_text
 
 
@@ -47,7 +56,7 @@ class _Row:
     op: int
     values: list[str | None]  # texts of the columns
     time: str | None
-    scheme: int = -1
+    scheme: int = -1  # of a punctuation
 
 
 @dataclass
@@ -105,7 +114,7 @@ class JsonLine:
         if scheme is None:
             raise Refused("the attributes of the punctuation are not those of a declared scheme")
         values = [texts.get(index) for index in range(len(self.layout.fields))]
-        return _Row(line, PUNCTUATION, values, rest.get(self.layout.time or 0), scheme)
+        return _Row(line, 0, values, rest.get(self.layout.time or 0), scheme)
 
     def _texts(self, pairs: Pairs) -> dict[int, str | None]:
         texts: dict[int, str | None] = {}
@@ -128,22 +137,27 @@ class JsonLine:
             typed.append(values)
             self._bury(block, rows, declared, texts, bad & alive)
             alive &= ~bad
-        time, missing = self._times(block, rows, typed, alive)
-        parsed = Parsed(
-            block.path,
+        time, missing = self._times(block, rows, alive)
+        whole = Lines(
             pa.RecordBatch.from_arrays(typed, schema=self.layout.schema),
-            np.array([row.op for row in rows.kept], np.int8),
-            time,
             np.array([row.scheme for row in rows.kept], np.int16),
+            time,
             np.array([row.line for row in rows.kept], np.int64),
-            sorted(rows.dead),
-            block.record,
         )
-        return refuse_times(parsed.take(alive), missing[alive])
+        whole, dead = refuse_times(whole.take(alive), missing[alive], block.record)
+        return self._apart(block, rows, whole, sorted(rows.dead + dead))
 
-    def _times(
-        self, block: Block, rows: _Rows, typed: list[pa.Array], alive: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _apart(self, block: Block, rows: _Rows, whole: Lines, dead: list[DeadLine]) -> Parsed:
+        """Tuples and punctuations, each with their own columns; `whole` tells schemes of both, -1 if none."""
+        tuples, punctuations = whole.take(whole.kind < 0), whole.take(whole.kind >= 0)
+        ops = {row.line: row.op for row in rows.kept}
+        signs = np.array([ops[line] for line in tuples.numbers.tolist()], np.int8)
+        told = punctuations.rows.select(self.layout.promised_schema.names)
+        return Parsed(
+            block.path, replace(tuples, kind=signs), replace(punctuations, rows=told), dead, block.record
+        )
+
+    def _times(self, block: Block, rows: _Rows, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Event times, and which rows have none; punctuations keep theirs apart from their attributes."""
         count = len(rows.kept)
         if self.layout.time is None:
@@ -153,7 +167,7 @@ class JsonLine:
         values, bad = read_text(pa.array(texts, pa.string()), declared.type)
         self._bury(block, rows, declared, texts, bad & alive)
         alive &= ~bad
-        return event_times(values), values.is_null().to_numpy(zero_copy_only=False)
+        return event_times(values), null_places(values)
 
     def _bury(
         self, block: Block, rows: _Rows, declared: Field, texts: list[str | None], bad: np.ndarray

@@ -1,8 +1,8 @@
 """Punctuation lines of JSON Lines into Arrow, many at once.
 
 Law: as for tuples, what the exact way would read otherwise, or not at all, is left to it. Which attributes a
-line binds is told by those that are not NULL: so every name must stand in the text as often as there
-are values of it, and no name may be written with escapes.
+line binds is told by those that are not NULL: so there may be no name in the text without a value. There is
+none if the text has as many strings as all names of values, and nothing in it is written with escapes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.types import Type
+from seine.algebra.types import Kind, Type
 from seine.intake.block import Block
 from seine.intake.layout import Layout
-from seine.intake.parsed import PUNCTUATION, Parsed, event_times, refuse_times
+from seine.intake.line_text import Text
+from seine.intake.parsed import Lines, Parsed, event_times, no_lines, null_places, refuse_times
 
 MARK = "@punctuate"
+_QUOTED = (Kind.STRING, Kind.XML, Kind.DATE, Kind.TIMESTAMP)  # values that JSON writes as strings
 Typed = Callable[[pa.Array, Type], pa.Array | None]
 
 
 class Bound(NamedTuple):
-    """Typed columns by position, and the number of the scheme of each line."""
+    """Typed columns by position, which ascends, and the number of the scheme of each line."""
 
     columns: dict[int, pa.Array]
     schemes: np.ndarray
@@ -36,15 +38,14 @@ class JsonPunctuations:
         """`read_as` says as what Arrow's reader gives a type, and `typed` makes the type of it."""
         self.layout = layout
         self._typed = typed
-        self._columns = sorted({column for scheme in layout.schemes for column in scheme.columns})
-        named = [(layout.fields[c].name, read_as(layout.fields[c].type)) for c in self._columns]
+        named = [(layout.fields[c].name, read_as(layout.fields[c].type)) for c in layout.promised]
         fields = [pa.field(MARK, pa.struct([pa.field(*pair) for pair in named]))]
         if layout.time is not None:
             time = layout.fields[layout.time]
             fields.append(pa.field(time.name, read_as(time.type)))
         self.schema = pa.schema(fields)
 
-    def parsed(self, table: pa.Table, data: bytes, block: Block, chosen: np.ndarray) -> Parsed | None:
+    def parsed(self, table: pa.Table, data: Text, block: Block, chosen: np.ndarray) -> Parsed | None:
         """Lines as Arrow's reader gave them; None if the exact way has to look at them."""
         assert self.layout.time is not None
         declared = self.layout.fields[self.layout.time]
@@ -52,27 +53,15 @@ class JsonPunctuations:
         bound = self._bound(flat(table.column(MARK)))
         if times is None or bound is None or b"\\" in data or not self._are_told(data, bound, times):
             return None
-        count = len(chosen)
-        arrays = [
-            bound.columns.get(i, pa.nulls(count, field.type.arrow()))
-            for i, field in enumerate(self.layout.fields)
-        ]
-        parsed = Parsed(
-            block.path,
-            pa.RecordBatch.from_arrays(arrays, schema=self.layout.schema),
-            np.full(count, PUNCTUATION, np.int8),
-            event_times(times),
-            bound.schemes,
-            chosen + block.first,
-            [],
-            block.record,
-        )
-        return refuse_times(parsed, times.is_null().to_numpy(zero_copy_only=False))
+        rows = pa.RecordBatch.from_arrays(list(bound.columns.values()), schema=self.layout.promised_schema)
+        lines = Lines(rows, bound.schemes, event_times(times), chosen + block.first)
+        lines, dead = refuse_times(lines, null_places(times), block.record)
+        return Parsed(block.path, no_lines(self.layout.schema, np.int8), lines, dead, block.record)
 
     def _bound(self, objects: pa.Array) -> Bound | None:
         columns: dict[int, pa.Array] = {}
         given = np.zeros(len(objects), np.int64)  # a bit for each attribute
-        for place, (index, values) in enumerate(zip(self._columns, objects.flatten(), strict=True)):
+        for place, (index, values) in enumerate(zip(self.layout.promised, objects.flatten(), strict=True)):
             column = self._typed(values, self.layout.fields[index].type)
             if column is None:
                 return None
@@ -84,15 +73,19 @@ class JsonPunctuations:
         return None if (schemes < 0).any() else Bound(columns, schemes)
 
     def _bits(self, scheme: int) -> int:
-        return sum(1 << self._columns.index(column) for column in set(self.layout.schemes[scheme].columns))
+        places = {self.layout.promised.index(column) for column in self.layout.schemes[scheme].columns}
+        return sum(1 << place for place in places)
 
-    def _are_told(self, data: bytes, bound: Bound, times: pa.Array) -> bool:
-        """Whether all names that stand there have a value."""
-        told = {index: len(column) - column.null_count for index, column in bound.columns.items()}
+    def _are_told(self, data: Text, bound: Bound, times: pa.Array) -> bool:
+        """Whether all names that stand there have a value: else there are more strings than the mark of each
+        line, a name for each value, and the values that are strings."""
         assert self.layout.time is not None
-        told[self.layout.time] = told.get(self.layout.time, 0) + len(times) - times.null_count
-        names = {index: self.layout.fields[index].name.encode() for index in told}
-        return all(data.count(b'"' + names[index] + b'"') == count for index, count in told.items())
+        told = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
+        told.append((self.layout.fields[self.layout.time].type, times))
+        strings = len(times)
+        for type_, column in told:
+            strings += (len(column) - column.null_count) * (2 if type_.kind in _QUOTED else 1)
+        return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord('"'))) == 2 * strings
 
 
 def flat(column: pa.ChunkedArray) -> pa.Array:

@@ -20,7 +20,8 @@ from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.json_line import JsonLine
 from seine.intake.json_punctuations import JsonPunctuations, flat
 from seine.intake.layout import Layout
-from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, tuples_only
+from seine.intake.line_text import Text, lines_with, lines_with_at, text_of
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, parsed_tuples
 from seine.intake.text_values import read_text
 
 _PIECE = 256  # lines; a smaller piece that is not clean is read line by line
@@ -28,7 +29,9 @@ _FANOUT = 32
 _ARROW_BLOCK = 4 * 1024 * 1024  # bytes that one thread of Arrow's reader takes at a time
 _JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
-Fast = Callable[[Block, np.ndarray], Parsed | None]
+_ESCAPED_NAME = re.compile(rb"\\u00[467]")  # "@op" may be written so
+_PROMISE = b'"@punctuate"'
+Fast = Callable[[Block, np.ndarray, Text], Parsed | None]
 _AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
@@ -44,14 +47,15 @@ class JsonLines:
         if block.skipped is not None:
             return self._too_long(block)
         regular = _regular_lines(block)
-        promising = np.zeros(len(regular), bool)
-        promising[_lines_with(block, b'"@punctuate"')] = True
-        parts = self._pieces(block, np.flatnonzero(regular & ~promising), self._fast)
-        if self._promises.layout.schemes:
+        promising, text = _promising_lines(block, regular)
+        parts = self._pieces(block, np.flatnonzero(regular & ~promising), self._fast, text)
+        if self.layout.schemes:
             parts += self._pieces(block, np.flatnonzero(regular & promising), self._fast_punctuations)
         else:
             regular &= ~promising
-        parts.append(self._exact.parse(block, np.flatnonzero(~regular)))
+        odd = np.flatnonzero(~regular)
+        if len(odd) or not parts:
+            parts.append(self._exact.parse(block, odd))
         return join_parsed(parts)
 
     def _too_long(self, block: Block) -> Parsed:
@@ -60,42 +64,38 @@ class JsonLines:
         parsed.dead.append(dead)
         return parsed
 
-    def _pieces(self, block: Block, chosen: np.ndarray, fast: Fast) -> list[Parsed]:
+    def _pieces(self, block: Block, chosen: np.ndarray, fast: Fast, text: Text | None = None) -> list[Parsed]:
         """Clean runs fast, the lines of the last unclean pieces exactly."""
         if not len(chosen):
             return []
-        parsed = fast(block, chosen)
+        parsed = fast(block, chosen, text_of(block, chosen) if text is None else text)
         if parsed is not None:
             return [parsed]
         if len(chosen) <= _PIECE:
             return [self._exact.parse(block, chosen)]
         return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part, fast)]
 
-    def _fast(self, block: Block, chosen: np.ndarray) -> Parsed | None:
-        data = _lines_of(block, chosen)
+    def _fast(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = self._spelling(block.raw(int(chosen[0])))
-        if names is None or not _harmless(data):
+        if names is None or not _harmless(text, len(chosen)):
             return None
-        quoted = self._quote_decimals(data, names)
-        longest = int((block.ends[chosen] - block.starts[chosen]).max())
-        table = _read(quoted, self._schema(names), longest) if quoted is not None else None
+        quoted = self._quote_decimals(text, names)
+        table = _read(quoted, self._schema(names), block.longest) if quoted is not None else None
         if table is None or table.num_rows != len(chosen):
             return None
-        op = _ops(table.column("@op"), data)
+        op = _ops(table.column("@op"), text)
         rows = self._typed(table, names)
         if op is None or rows is None or (self.layout.time is None and (op == NEGATIVE).any()):
             return None
-        return tuples_only(self.layout, block.path, rows, chosen + block.first, op, block.record)
+        return parsed_tuples(self.layout, block.path, rows, chosen + block.first, op, block.record)
 
-    def _fast_punctuations(self, block: Block, chosen: np.ndarray) -> Parsed | None:
-        data = _lines_of(block, chosen)
+    def _fast_punctuations(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = [field.name for field in self.layout.fields]
-        quoted = self._quote_decimals(data, names) if _harmless(data) else None
-        longest = int((block.ends[chosen] - block.starts[chosen]).max())
-        table = _read(quoted, self._promises.schema, longest) if quoted is not None else None
+        quoted = self._quote_decimals(text, names) if _harmless(text, len(chosen)) else None
+        table = _read(quoted, self._promises.schema, block.longest) if quoted is not None else None
         if table is None or table.num_rows != len(chosen):
             return None
-        return self._promises.parsed(table, data, block, chosen)
+        return self._promises.parsed(table, text, block, chosen)
 
     def _spelling(self, line: bytes) -> list[str] | None:
         """The declared names as the first line of a piece spells them."""
@@ -113,7 +113,7 @@ class JsonLines:
         fields = [(name, _read_as(field.type)) for name, field in zip(names, self.layout.fields, strict=True)]
         return pa.schema([*fields, ("@op", pa.string())])
 
-    def _quote_decimals(self, data: bytes, names: list[str]) -> bytes | None:
+    def _quote_decimals(self, data: Text, names: list[str]) -> Text | None:
         """Numbers of DECIMAL columns as strings, so that no digit passes through a double."""
         for name, field in zip(names, self.layout.fields, strict=True):
             if field.type.kind is not Kind.DECIMAL:
@@ -148,10 +148,10 @@ def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
     return column
 
 
-def _ops(column: pa.ChunkedArray, data: bytes) -> np.ndarray | None:
+def _ops(column: pa.ChunkedArray, data: Text) -> np.ndarray | None:
     """+1 or -1 for each row; None if some "@op" is not a plain "-"."""
     given = len(column) - column.null_count
-    if data.count(b'"@op"') != given:
+    if (data.count(b'"@op"') if b"@" in data else 0) != given:
         return None
     op = np.full(len(column), TUPLE, np.int8)
     if given:
@@ -161,7 +161,7 @@ def _ops(column: pa.ChunkedArray, data: bytes) -> np.ndarray | None:
     return op
 
 
-def _read(data: bytes, schema: pa.Schema, longest: int) -> pa.Table | None:
+def _read(data: Text, schema: pa.Schema, longest: int) -> pa.Table | None:
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
     size = min(len(data) + 1, max(_ARROW_BLOCK, 2 * longest))
     read = pj.ReadOptions(use_threads=len(data) > size, block_size=size)
@@ -171,9 +171,13 @@ def _read(data: bytes, schema: pa.Schema, longest: int) -> pa.Table | None:
         return None
 
 
-def _harmless(data: bytes) -> bool:
-    """No NUL, no stray null between objects (either upsets Arrow's reader), and valid UTF-8."""
-    if b"\0" in data or _NULL_OUTSIDE.search(data):
+def _harmless(data: Text, lines: int) -> bool:
+    """No NUL, no stray null between objects (either upsets Arrow's reader), no "@op" that cannot be counted,
+    and valid UTF-8."""
+    if b"\0" in data or (b"\\" in data and _ESCAPED_NAME.search(data)):
+        return False
+    closed = np.count_nonzero(np.frombuffer(data, np.uint8) == ord("}"))
+    if closed != lines and _NULL_OUTSIDE.search(data):  # else every "}" is the end of its line
         return False
     if data.isascii():
         return True
@@ -199,21 +203,16 @@ def _regular_lines(block: Block) -> np.ndarray:
     return regular
 
 
-def _lines_with(block: Block, mark: bytes) -> np.ndarray:
-    """The lines in which a mark stands; its second byte is rare, and the others are compared where it is."""
-    if mark not in block.data:
-        return np.zeros(0, np.int64)
-    view = np.frombuffer(block.data, np.uint8)
-    at = np.flatnonzero(view[1 : len(view) - len(mark) + 2] == mark[1])
-    for place, byte in enumerate(mark):
-        at = at[view[at + place] == byte]
-    return np.unique(np.searchsorted(block.ends, at))
+def _promising_lines(block: Block, regular: np.ndarray) -> tuple[np.ndarray, Text]:
+    """The regular lines that may be punctuations, and the text of the others.
 
-
-def _lines_of(block: Block, chosen: np.ndarray) -> bytes:
-    """The bytes of chosen lines; the runs of neighbours are copied whole."""
-    breaks = np.flatnonzero(np.diff(chosen) != 1) + 1
-    firsts = chosen[np.concatenate([[0], breaks])]
-    lasts = chosen[np.concatenate([breaks - 1, [len(chosen) - 1]])]
-    runs = zip(block.starts[firsts].tolist(), block.ends[lasts].tolist(), strict=True)
-    return b"\n".join([block.data[start:end] for start, end in runs])
+    Most begin with the mark. If one stands elsewhere, there is an "@" in the text of the others; one byte
+    is looked for much faster than all of it.
+    """
+    promising = np.zeros(len(regular), bool)
+    promising[lines_with_at(block, 1, _PROMISE)] = True
+    text = text_of(block, np.flatnonzero(regular & ~promising))
+    if b"@" in text and _PROMISE in text:
+        promising[lines_with(block, _PROMISE)] = True
+        text = text_of(block, np.flatnonzero(regular & ~promising))
+    return promising, text

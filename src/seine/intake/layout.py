@@ -61,3 +61,16 @@ class Layout:
     def schema(self) -> pa.Schema:
         types = [field.type.arrow() for field in self.fields]
         return pa.schema(list(zip(data_names(len(types)), types, strict=True)))
+
+    @cached_property
+    def promised(self) -> tuple[int, ...]:
+        """The columns that some scheme binds: all that a punctuation can tell."""
+        return tuple(sorted({column for scheme in self.schemes for column in scheme.columns}))
+
+    @cached_property
+    def promised_schema(self) -> pa.Schema:
+        return pa.schema([self.schema.field(column) for column in self.promised])
+
+
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)

@@ -17,6 +17,7 @@ from seine.intake.files import Files
 
 _FIRST_READ = 64 * 1024
 _SCAN = 1024 * 1024
+_NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
 _OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
 _FRESH: dict[str, Any] = {"offset": 0, "line": 0, "print": "0:", "header": None}
@@ -53,6 +54,7 @@ class LineReader:
         self.gone: set[str] = set()  # files that were read to their end and replaced or removed
         self._delimiter = delimiter
         self._notice = notice
+        self._line_bytes = 0.0  # a guess, by the lines that were read last
         self._handles: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._waiting = [] if follow else files.listing()
 
@@ -228,16 +230,18 @@ class LineReader:
             self.cursors[opened.key] = preamble.cursor(0)
 
     def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
-        """Whole lines from an offset, within both limits; reads no more than it needs."""
-        want = min(_FIRST_READ, size)
+        """Whole lines from an offset, within both limits; reads little more than it needs."""
+        want = min(max(_FIRST_READ, int(lines * self._line_bytes)), size)
         while True:
             data = os.pread(opened.handle, want, offset)
-            at_end = len(data) < want
-            if at_end or want >= size or data.count(b"\n") >= lines:
+            newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+            if len(data) < want or want >= size or len(newlines) >= lines:
                 break
             want = min(4 * want, size)
+        if len(newlines):
+            self._line_bytes = 1.05 * (newlines[-1] + 1) / len(newlines)
         whole_to_end = opened.final and offset + len(data) >= os.fstat(opened.handle).st_size
-        return _cut(data, lines, whole_to_end)
+        return _cut(data, newlines, lines, whole_to_end)
 
     def _skip_line(
         self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
@@ -256,16 +260,17 @@ class LineReader:
         return Block(opened.key, opened.path, start, line + 1, offset, head, header, skipped=at - offset)
 
 
-def _cut(data: bytes, lines: int, whole_to_end: bool) -> bytes:
+def _cut(data: bytes, newlines: np.ndarray, lines: int, whole_to_end: bool) -> bytes:
     """At most `lines` whole lines from the front.
 
-    >>> _cut(b"a\\nb\\nc", 9, False), _cut(b"a\\nb\\nc", 9, True), _cut(b"a\\nb\\nc", 1, True)
-    (b'a\\nb\\n', b'a\\nb\\nc', b'a\\n')
+    >>> [_cut(b"a\\nb\\nc", np.array([1, 3]), *limits) for limits in ((9, False), (9, True), (1, True))]
+    [b'a\\nb\\n', b'a\\nb\\nc', b'a\\n']
     """
-    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
     if len(newlines) >= lines:
         return data[: newlines[lines - 1] + 1]
-    return data if whole_to_end else data[: data.rfind(b"\n") + 1]
+    if whole_to_end:
+        return data
+    return data[: newlines[-1] + 1] if len(newlines) else b""
 
 
 def _key(status: os.stat_result) -> str:

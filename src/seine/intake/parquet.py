@@ -17,7 +17,7 @@ from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
 from seine.intake.layout import Layout
-from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, tuples_only
+from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class ParquetRows:
         if dead:
             batch, lines = batch.filter(pa.array(alive)), lines[alive]
         op = np.full(len(lines), TUPLE, np.int8)
-        parsed = tuples_only(self.layout, rows.path, batch, lines, op, rows.record)
+        parsed = parsed_tuples(self.layout, rows.path, batch, lines, op, rows.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 

@@ -1,20 +1,21 @@
-"""What a parser makes of some consecutive lines of one file."""
+"""What a parser makes of some consecutive lines of one file: tuples, punctuations and dead lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.intake.layout import Layout
+from seine.intake.layout import Layout, empty_batch
 from seine.operators.delta import FOREVER, NEVER
 
-TUPLE, NEGATIVE, PUNCTUATION = 1, -1, 0
+TUPLE, NEGATIVE = 1, -1
 RECORD_LIMIT = 1_000  # characters of a raw record that a dead letter repeats
+Record = Callable[[int], str]  # the raw text of a line by its number, shortened
 
 
 class DeadLine(NamedTuple):
@@ -26,54 +27,73 @@ class DeadLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """Well-formed lines in columns, and the dead ones; `lines` ascends.
+class Lines:
+    """Well-formed lines of one kind, tuples or punctuations, in columns; `numbers` ascends.
 
-    A punctuation is a row whose bound attributes are filled, all others NULL; its own timestamp is
-    in `time` like that of every row, so a scheme may bind the timestamp column as well.
+    A punctuation has the columns that some scheme of its stream binds, of which those of its own scheme are
+    told and all others NULL. Its own timestamp is in `time` like that of a tuple, so a scheme may bind the
+    timestamp column as well.
     """
 
-    file: str
     rows: pa.RecordBatch  # c0, c1, ..
-    op: np.ndarray  # int8: TUPLE, NEGATIVE or PUNCTUATION
+    kind: np.ndarray  # int8: TUPLE or NEGATIVE; or int16: the scheme of a punctuation
     time: np.ndarray  # int64: event time; zeros for a relation
-    scheme: np.ndarray  # int16: the scheme of a punctuation, else -1
-    lines: np.ndarray  # int64: line numbers from 1
-    dead: list[DeadLine]
-    record: Callable[[int], str]  # the raw text of a line, shortened
+    numbers: np.ndarray  # int64: line numbers from 1
 
-    def take(self, chosen: np.ndarray) -> Parsed:
-        """The rows of a boolean mask or of positions; the dead lines stay."""
-        positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        return replace(
-            self,
-            rows=self.rows.take(pa.array(positions)),
-            op=self.op[positions],
-            time=self.time[positions],
-            scheme=self.scheme[positions],
-            lines=self.lines[positions],
-        )
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, chosen: np.ndarray) -> Lines:
+        """The lines of a boolean mask or of positions."""
+        at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return Lines(self.rows.take(pa.array(at)), self.kind[at], self.time[at], self.numbers[at])
+
+    def split(self, line: int) -> tuple[Lines, Lines]:
+        """The lines before `line`, and those from it on."""
+        cut = int(np.searchsorted(self.numbers, line))
+        return self._range(0, cut), self._range(cut, len(self))
+
+    def _range(self, start: int, stop: int) -> Lines:
+        part = slice(start, stop)
+        rows = self.rows.slice(start, stop - start)
+        return Lines(rows, self.kind[part], self.time[part], self.numbers[part])
+
+    def latest(self) -> int:
+        """The largest event time; NEVER if there is no line."""
+        return int(self.time.max()) if len(self) else NEVER
+
+    def beyond(self, horizon: int) -> int | None:
+        """The number of the first line with a later event time."""
+        later = self.time > horizon
+        first = int(later.argmax()) if len(later) else 0
+        return int(self.numbers[first]) if len(later) and later[first] else None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The well-formed lines by kind, and the dead ones. Numbers of lines tell the order between them."""
+
+    file: str
+    tuples: Lines
+    punctuations: Lines
+    dead: list[DeadLine]
+    record: Record
+
+    def latest(self) -> int:
+        """The largest event time; NEVER if there is none."""
+        return max(self.tuples.latest(), self.punctuations.latest())
+
+    def beyond(self, horizon: int) -> int | None:
+        """The number of the first line with a later event time."""
+        found = [lines.beyond(horizon) for lines in (self.tuples, self.punctuations)]
+        return min((number for number in found if number is not None), default=None)
 
     def split(self, line: int) -> tuple[Parsed, Parsed]:
         """The lines before `line`, and those from it on."""
-        cut = int(np.searchsorted(self.lines, line))
-        return (
-            self._range(0, cut, [d for d in self.dead if d.line < line]),
-            self._range(cut, len(self.lines), [d for d in self.dead if d.line >= line]),
-        )
-
-    def _range(self, start: int, stop: int, dead: list[DeadLine]) -> Parsed:
-        part = slice(start, stop)
-        return Parsed(
-            self.file,
-            self.rows.slice(start, stop - start),
-            self.op[part],
-            self.time[part],
-            self.scheme[part],
-            self.lines[part],
-            dead,
-            self.record,
-        )
+        tuples, punctuations = self.tuples.split(line), self.punctuations.split(line)
+        dead = [d for d in self.dead if d.line < line], [d for d in self.dead if d.line >= line]
+        front, back = (Parsed(self.file, tuples[i], punctuations[i], dead[i], self.record) for i in range(2))
+        return front, back
 
 
 def shorten(raw: bytes) -> str:
@@ -81,23 +101,23 @@ def shorten(raw: bytes) -> str:
     return raw[: 4 * RECORD_LIMIT].decode("utf-8", "replace")[:RECORD_LIMIT]
 
 
-def tuples_only(
-    layout: Layout,
-    file: str,
-    rows: pa.RecordBatch,
-    lines: np.ndarray,
-    op: np.ndarray,
-    record: Callable[[int], str],
+def parsed_tuples(
+    layout: Layout, file: str, rows: pa.RecordBatch, numbers: np.ndarray, kind: np.ndarray, record: Record
 ) -> Parsed:
     """Tuples and negatives whose event time is their timestamp column; a row without one is dead."""
-    count = rows.num_rows
-    none = np.full(count, -1, np.int16)
-    parsed = Parsed(file, rows, op, np.zeros(count, np.int64), none, lines, [], record)
+    none = no_lines(layout.promised_schema, np.int16)
     if layout.time is None:
-        return parsed
+        lines = Lines(rows, kind, np.zeros(len(numbers), np.int64), numbers)
+        return Parsed(file, lines, none, [], record)
     column = rows.column(layout.time)
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    return refuse_times(replace(parsed, time=event_times(column)), missing)
+    lines = Lines(rows, kind, event_times(column), numbers)
+    lines, dead = refuse_times(lines, null_places(column), record)
+    return Parsed(file, lines, none, dead, record)
+
+
+def no_lines(schema: pa.Schema, kind: type[np.signedinteger[Any]]) -> Lines:
+    none = np.zeros(0, np.int64)
+    return Lines(empty_batch(schema), none.astype(kind), none, none)
 
 
 def event_times(column: pa.Array) -> np.ndarray:
@@ -106,37 +126,50 @@ def event_times(column: pa.Array) -> np.ndarray:
     return np.asarray(pc.fill_null(plain, 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def refuse_times(parsed: Parsed, missing: np.ndarray) -> Parsed:
-    """Kill rows without a timestamp, or with one that is reserved for the ends of time."""
-    reserved = (parsed.time == FOREVER) | (parsed.time == NEVER)
-    bad = missing | reserved
+def null_places(column: pa.Array) -> np.ndarray:
+    """A mask of the rows in which a column is NULL."""
+    if not column.null_count:
+        return np.zeros(len(column), bool)
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def refuse_times(lines: Lines, missing: np.ndarray, record: Record) -> tuple[Lines, list[DeadLine]]:
+    """Kill lines without a timestamp, or with one that is reserved for the ends of time."""
+    bad = missing | (lines.time == FOREVER) | (lines.time == NEVER)
     if not bad.any():
-        return parsed
+        return lines, []
     dead = [
         DeadLine(
-            line := int(parsed.lines[i]),
+            number := int(lines.numbers[i]),
             "the timestamp is NULL" if missing[i] else "the timestamp is out of range",
-            parsed.record(line),
+            record(number),
         )
         for i in np.flatnonzero(bad)
     ]
-    return replace(parsed.take(~bad), dead=sorted(parsed.dead + dead))
+    return lines.take(~bad), dead
 
 
-def join_parsed(parts: list[Parsed]) -> Parsed:
-    """Rows of one run of lines, in line order again."""
-    rows = pa.Table.from_batches([part.rows for part in parts]).combine_chunks()
-    batches = rows.to_batches()
-    batch = batches[0] if batches else parts[0].rows
-    lines = np.concatenate([part.lines for part in parts])
-    joined = Parsed(
-        parts[0].file,
-        batch,
-        np.concatenate([part.op for part in parts]),
-        np.concatenate([part.time for part in parts]),
-        np.concatenate([part.scheme for part in parts]),
-        lines,
-        sorted(dead for part in parts for dead in part.dead),
-        parts[0].record,
+def join_parsed(parts: Sequence[Parsed]) -> Parsed:
+    """One run of lines of which parts were parsed apart."""
+    return replace(
+        parts[0],
+        tuples=_join_lines([part.tuples for part in parts]),
+        punctuations=_join_lines([part.punctuations for part in parts]),
+        dead=sorted(dead for part in parts for dead in part.dead),
     )
-    return joined.take(np.argsort(lines, kind="stable")) if len(parts) > 1 else joined
+
+
+def _join_lines(parts: list[Lines]) -> Lines:
+    """Lines in the order of their numbers again; what came in one part is not touched."""
+    full = [part for part in parts if len(part)]
+    if len(full) < 2:
+        return full[0] if full else parts[0]
+    joined = Lines(
+        pa.concat_batches([part.rows for part in full]),
+        np.concatenate([part.kind for part in full]),
+        np.concatenate([part.time for part in full]),
+        np.concatenate([part.numbers for part in full]),
+    )
+    if (joined.numbers[1:] > joined.numbers[:-1]).all():
+        return joined
+    return joined.take(np.argsort(joined.numbers, kind="stable"))

@@ -3,8 +3,8 @@
 A promise says that no later tuple has these values in the scheme's columns, as long as the tuple's
 timestamp is below the promise's limit (its own timestamp plus the LIFESPAN; without one, for ever).
 A run is a batch `_h` (hash of the key, ascending), `_l` (limit), k0, k1, .. ; hashes only find
-candidates, equality of the keys decides. Runs are merged when a neighbour is not twice as large, so
-what is written stays near what was added.
+candidates, equality of the keys decides. Small runs are merged when a neighbour is not twice as large, large
+ones four at a time, so what is written stays near what was added.
 """
 
 from __future__ import annotations
@@ -12,13 +12,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.operators.delta import FOREVER, NEVER
+from seine.intake.layout import empty_batch
+from seine.intake.sieve import Sieve, passing_since
+from seine.operators.delta import FOREVER
 from seine.operators.hashing import hash_columns
+
+_FAN_IN = 4
+_MANY = 1024  # promises; runs with fewer are merged at once
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Tuples, or what else might break promises: values of the scheme's columns, and times."""
+
+    keys: list[pa.Array]
+    times: np.ndarray
+
+    @cached_property
+    def hashes(self) -> np.ndarray:
+        return hash_columns(_plain(self.keys), len(self.times))
+
+    def take(self, chosen: np.ndarray) -> Asked:
+        return Asked([key.take(pa.array(chosen)) for key in self.keys], self.times[chosen])
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Promises of the lines at hand, with their places among the punctuations, which ascend."""
+
+    keys: list[pa.Array]
+    limits: np.ndarray
+    places: np.ndarray
+
+    @cached_property
+    def asked(self) -> Asked:
+        """As what would break a promise of the same, for as long or longer."""
+        return Asked(self.keys, self.limits - 1)
 
 
 @dataclass
@@ -28,52 +64,71 @@ class Promises:
     types: tuple[pa.DataType, ...]
     runs: dict[str, pa.RecordBatch]
 
+    def __post_init__(self) -> None:
+        self._sieve = self._sieve_of_runs()
+
     def __len__(self) -> int:
         return sum(run.num_rows for run in self.runs.values())
 
-    def broken(
-        self, keys: list[pa.Array], times: np.ndarray, order: np.ndarray, fresh: Fresh | None
-    ) -> np.ndarray:
-        """Which tuples break a kept promise, or a fresh one that stands before them in `order`."""
-        found = np.zeros(len(times), bool)
-        if len(times) and (self.runs or fresh is not None):
-            hashes = hash_columns(_plain(keys), len(times))
-            held = self._candidates(hashes)
-            few = np.flatnonzero(_suspects(hashes, order, held.column("_h").to_numpy(), fresh))
-            if len(few):
-                some = [key.take(pa.array(few)) for key in keys]
-                found[few] = self._compared(held, some, times[few], order[few], fresh)
+    def broken(self, asked: Asked, fresh: Fresh | None, since: np.ndarray) -> np.ndarray:
+        """The places of what breaks a kept promise, or a fresh one that counts for its place.
+
+        Fresh promise i counts from place since[i] on; `since` ascends.
+        """
+        suspects = self._suspects(asked, fresh, since)
+        made = self._made(asked.hashes[suspects], fresh, since) if len(suspects) else None
+        if made is None or not len(made.limits):
+            return suspects[:0]
+        some = asked.take(suspects)
+        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, some.keys, strict=True)])
+        count = len(made.limits)
+        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, some.times)
+        return suspects[broken]
+
+    def repeated(self, fresh: Fresh) -> np.ndarray:
+        """Which of some fresh promises say nothing new."""
+        return self.broken(fresh.asked, fresh, np.arange(1, len(fresh.limits) + 1))
+
+    def _suspects(self, asked: Asked, fresh: Fresh | None, since: np.ndarray) -> np.ndarray:
+        """The places of all that may break a promise; there are hardly more than do."""
+        found = np.zeros(0, np.int64)
+        if len(asked.times) and self.runs:
+            found = self._sieve.passing(asked.hashes)
+        if len(asked.times) and fresh is not None:
+            found = np.union1d(found, passing_since(fresh.asked.hashes, since, asked.hashes))
         return found
 
-    def _compared(
-        self,
-        held: pa.RecordBatch,
-        keys: list[pa.Array],
-        times: np.ndarray,
-        order: np.ndarray,
-        fresh: Fresh | None,
-    ) -> np.ndarray:
-        made = held.num_rows + (len(fresh.order) if fresh else 0)
-        held_order = np.full(held.num_rows, -1, np.int64)
-        limits, orders, columns = held.column("_l").to_numpy(), held_order, held.columns[2:]
-        if fresh is not None:
-            limits = np.concatenate([limits, fresh.limits])
-            orders = np.concatenate([orders, fresh.order])
-            columns = [pa.concat_arrays([a, b]) for a, b in zip(columns, fresh.keys, strict=True)]
-        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(columns, keys, strict=True)])
-        return _broken(codes[:made], orders, limits, codes[made:], order, times)
+    def _made(self, hashes: np.ndarray, fresh: Fresh | None, since: np.ndarray) -> _Made:
+        """The promises that have one of these hashes, kept ones and fresh ones."""
+        kept = self._candidates(hashes)
+        always = np.zeros(kept.num_rows, np.int64)
+        if fresh is None:
+            return _Made(kept.columns[2:], kept.column("_l").to_numpy(), always)
+        few = _sharing(fresh.asked.hashes, hashes)
+        keys = [key.take(pa.array(few)) for key in fresh.keys]
+        return _Made(
+            [pa.concat_arrays([a, b]) for a, b in zip(kept.columns[2:], keys, strict=True)],
+            np.concatenate([kept.column("_l").to_numpy(), fresh.limits[few]]),
+            np.concatenate([always, since[few]]),
+        )
 
     def add(self, fresh: Fresh, watermark: int, name: Callable[[], str]) -> None:
         """Keep fresh promises; what has lapsed below the watermark is dropped on the way."""
         self.forget(watermark)
         newest = compact(self._batch(fresh), watermark)
-        while self.runs:
-            last = next(reversed(self.runs))
-            if self.runs[last].num_rows >= 2 * newest.num_rows:
-                break
-            newest = compact(_stack([self.runs.pop(last), newest]), watermark)
+        while similar := self._similar(newest.num_rows):
+            newest = compact(_stack([*(self.runs.pop(run) for run in similar), newest]), watermark)
         if newest.num_rows:
             self.runs[name()] = newest
+        if self._sieve.count + len(fresh.limits) > self._sieve.room:
+            self._sieve = self._sieve_of_runs()
+        else:
+            self._sieve.add(fresh.asked.hashes)
+
+    def _similar(self, rows: int) -> list[str]:
+        """The last runs, if they should be one with a run of so many rows."""
+        tail = list(takewhile(lambda run: self.runs[run].num_rows < 2 * rows, reversed(self.runs)))
+        return tail if rows < _MANY or len(tail) >= _FAN_IN - 1 else []
 
     def forget(self, watermark: int) -> None:
         """Drop the runs in which every promise has lapsed for all tuples to come."""
@@ -81,10 +136,14 @@ class Promises:
             if pc.max(run.column("_l")).as_py() <= watermark:
                 del self.runs[name]
 
+    def _sieve_of_runs(self) -> Sieve:
+        none = np.zeros(0, np.int64)
+        return Sieve(np.concatenate([none, *(run.column("_h").to_numpy() for run in self.runs.values())]))
+
     def _candidates(self, hashes: np.ndarray) -> pa.RecordBatch:
-        """Kept promises whose hash is that of some tuple."""
-        found = [self._empty()]
-        wanted = np.sort(pc.unique(pa.array(hashes)).to_numpy()) if self.runs else hashes
+        """Kept promises that have one of these hashes."""
+        found = [empty_batch(self.schema)]
+        wanted = np.unique(hashes)
         for run in self.runs.values():
             places = _positions(run.column("_h").to_numpy(), wanted)
             if len(places):
@@ -92,7 +151,7 @@ class Promises:
         return _stack(found)
 
     def _batch(self, fresh: Fresh) -> pa.RecordBatch:
-        columns = [pa.array(fresh.hashes), pa.array(fresh.limits), *fresh.keys]
+        columns = [pa.array(fresh.asked.hashes), pa.array(fresh.limits), *fresh.keys]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @property
@@ -101,21 +160,13 @@ class Promises:
         columns = [("_h", pa.int64()), ("_l", pa.int64()), *zip(names, self.types, strict=True)]
         return pa.schema(columns)
 
-    def _empty(self) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in self.schema], schema=self.schema)
 
-
-@dataclass(frozen=True)
-class Fresh:
-    """Promises of the lines at hand, with their places among them, which ascend."""
+class _Made(NamedTuple):
+    """Promises, and from which place on each of them counts."""
 
     keys: list[pa.Array]
     limits: np.ndarray
-    order: np.ndarray
-
-    @cached_property
-    def hashes(self) -> np.ndarray:
-        return hash_columns(_plain(self.keys), len(self.order))
+    since: np.ndarray
 
 
 def limits_of(times: np.ndarray, lifespan: int | None) -> np.ndarray:
@@ -151,37 +202,30 @@ def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
     return batch.take(pa.array(first[np.argsort(hashes[first], kind="stable")]))
 
 
-def _suspects(hashes: np.ndarray, order: np.ndarray, held: np.ndarray, fresh: Fresh | None) -> np.ndarray:
-    """Which tuples have the hash of a kept promise or of a fresh one before them; some others too.
-
-    What is asked is a table with the first promise of some bits of a hash: one step for each tuple.
-    """
-    made = fresh.hashes if fresh is not None else held[:0]
-    size = 1 << (16 * (len(held) + len(made))).bit_length()
-    first = np.full(size, FOREVER, np.int64)
-    if fresh is not None:
-        first[(made & (size - 1))[::-1]] = fresh.order[::-1]  # the last that is written is the first of all
-    first[held & (size - 1)] = NEVER
-    suspected: np.ndarray = first[hashes & (size - 1)] < order
-    return suspected
+def _sharing(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The places of the hashes that are among the wanted; few of both are, by some of their bits."""
+    marked = np.zeros(1 << 16, bool)
+    marked[wanted & 0xFFFF] = True
+    few = np.flatnonzero(marked[hashes & 0xFFFF])
+    return few[np.isin(hashes[few], wanted)]
 
 
 def _broken(
     promised: np.ndarray,
-    promise_order: np.ndarray,
+    since: np.ndarray,
     limits: np.ndarray,
     codes: np.ndarray,
     order: np.ndarray,
     times: np.ndarray,
 ) -> np.ndarray:
-    """A tuple breaks a promise if the largest limit promised for its key before it is beyond its time."""
-    span = int(max(promise_order.max(), order.max())) + 2
-    place = promised * span + promise_order + 1
+    """A tuple breaks a promise if the largest limit that counts for its key and place is beyond its time."""
+    span = int(max(since.max(), order.max())) + 1
+    place = promised * span + since
     sort = np.argsort(place, kind="stable")
     ranks = np.unique(limits, return_inverse=True)
     # Codes ascend, so adding a multiple of the code makes one running maximum restart at every key.
     running = np.maximum.accumulate(promised[sort] * len(ranks[0]) + ranks[1].reshape(-1)[sort])
-    at = np.searchsorted(place[sort], codes * span + order + 1, side="left") - 1
+    at = np.searchsorted(place[sort], codes * span + order, side="right") - 1
     same = (at >= 0) & (promised[sort][np.maximum(at, 0)] == codes)
     longest = ranks[0][running[np.maximum(at, 0)] % len(ranks[0])]
     return same & (times < longest)

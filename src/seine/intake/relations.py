@@ -41,7 +41,7 @@ def _batches(relation: RelationDef, layout: Layout, dead: list[Letter]) -> Itera
     for parsed in read(relation, layout):
         valid = _forward(parsed, relation.valid)
         dead.extend(_letters(relation.name, parsed, ~valid))
-        yield parsed.rows.filter(pa.array(valid))
+        yield parsed.tuples.rows.filter(pa.array(valid))
 
 
 def _read_files(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
@@ -61,13 +61,14 @@ def _open(relation: RelationDef, layout: Layout) -> tuple[Reader, Parser]:
 
 def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> np.ndarray:
     if valid is None:
-        return np.ones(parsed.rows.num_rows, bool)
-    backward = pc.less(parsed.rows.column(valid[1]), parsed.rows.column(valid[0]))
+        return np.ones(len(parsed.tuples), bool)
+    rows = parsed.tuples.rows
+    backward = pc.less(rows.column(valid[1]), rows.column(valid[0]))
     return ~pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
 
 
 def _letters(name: str, parsed: Parsed, backward: np.ndarray) -> list[Letter]:
     reason = "the VALID interval ends before it begins"
-    lines = parsed.lines[backward].tolist()
+    lines = parsed.tuples.numbers[backward].tolist()
     dead = sorted([*parsed.dead, *[DeadLine(line, reason, parsed.record(line)) for line in lines]])
     return [letter(name, parsed.file, *found) for found in dead]

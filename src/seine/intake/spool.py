@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.errors import SeineError
+from seine.intake.layout import empty_batch
 
 HELD = 16 * 1024 * 1024  # bytes; what is smaller stays in memory
 MOST = 2**31 - 1  # rows, and bytes of text in a column: they are counted with 32 bits
@@ -23,7 +24,7 @@ MOST = 2**31 - 1  # rows, and bytes of text in a column: they are counted with 3
 
 def gathered(what: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
     """All rows of some batches; `what` they are of, for the message when they are too many."""
-    held, size = [_empty(schema)], 0
+    held, size = [empty_batch(schema)], 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
@@ -46,7 +47,7 @@ def _spooled(what: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) ->
 
 def _by_eight(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of multiples of eight, but for the last."""
-    rest = _empty(schema)
+    rest = empty_batch(schema)
     for batch in batches:
         both = pa.concat_batches([rest, batch])
         cut = both.num_rows // 8 * 8
@@ -111,7 +112,3 @@ def _mapped(file: IO[bytes]) -> pa.Buffer:
     buffer = pa.py_buffer(mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) if size else b"")
     file.close()
     return buffer
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,14 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from seine.algebra.definitions import RelationDef, Source
 from seine.errors import SeineError
 from seine.intake.layout import Layout
-from seine.intake.parsed import TUPLE, DeadLine, Parsed, shorten
+from seine.intake.parsed import TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 
 _BATCH = 50_000
-_SCHEMES = ("postgresql", "sqlite")
 
 
 def is_table(source: Source | None) -> bool:
     """Whether a source is a table of a database."""
-    return source is not None and source.path.partition("://")[0].partition("+")[0] in _SCHEMES
+    return source is not None and source.is_database
 
 
 def read_table(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
@@ -64,6 +64,8 @@ def _address(relation: RelationDef) -> URL:
             f"relation {relation.name}: its FROM clause is no address of a database",
             hint="FROM 'postgresql://user@host:5432/database' WITH (table = 'name')",
         ) from error
+    if address.drivername == "postgresql":
+        address = address.set(drivername="postgresql+psycopg")
     file = address.database if address.drivername.startswith("sqlite") else None
     if file and not os.path.isfile(file):
         raise SeineError(f"relation {relation.name}: cannot read {file}: no such file")
@@ -83,18 +85,16 @@ def _parsed(where: str, layout: Layout, rows: Sequence[Any], first: int) -> Pars
         _typed([row[i] for row in rows], field.type.arrow(), f"column {field.name}", dead)
         for i, field in enumerate(layout.fields)
     ]
-    kept = np.array([i for i in range(len(rows)) if i not in dead], np.int64)
-    lines = np.arange(first, first + len(rows))
 
     def record(line: int) -> str:
         return shorten(repr(tuple(rows[line - first])).encode())
 
     letters = [DeadLine(first + i, reason, record(first + i)) for i, reason in sorted(dead.items())]
-    none = np.full(len(rows), -1, np.int16)
-    zeros = np.zeros(len(rows), np.int64)
     batch = pa.RecordBatch.from_arrays(arrays, schema=layout.schema)
-    whole = Parsed(where, batch, np.full(len(rows), TUPLE, np.int8), zeros, none, lines, letters, record)
-    return whole.take(kept) if dead else whole
+    numbers, kinds = np.arange(first, first + len(rows)), np.full(len(rows), TUPLE, np.int8)
+    whole = parsed_tuples(layout, where, batch, numbers, kinds, record)
+    kept = np.array([i for i in range(len(rows)) if i not in dead], np.int64)
+    return replace(whole, tuples=whole.tuples.take(kept), dead=letters) if dead else whole
 
 
 def _typed(values: list[Any], type_: pa.DataType, what: str, dead: dict[int, str]) -> pa.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from seine.algebra.expressions import conjuncts, substitute
 from seine.algebra.plan import Join, Plan, Project, Select
 from seine.optimizer.join_block import JoinBlock, concatenate
+from seine.optimizer.stated import stated
 from seine.optimizer.traverse import identity, stays_small
 
 Block = JoinBlock  # here the items are what rows really come from, nothing in between
@@ -33,26 +34,31 @@ class Blocks:
 
 
 def block_of(plan: Plan) -> Block:
-    """The block at the top of a plan.
+    """The block at the top of a plan, with the equalities that only all of its conditions together tell.
 
     An expression that would grow out of all proportion by substitution stays where it is: its
     projection is then an item itself.
     """
+    block = _taken_apart(plan)
+    return Block(block.items, stated(block.conditions), block.outputs)
+
+
+def _taken_apart(plan: Plan) -> Block:
     match plan:
         case Select(input, predicate):
-            block = block_of(input)
+            block = _taken_apart(input)
             parts = conjuncts(predicate)
             if stays_small(parts, block.outputs):
                 more = tuple(substitute(part, block.outputs) for part in parts)
                 return Block(block.items, block.conditions + more, block.outputs)
             return Block((input,), (predicate,), tuple(identity(input)))
         case Project(input, expressions, _):
-            block = block_of(input)
+            block = _taken_apart(input)
             if stays_small(expressions, block.outputs):
                 return Block(
                     block.items, block.conditions, tuple(substitute(e, block.outputs) for e in expressions)
                 )
             return Block((input,), (), expressions)
         case Join(left, right, predicate):
-            return concatenate(block_of(left), block_of(right), conjuncts(predicate))
+            return concatenate(_taken_apart(left), _taken_apart(right), conjuncts(predicate))
     return Block((plan,), (), tuple(identity(plan)))

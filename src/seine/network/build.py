@@ -20,14 +20,7 @@ from seine.errors import SeineError
 from seine.network.blocks import Block, Blocks, is_plain
 from seine.network.conditions import Conditions, shaped
 from seine.network.fences import Fenced, Fences
-from seine.network.finals import (
-    Grouping,
-    grouping_of,
-    place_final,
-    refuse_no_groups,
-    release,
-    with_arrival,
-)
+from seine.network.finals import place_final, refuse_no_groups, with_arrival
 from seine.network.form import RecordForm
 from seine.network.gates import Gates
 from seine.network.importance import importance_of
@@ -47,17 +40,18 @@ from seine.network.nodes import (
 )
 from seine.network.placing import UNPLACED, Placer, Rows, port_of
 from seine.network.regrouping import Limits, Place, Regrouping, Wanted
+from seine.network.releasing import grouping_of, release
 from seine.network.site import Claim, Site
 from seine.network.stream_placing import place_stream, streams_of
 from seine.network.tree_placing import TreePlacing
 from seine.network.trees import TreePlan, at_once, tree_plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.optimizer.traverse import identity
+from seine.safety.grouping import Grouping
 from seine.safety.plans import EXACT
 from seine.safety.story import Nested
 from seine.sharing.consing import deliver_signature
-from seine.sharing.strategy import Strategy
+from seine.sharing.strategy import AT_ONCE, BY_COST, Strategy
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 
@@ -189,20 +183,21 @@ class Builder:
     def _groupings(self, plan: Plan) -> list[Grouping]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
         if isinstance(plan, Aggregate):
-            return [grouping_of(self.blocks.of(plan.input), plan.keys)]
+            return [grouping_of(self.blocks.of(plan.input), plan.input, plan.keys)]
         branches = [
             one
             for child in plan.inputs
             for one in (child.branches if isinstance(child, UnionAll) else (child,))
         ]
-        return [grouping_of(self.blocks.of(one), identity(one)) for one in branches]
+        return [grouping_of(self.blocks.of(one), one) for one in branches]
 
     def _final(self, plan: Plan) -> Fenced:
         """The groups of an aggregate or DISTINCT, each once."""
         groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
             more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
-            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=True))
+            # When a group got its result must not depend on what others ask of it.
+            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=False))
         else:
             fenced = self._fence(plan)
         return place_final(self._placer, self._streams, fenced, groupings)
@@ -240,7 +235,8 @@ class Builder:
 
     def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
         """How to join two by two what promises free, if that frees it and there are stages for it."""
-        if not self._strategy.trees or len(planning.scans) > EXACT:
+        unknown = self._strategy.plans == BY_COST and self._estimates is None
+        if unknown or self._strategy.plans == AT_ONCE or len(planning.scans) > EXACT:
             return None
         found = self._cheapest(block, planning)
         stages = None if self._room is None else max(self._room, self._site.depth)

@@ -26,9 +26,11 @@ from seine.algebra.expressions import (
     split_shape,
 )
 from seine.algebra.linear_names import with_weights
+from seine.optimizer.bounding import bounding_parts
 from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.infer import infer
+from seine.optimizer.equalities import equal_columns, is_equality
 from seine.sharing.strategy import Strategy
 
 
@@ -65,10 +67,19 @@ class Conditions:
         return tuple(e for e in map(_expression, infer(known)) if e not in have)
 
     @cached_property
+    def _bounds(self) -> tuple[Expression, ...]:
+        """Upper bounds of columns that would not be asked: of conditions that are taken as they are written,
+        and of equalities that keys decide. By what is asked joins know how long rows are of use.
+        """
+        canonical = self.strategy.canonical
+        words = [w for w in self.words if not canonical or (is_equality(w) and equal_columns(w) is None)]
+        return tuple(part for word in words for part in bounding_parts(word) if equal_columns(part) is None)
+
+    @cached_property
     def _spans(self) -> list[tuple[int, int, int, Expression]]:
         """All that must hold of columns, with its outermost columns and its conjunct, -1 if inferred."""
         own = [(i, e) for i, es in enumerate(self._canonical) for e in es]
-        every = [*own, *((-1, e) for e in self.inferred)]
+        every = [*own, *((-1, e) for e in (*self.inferred, *self._bounds))]
         return [(i, min(e.columns), max(e.columns), e) for i, e in every if e.columns]
 
     def enough(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:

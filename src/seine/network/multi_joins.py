@@ -18,11 +18,12 @@ from functools import cached_property
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
+from seine.algebra.upper_bounds import Terms, time_column
 from seine.network.blocks import Block
 from seine.network.joining import Base
 from seine.network.nodes import Member, Static
 from seine.network.promising import promised_column
-from seine.network.time_bounds import bounded_by
+from seine.optimizer.bounding import bounds_told
 from seine.optimizer.equalities import is_equality, one_type
 from seine.safety.plans import Tree
 from seine.safety.story import Nested
@@ -82,11 +83,12 @@ def planning_of(block: Block, bases: Sequence[Base]) -> Planning | None:
     relations = [i for i in range(len(block.items)) if i not in streams]
     relations.sort(key=lambda i: (bases[i].relation or "", i))
     alone, whole = Planning(block, bases, streams, []), Planning(block, bases, streams, relations)
-    if whole.is_connected and len(whole.finished) > len(alone.finished):
-        return whole
-    if not alone.is_connected or not alone.finished:
+    most = max(len(alone.finished), len(whole.finished))
+    enough = [planning for planning in (alone, whole) if len(planning.finished) == most]
+    chosen = next((planning for planning in enough if planning.is_connected), enough[0])
+    if not most or (chosen is alone and len(streams) < FEWEST and not alone.needs_groups):
         return None
-    return alone if len(streams) >= FEWEST or alone.needs_groups else None
+    return chosen
 
 
 class Planning:
@@ -193,16 +195,44 @@ class Planning:
     @cached_property
     def bounds(self) -> set[tuple[int, int]]:
         """Ports whose starts are bounded by columns of another port."""
+        return {
+            (port, other)
+            for port, terms in self._time_bounds
+            for other in self._rows_with(terms)
+            if other != port
+        }
+
+    @cached_property
+    def direct_bounds(self) -> set[tuple[int, int]]:
+        """The same, where a condition names columns of that other port: a join of both can ask it."""
         found = set()
-        for condition in self._block.conditions:
-            for later, earlier in bounded_by(condition):
-                port, column = self._place(later)
-                other, _ = self._place(earlier)
-                if port is None or other is None or port == other or port >= len(self.scans):
-                    continue
-                if column == self.scans[port].stream.time:
-                    found.add((port, other))
+        for port, terms in self._time_bounds:
+            other = self._place(terms[0][0])[0] if terms else None
+            if other not in (None, port) and all(self._place(column)[0] == other for column, _ in terms):
+                found.add((port, other))
         return found
+
+    @cached_property
+    def _time_bounds(self) -> list[tuple[int, Terms]]:
+        """Ports whose starts conditions bound, and the columns by which they do."""
+        found = []
+        for condition in self._block.conditions:
+            for bound in bounds_told(condition):
+                port, column = self._place(bound.column)
+                if port is not None and port < len(self.scans) and column == self.scans[port].stream.time:
+                    found.append((port, bound.terms))
+        return found
+
+    def _rows_with(self, terms: Terms) -> Iterator[int]:
+        """The ports whose rows have all of some columns; of a single one also those whose groups have it."""
+        places = [self._place(column) for column, _ in terms]
+        ports = {port for port, _ in places}
+        if len(ports) == 1:
+            yield from (port for port in ports if port is not None)
+        if len(places) == 1:
+            members = [(port, group, time_column(e)) for (port, e), group in self._group_of.items()]
+            groups = {group for port, group, column in members if (port, column) == places[0]}
+            yield from (port for port, group, column in members if group in groups and column is not None)
 
     def _place(self, index: int) -> tuple[int | None, int]:
         """The port that has a column of the block, if one has it, and the column's place in its rows."""

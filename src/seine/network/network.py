@@ -140,7 +140,6 @@ class Network:
         block = plain_block(
             query.plan,
             lambda scan: young(scan, born) if self.live else (scan, ()),
-            canonical=self.strategy.canonical,
             estimates=self.estimates,
         )
         if block is None:
@@ -159,7 +158,7 @@ class Network:
         plan = counted_from(query.plan, born) if self.live else query.plan
         if star_limit(query) is not None:
             return plan
-        return optimise(plan, canonical=self.strategy.canonical, estimates=self.estimates)
+        return optimise(plan, estimates=self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Call, Column, Expression, shift_columns
-from seine.algebra.types import Kind, Type
+from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.network.nodes import GateNode, LookupNode, Node, Port, PromiseNode, Purge, SourceNode
 from seine.network.placing import Placer
+from seine.optimizer.equalities import promised_column as promised_column
 from seine.sharing.consing import signature
 
 Promising = tuple[Port, Purge]
@@ -91,38 +91,10 @@ def promising(
     """The port for promises about columns that are all in a join's key, and what they say."""
     columns = list(columns)
     held = [(place, e) for place, e in enumerate(key) if promised_column(e) in columns]
-    covering = len(held) == len(key)
-    if not covering:  # a place for each column is enough
+    covering = len(held) == len(key) == len({*columns})
+    if not covering:  # a place for each column is enough; rows that differ at two places of one wait for one
         held = list({promised_column(e): (place, e) for place, e in reversed(held)}.values())
         held.sort(key=lambda pair: pair[0])
     own = tuple(shift_columns(e, columns.index) for _, e in held)
     port = Port(node.id, node.types, node.streams, 0, own, broadcast=not covering)
     return port, Purge(side, tuple(place for place, _ in held), gathers)
-
-
-def promised_column(expression: Expression) -> int | None:
-    """The column that a key reads, if different values of the column are different keys."""
-    match expression:
-        case Column(index):
-            return index
-        case Call("cast", (Column(index, source),), target) if _is_injective(source, target):
-            return index
-    return None
-
-
-def _is_injective(source: Type, target: Type) -> bool:
-    """
-    >>> from seine.algebra.types import BIGINT, DOUBLE, INT
-    >>> _is_injective(INT, BIGINT), _is_injective(INT, DOUBLE), _is_injective(BIGINT, DOUBLE)
-    (True, True, False)
-    """
-    if source.kind is Kind.DECIMAL and target.kind is Kind.DECIMAL:
-        return target.scale >= source.scale
-    return target.kind in _KEEPING.get(source.kind, ())
-
-
-_KEEPING = {
-    Kind.INT: (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL),
-    Kind.BIGINT: (Kind.DECIMAL,),
-    Kind.DATE: (Kind.TIMESTAMP,),
-}

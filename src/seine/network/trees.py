@@ -135,7 +135,7 @@ class Trees:
         compared = {promised_column(own) for _, own in self._keys(joined, port)}
         if any({*columns} <= compared for columns in self._schemes(port)):
             return True
-        return any((port, other) in self._planning.bounds for other in joined)
+        return any((port, other) in self._planning.direct_bounds for other in joined)
 
     def _frees_stream(self, joined: Items, port: int) -> bool:
         if self._expires(port) or self.listened(joined, port):
@@ -145,7 +145,7 @@ class Trees:
             return False
         compared = {promised_column(theirs[1]) for theirs, _ in self._keys(joined, port)}
         return any({*columns} <= compared for columns in self._schemes(first)) or (
-            (first, port) in self._planning.bounds
+            (first, port) in self._planning.direct_bounds
         )
 
     def listened(self, joined: Items, port: int) -> tuple[SchemeUse, ...]:

@@ -14,7 +14,7 @@ from seine.operators.aggregates.calls import Compiled, compile_call
 from seine.operators.aggregates.registered import compile_registered
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta, Parts, data_names
-from seine.operators.events import TIME, WEIGHT, Columns, events_of
+from seine.operators.events import TIME, WEIGHT, Arrivals, Columns
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
 from seine.operators.keyed import HASH
@@ -33,10 +33,11 @@ class AggregateOperator:
     Law: at every instant the rows it has told and not ended are the aggregates of the rows alive then.
     One that regroups gets the parts of finer groups instead of rows, and tells the same as if it had
     got the rows: its bound is theirs, so parts wait for nothing, and instants come to it complete.
+    Of groups with fewer than `least` live rows nothing is told: everybody above asks for that many.
     `notices` tells, once each, what went wrong inside users' own aggregates.
     """
 
-    def __init__(self, node: AggregateNode, registry: Registry | None = None) -> None:
+    def __init__(self, node: AggregateNode, registry: Registry | None = None, least: int = 1) -> None:
         self.notices: list[str] = []
         self._registry = registry or aggregates.lookup
         self._streams = node.streams
@@ -46,29 +47,34 @@ class AggregateOperator:
         types = [call.type.arrow() for call in node.calls]
         self._regroups = node.regroups
         width = len(self._port.types) if node.regroups else None
-        self._grouped = Grouped(keys, calls, types, carried=carried, width=width)
+        sleeps = least > 1 and not node.releases
+        self._grouped = Grouped(keys, calls, types, carried=carried, width=width, least=least, sleeps=sleeps)
         self._releasing = Releasing(self._port, node.ports[1:], node.releases) if node.releases else None
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
-        deltas = [delta for delta in inputs[0] if delta.num_rows]
-        arrived = [batch for delta in deltas for batch in self._events(delta)]
+        arrived = Arrivals([], [])
+        for delta in inputs[0]:
+            self._take(delta, arrived)
         progress = clock.progress(self._streams)
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
-            count = sum(batch.num_rows for batch in arrived)
+            count = sum(batch.num_rows for batch in arrived.events)
             self._releasing.step(inputs[1:], count, clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0
 
-    def _events(self, delta: Delta) -> Iterator[pa.RecordBatch]:
-        return self._parts(delta.plus) if self._regroups else events_of(delta, self._columns)
+    def _take(self, delta: Delta, arrived: Arrivals) -> None:
+        if not self._regroups:
+            arrived.take(delta, self._columns)
+        elif delta.num_rows:
+            arrived.events.append(self._parts(delta.plus))
 
-    def _parts(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _parts(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The parts of finer groups as events."""
         named = [(name, rows[name]) for name in (TIME, WEIGHT)]
         named += [*self._columns(rows), *self._grouped.folding.parts_of(rows)]
-        yield pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
+        return pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
 
     def _columns(self, rows: pa.RecordBatch) -> Columns:
         row = [rows[name] for name in data_names(len(self._port.types))]

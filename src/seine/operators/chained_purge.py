@@ -195,11 +195,19 @@ class ChainedPurge:
             if chains.codes.keys() >= {*scheme.groups} and self._promises[scheme.number].rows:
                 open_ = np.flatnonzero(~closed)
                 asked = [chains.codes[group][open_] for group in scheme.groups]
-                limits = self._promises[scheme.number].numbers(END)
-                for places, rows in self._promised(scheme).matches(asked, len(open_)):
-                    places = open_[places]
-                    closed[places[limits[rows] >= horizon[places]]] = True
+                closed[open_] = self._are_promised(scheme, asked, horizon[open_])
         return closed
+
+    def _are_promised(self, scheme: SchemeOf, asked: Sequence[np.ndarray], horizon: np.ndarray) -> np.ndarray:
+        """Which values are promised until a horizon."""
+        limits = self._promises[scheme.number].numbers(END)
+        index = self._promised(scheme)
+        if int(limits.min()) == FOREVER:
+            return index.has(asked, len(horizon))
+        found = np.zeros(len(horizon), bool)
+        for places, rows in index.matches(asked, len(horizon)):
+            found[places[limits[rows] >= horizon[places]]] = True
+        return found
 
     def _longer(self, chains: Chains, port: int) -> Iterator[Chains]:
         """The chains with each held row of a port that joins, in parts."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seine.operators.clock import Clock
 from seine.operators.delta import FOREVER, Delta, data_names
-from seine.operators.events import Columns, EventQueue, events_of, times_of, weights_of
+from seine.operators.events import Arrivals, Columns, EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows, normalise
 from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH, KeyedTable
@@ -43,9 +43,11 @@ class ChangelogOperator:
         self._schema = pa.schema([*numbers, *typed])
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        deltas = [delta for pieces in inputs for delta in pieces]
-        arrived = [batch for delta in deltas for batch in events_of(delta, self._columns)]
-        due = EventQueue(store, "events").advance(arrived, clock.progress(self._streams))
+        arrived = Arrivals([], [])
+        for pieces in inputs:
+            for delta in pieces:
+                arrived.take(delta, self._columns)
+        due = EventQueue(store, "events").advance(arrived.events, clock.progress(self._streams))
         if due is None:
             return
         lasting = due[LASTING].to_numpy(zero_copy_only=False)

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Column, Expression, columns_of
+from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.operators.evaluate import evaluate
-from seine.operators.ordinals import Coder
+from seine.operators.expressions.decimals import magnitude
+from seine.operators.linear import greatest, whole_weights
+from seine.operators.ordinals import OWN, Coder
 
 _PART = 4  # what is asked of less than a quarter of the rows is computed for those alone,
 _SHORT = 1000  # except in a batch of fewer rows
@@ -59,11 +61,31 @@ class DataColumns:
         known = self._codes.get((expression, coder))
         if known is None:
             if rows is not None and self._are_few(rows):
-                return _codes(self.values(expression, rows), coder)
-            known = self._codes[expression, coder] = _codes(self.values(expression), coder)
+                return self._coded(expression, coder, rows)
+            known = self._codes[expression, coder] = self._coded(expression, coder)
         if rows is None:
             return known
         return Codes(known.codes[rows], None if known.valid is None else known.valid[rows])
+
+    def _coded(self, expression: Expression, coder: Coder, rows: np.ndarray | None = None) -> Codes:
+        made = self._summed(expression, rows) if coder is OWN and isinstance(expression, Call) else None
+        return _codes(self.values(expression, rows), coder) if made is None else made
+
+    def _summed(self, sum_: Call, rows: np.ndarray | None) -> Codes | None:
+        """The codes of a linear function, made of its arguments'; None if they may not fit 64 bits."""
+        weights = whole_weights(sum_)
+        if weights is None:
+            return None
+        total, valid, largest = np.zeros(1, np.int64), None, 0
+        for arg, weight in zip(sum_.args, weights, strict=True):
+            codes, known = self.codes(arg, OWN, rows)
+            largest += abs(weight) * magnitude(codes)
+            if largest >= greatest(sum_.type):
+                return None
+            total = total + weight * codes
+            if known is not None:
+                valid = known if valid is None else valid & known
+        return Codes(total, valid)
 
     def _are_few(self, rows: np.ndarray) -> bool:
         return len(rows) * _PART < self.num_rows and self.num_rows > _SHORT

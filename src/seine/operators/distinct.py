@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
 from seine.network.nodes import DistinctNode, ExceptNode
 from seine.operators.clock import Clock
 from seine.operators.delta import Delta, Parts, data_names
-from seine.operators.events import Columns, events_of
+from seine.operators.events import Arrivals, Columns
 from seine.operators.grouped import Grouped
 from seine.operators.grouping import normalise
-from seine.operators.hashing import hash_columns
 from seine.operators.keyed import HASH
 from seine.operators.releasing import Releasing
 from seine.operators.store import Store
@@ -30,28 +30,30 @@ class DistinctOperator:
         self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
         promises = node.ports[self._inputs :]
         self._releasing = Releasing(node.ports[0], promises, releases) if releases else None
-        self._grouped = Grouped([type_.arrow() for type_ in node.types], [], [], self._second)
+        sleeps = self._second and not releases
+        self._grouped = Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
-        arrived = [
-            batch
-            for port, deltas in enumerate(inputs[: self._inputs])
-            for delta in deltas
-            for batch in events_of(delta, lambda rows, port=port: self._columns(rows, port))  # type: ignore[misc]
-        ]
+        arrived = Arrivals([], [])
+        for port, deltas in enumerate(inputs[: self._inputs]):
+            for delta in deltas:
+                arrived.take(delta, partial(self._columns, port))
         progress = clock.progress(self._streams)
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
-            count = sum(batch.num_rows for batch in arrived)
+            count = sum(batch.num_rows for batch in arrived.events)
             self._releasing.step(inputs[self._inputs :], count, clock, progress, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0
 
-    def _columns(self, rows: pa.RecordBatch, port: int) -> Columns:
+    def _columns(self, port: int, rows: pa.RecordBatch) -> Columns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
-        hashes = pa.array(hash_columns(row, rows.num_rows))
-        return [(HASH, hashes), *((f"k{i}", array) for i, array in enumerate(row)), *self._side(rows, port)]
+        return [
+            (HASH, rows[HASH]),
+            *((f"k{i}", array) for i, array in enumerate(row)),
+            *self._side(rows, port),
+        ]
 
     def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
         """Which input a row came by, where that matters."""

@@ -55,6 +55,29 @@ class CodeIndex:
                 asking, ours = asking.take(same), ours.take(same)
             yield asking, ours
 
+    def has(self, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+        """Which of the asking rows some row of the index agrees with.
+
+        >>> index = CodeIndex([np.array([7, 8, 7])], 3)
+        >>> index.has([np.array([9, 7])], 2).tolist()
+        [False, True]
+        """
+        if len(columns) != 1 or not (self.rows and count):
+            found = np.zeros(count, bool)
+            for asking, _ in self.matches(columns, count):
+                found[asking] = True
+            return found
+        (asked,) = columns
+        if count * _FEWER < self.rows and "_sorted" not in self.__dict__:  # not worth sorting many rows
+            order = np.argsort(asked)
+            return _among(np.sort(self._columns[0][_among(asked[order], self._columns[0])]), asked)
+        return _among(self._sorted, asked)
+
+    @cached_property
+    def _sorted(self) -> np.ndarray:
+        """The codes of the only column."""
+        return np.sort(self._columns[0])
+
     @cached_property
     def _run(self) -> SortedRun:
         keys = pa.array(_one(self._columns, self.rows))
@@ -68,6 +91,15 @@ class CodeIndex:
 
 
 Indexes: TypeAlias = dict[tuple[int, tuple[int, ...]], CodeIndex]  # by port and groups
+
+
+def _among(ordered: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Which of some codes are among others, which are sorted."""
+    if not len(ordered):
+        return np.zeros(len(asked), bool)
+    places = np.searchsorted(ordered, asked)
+    found: np.ndarray = ordered.take(places, mode="clip") == asked
+    return found
 
 
 def _one(columns: Sequence[np.ndarray], count: int) -> np.ndarray:

@@ -10,7 +10,7 @@ Law: the weights of the events up to an instant sum, for every row, to 1 if it i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,16 +24,27 @@ TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
 
-def events_of(delta: Delta, columns: Callable[[pa.RecordBatch], Columns]) -> Iterator[pa.RecordBatch]:
-    """The events of a delta; `columns` says what those of some rows carry along."""
-    if delta.plus.num_rows:
-        carried = columns(delta.plus)
-        yield _batch(delta.plus["_s"], +1, carried)
-        yield _reachable(_batch(delta.plus["_e"], -1, carried))
-    if delta.minus is not None and delta.minus.num_rows:
-        carried = columns(delta.minus)
-        yield _batch(delta.minus["_d"], -1, carried)
-        yield _reachable(_batch(delta.minus["_e"], +1, carried))
+class Arrivals(NamedTuple):
+    """Events, and those that never happen: the ends of rows that do not end by themselves."""
+
+    events: list[pa.RecordBatch]
+    unending: list[pa.RecordBatch]
+
+    def take(self, delta: Delta, columns: Callable[[pa.RecordBatch], Columns]) -> None:
+        """Add the events of a delta; `columns` says what those of some rows carry along."""
+        if delta.plus.num_rows:
+            self._take(delta.plus, "_s", +1, columns(delta.plus))
+        if delta.minus is not None and delta.minus.num_rows:
+            self._take(delta.minus, "_d", -1, columns(delta.minus))
+
+    def _take(self, rows: pa.RecordBatch, first: str, weight: int, carried: Columns) -> None:
+        self.events.append(_batch(rows[first], weight, carried))
+        ends = _batch(rows["_e"], -weight, carried)
+        open_ = times_of(ends) == FOREVER
+        if open_.any():
+            self.unending.append(ends.filter(pa.array(open_)))
+            ends = ends.filter(pa.array(~open_))
+        self.events.append(ends)
 
 
 def times_of(batch: pa.RecordBatch) -> np.ndarray:
@@ -78,6 +89,11 @@ class EventQueue:
             self._add(_sorted(later))
         return [piece for piece in due if piece.num_rows]
 
+    def pending(self) -> Iterator[pa.RecordBatch]:
+        """All events that wait."""
+        for run in self._runs:
+            yield self._store.get(run["run"])[run["start"] :]
+
     def _take(self, run: dict[str, Any], bound: int) -> Iterator[pa.RecordBatch]:
         batch = self._store.get(run["run"])
         times = times_of(batch)
@@ -110,12 +126,6 @@ def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:
     weights = pa.array(np.full(len(times), weight, np.int8))
     named = [(TIME, times), (WEIGHT, weights), *columns]
     return pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
-
-
-def _reachable(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """An open end is no event."""
-    kept = times_of(batch) != FOREVER
-    return batch if kept.all() else batch.filter(pa.array(kept))
 
 
 def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -3,6 +3,8 @@
 For every group and every instant at which its result changes, the old result row ends (an early
 end) and the new one begins. Instants are taken when they are complete, so the output does not
 depend on how the input was cut into steps, not even in its identities.
+
+A group of too few rows for anybody to hear of it may sleep, without state (`sleeping.py`).
 """
 
 from __future__ import annotations
@@ -16,17 +18,19 @@ import pyarrow as pa
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding, Named
-from seine.operators.delta import FOREVER, NEVER, Delta, Parts, Wanted, concat, data_names
-from seine.operators.events import TIME, WEIGHT, EventQueue, times_of, weights_of
+from seine.operators.delta import NEVER, Delta, Parts, Wanted, concat, data_names
+from seine.operators.events import TIME, WEIGHT, Arrivals, EventQueue, times_of, weights_of
 from seine.operators.grouping import group_rows
 from seine.operators.keyed import HASH, Found, KeyedTable
 from seine.operators.layout import Excerpt, Layout, lay_out
 from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
+from seine.operators.sleeping import Sleeping
 from seine.operators.store import Store
 from seine.operators.tellings import Tellings, tell
 
 SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
+UNTOLD = -1  # the identity of a group's row if none is told
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class Grouped:
     """Groups of rows by key, and a result row for each that has one.
 
     A group's state is its hash, how many rows are alive (`_n`, in EXCEPT's second input `_m`), the number
-    of the group (`_g`), start and identity of the row that is told, its keys, its results, and the folds'.
+    of the group (`_g`), start and identity of the row that is told, its keys, its results, and the folds'. A
+    group of fewer than `least` rows has no result. Groups may sleep if their state goes by events alone.
     """
 
     def __init__(
@@ -61,12 +66,16 @@ class Grouped:
         second: bool = False,
         carried: Sequence[Compiled] = (),
         width: int | None = None,
+        least: int = 1,
+        sleeps: bool = False,
     ) -> None:
         self.folding = Folding(calls, carried, width)
         self._carries = bool(carried)
         self._keys = [f"k{i}" for i in range(len(keys))]
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
         self._second = second
+        self._least = least
+        self._sleeps = sleeps
         self._live = ROWS if keys else "_live"
         optional = {"_live": not keys, "_m": second, "_g": self.folding.counts_values}
         names = [name for name in (HASH, "_live", ROWS, "_m", "_g", "_s", "_i0") if optional.get(name, True)]
@@ -76,15 +85,20 @@ class Grouped:
         none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
         self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
-    def advance(self, arrived: list[pa.RecordBatch], bound: int, store: Store) -> Iterator[Delta | Parts]:
+    def advance(self, arrived: Arrivals, bound: int, store: Store) -> Iterator[Delta | Parts]:
         """Take events in, and tell all changes of results before the bound."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         if not self._keys and "begun" not in store.head:
             store.head["begun"] = True
             yield from self._change(self._beginning(table, store), table, store)
-        due = EventQueue(store, "events").due(arrived, bound)
-        if due:
-            yield from self._change(self._step(concat(due), table, store), table, store)
+        queue = EventQueue(store, "events")
+        due = queue.due(arrived.events, bound)
+        sleeping = Sleeping(store, queue, self._least, self._counted)
+        awake = sleeping.wake(due, arrived.unending)
+        if awake:
+            yield from self._change(self._step(concat(awake), table, store), table, store)
+        if due and self._sleeps:
+            sleeping.settle(table, lambda gone: self._forget(gone, table, store))
 
     def size(self, store: Store) -> int:
         """About how many groups there are."""
@@ -93,15 +107,24 @@ class Grouped:
     def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
         """Forget groups that nothing will change; `found` tells where they are among all. How many stay."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
-        groups = table.scan(np.array([NEVER]), np.array([FOREVER]))
+        groups = table.everything()
         gone = groups.take(pa.array(found(groups)))
+        self._forget(gone, table, store)
+        return groups.num_rows - gone.num_rows
+
+    def _forget(self, gone: pa.RecordBatch, table: KeyedTable, store: Store) -> None:
+        """Forget groups, given as they are in the table."""
         if not gone.num_rows:
-            return groups.num_rows
+            return
         if self.folding.counts_values:
             self.folding.forget(np.unique(gone["_g"].to_numpy()), store)
         place = self._schema.get_field_index(ROWS)
         table.write(gone.set_column(place, ROWS, pa.array(np.zeros(gone.num_rows, np.int64))))
-        return groups.num_rows - gone.num_rows
+
+    def _counted(self, events: pa.RecordBatch) -> np.ndarray:
+        """The weights of events that can give a group a result: EXCEPT has none without its first input."""
+        weights = weights_of(events)
+        return weights * (events[SECOND].to_numpy() == 0) if self._second else weights
 
     def _beginning(self, table: KeyedTable, store: Store) -> Step:
         """The one row of an aggregate without keys is there before anything happens."""
@@ -141,7 +164,8 @@ class Grouped:
         stored = [found.rows(field.name) for field in self._results]
         told = tell(layout, exists, existed, found.at, made, stored)
         since, identity = self._identities(step, told, store)
-        self._write(step, told, since, identity, kept, table)
+        held = np.where(exists.take(layout.last), told.held, UNTOLD)
+        self._write(step, told, held, since, identity, kept, table)
         yield self._delta(step, told, since, identity)
         if self._carries:
             yield Parts(lambda wanted: self._parts(step, parts, wanted))
@@ -160,14 +184,14 @@ class Grouped:
 
     def _existence(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """At which places there is a result row, and which groups had one before the step."""
-        known = step.found.at >= 0
+        existed = (step.found.at >= 0) & (step.found.numbers("_i0") != UNTOLD)
         if not self._keys:
-            return np.ones(step.layout.size, bool), known
-        exists = step.rows > 0
+            return np.ones(step.layout.size, bool), existed
+        exists = step.rows >= self._least
         if step.second is not None:
             exists &= step.second == 0
-            known = known & (step.found.numbers("_m") == 0)
-        return exists, known
+            existed &= step.found.numbers("_m") == 0  # state from before there was UNTOLD
+        return exists, existed
 
     def _identities(self, step: Step, told: Tellings, store: Store) -> tuple[np.ndarray, np.ndarray]:
         """Since when, and with which identity, the rows are there: first those that begin, then those found.
@@ -205,18 +229,19 @@ class Grouped:
         self,
         step: Step,
         told: Tellings,
+        held: np.ndarray,
         since: np.ndarray,
         identity: np.ndarray,
         kept: Kept,
         table: KeyedTable,
     ) -> None:
-        """Keep the groups that are alive, and say of those found that they are gone."""
+        """Keep the groups that are alive, with the rows that they hold; say of others that they are gone."""
         rows = step.rows.take(step.layout.last)
         live = rows > 0 if self._keys else np.ones(len(rows), bool)
         worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
-        held = pick(told.held, worth)
+        held = held if worth is None else held.take(worth)
         numbers = {HASH: pick(step.hashes, worth), ROWS: pick(rows, worth)}
-        numbers["_s"], numbers["_i0"] = _at(since, held), _at(identity, held)
+        numbers["_s"], numbers["_i0"] = _at(since, held, 0), _at(identity, held, UNTOLD)
         if not self._keys:
             numbers["_live"] = live.astype(np.int64)
         if step.second is not None:
@@ -241,6 +266,6 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array if array.type == type_ else array.cast(type_)
 
 
-def _at(numbers: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The numbers at places; 0 at place -1."""
-    return np.append(numbers, 0).take(places)
+def _at(numbers: np.ndarray, places: np.ndarray, none: int) -> np.ndarray:
+    """The numbers at places, and what stands for none at place -1."""
+    return np.append(numbers, none).take(places)

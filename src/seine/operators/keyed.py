@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.operators.delta import FOREVER, NEVER
 from seine.operators.grouping import all_equal, group_rows
 from seine.operators.plain import Plain, arrow, join, pick, plain
 from seine.operators.store import Store
@@ -93,6 +94,10 @@ class KeyedTable:
             if not len(open_):
                 break
         return Found(self._schema, at, pieces)
+
+    def everything(self) -> pa.RecordBatch:
+        """All live rows."""
+        return self.scan(np.array([NEVER]), np.array([FOREVER]))
 
     def scan(self, low: np.ndarray, high: np.ndarray) -> pa.RecordBatch:
         """The live rows whose hash is in one of the intervals [low, high]."""

@@ -20,9 +20,11 @@ from seine.algebra.linear_names import coefficients_of
 from seine.algebra.types import Kind, Type
 from seine.operators.expressions import decimals
 from seine.operators.expressions.datum import Datum, Kernel, all_valid, build, rows, values
+from seine.operators.ordinals import has_own_codes
 
 _SURE = 2.0**62  # an estimate below this means that the sum fits 64 bits
 _MIN, _MAX = -(2**63), 2**63 - 1
+_WHOLE = (Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIMESTAMP, Kind.DAY_TIME, Kind.DECIMAL)
 Weight = int | np.ndarray
 Mask = np.ndarray | None
 
@@ -33,6 +35,34 @@ def linear_kernel(name: str) -> Kernel:
     if coefficients is None:
         raise KeyError(name)
     return lambda call, args: _sum(call, coefficients, args)
+
+
+def whole_weights(call: Call) -> list[int] | None:
+    """By what to multiply the numbers beneath the arguments of a linear function; None if it is none.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import INT
+    >>> money = Type.parse("DECIMAL(9,2)")
+    >>> whole_weights(Call("linear[1,-2]", (Column(0, money), Column(1, INT)), Type.parse("DECIMAL(20,2)")))
+    [1, -200]
+    """
+    coefficients = coefficients_of(call.name)
+    if coefficients is None or not all(is_whole(arg.type) for arg in call.args):
+        return None
+    if call.type.kind is not Kind.DECIMAL:
+        return list(coefficients)
+    scale = call.type.scale
+    return [c * 10 ** (scale - arg.type.scale) for c, arg in zip(coefficients, call.args, strict=True)]
+
+
+def is_whole(type_: Type) -> bool:
+    """Is the code of a value of this type the number beneath it?"""
+    return type_.kind in _WHOLE and has_own_codes(type_)
+
+
+def greatest(type_: Type) -> int:
+    """Below this, sums of a type are exact in 64 bits and within the type."""
+    return min(int(_SURE), 10**type_.precision - 1) if type_.kind is Kind.DECIMAL else int(_SURE)
 
 
 def weighted(call: Call, args: Sequence[Datum]) -> pa.Array:

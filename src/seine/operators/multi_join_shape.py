@@ -74,7 +74,8 @@ class Shape:
         if port >= self.node.width:
             return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
         read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
-        read.update(column for bound in self.bounds[port] for column, _ in bound.choices)
+        choices = [choice for bound in self.bounds[port] for choice in bound.choices]
+        read.update(column for terms, _ in choices for column, _ in terms)
         return tuple(f"c{i}" for i in sorted(read))
 
     def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
@@ -92,7 +93,7 @@ class Shape:
         """From when on rows of other ports cannot join rows of this one, by port; a NULL joins nothing."""
         found: dict[int, np.ndarray] = {}
         for bound in self.bounds[port]:
-            choices = [after(batch, column, span) for column, span in bound.choices]
+            choices = [after(batch, *choice) for choice in bound.choices]
             limit: np.ndarray = np.maximum.reduce(choices)
             found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
         return found

@@ -49,6 +49,22 @@ def pick(column: Plain, places: np.ndarray | None) -> Plain:
     return column.take(places if isinstance(column, np.ndarray) else arrow(places))
 
 
+def pick_known(column: Plain, places: np.ndarray) -> Plain:
+    """The values at some places; at place -1 there is none, NULL or 0.
+
+    >>> pick_known(pa.array(["a", "b"]), np.array([1, -1])).to_pylist()
+    ['b', None]
+    """
+    missing = places < 0
+    if not missing.any():
+        return pick(column, places)
+    if isinstance(column, np.ndarray):
+        return np.append(column, np.zeros(1, column.dtype)).take(places)
+    if not len(column):
+        return pa.nulls(len(places), column.type)
+    return column.take(pa.array(np.maximum(places, 0), mask=missing))
+
+
 def unless_all(places: np.ndarray, size: int) -> np.ndarray | None:
     """Ascending places, or None if they are all of so many."""
     return None if len(places) == size else places

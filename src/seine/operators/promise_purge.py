@@ -83,8 +83,12 @@ class PromisePurge:
                 held = self._promises[theirs.number]
                 index = CodeIndex(self._of(theirs, np.arange(held.rows)), held.rows)
                 own = [self._codes.of_promises(scheme.number, group)[places] for group in theirs.groups]
+                ends = held.numbers(END)
+                if held.rows and int(ends.min()) == FOREVER:
+                    never |= index.has(own, len(places))
+                    continue
                 for asking, rows in index.matches(own, len(places)):
-                    never[asking[held.numbers(END)[rows] >= limits[asking]]] = True
+                    never[asking[ends[rows] >= limits[asking]]] = True
         return never
 
     def _is_held(self, other: int, scheme: SchemeOf, places: np.ndarray) -> np.ndarray:
@@ -93,7 +97,4 @@ class PromisePurge:
         rows = self._staying[other]
         index = CodeIndex([self._codes.of_rows(other, group)[rows] for group in shared], len(rows))
         own = [self._codes.of_promises(scheme.number, group)[places] for group in shared]
-        held = np.zeros(len(places), bool)
-        for asking, _ in index.matches(own, len(places)):
-            held[asking] = True
-        return held
+        return index.has(own, len(places))

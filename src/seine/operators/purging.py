@@ -213,9 +213,13 @@ class Purging:
 
 def covered(held: Held, run: SortedRun, cover: Held, promises: SortedRun) -> Iterator[np.ndarray]:
     """The places in a run of things held of one side that promises of the other cover, in chunks."""
+    if not run.rows or not promises.rows:
+        return
+    outlast = promises.ends.min() >= run.until.max()  # so that each need not be asked
     for rows, at in _same_hash(held, run, cover, promises):
-        lasting = np.flatnonzero(promises.ends.take(at) >= run.until.take(rows))
-        rows, at = rows.take(lasting), at.take(lasting)
+        if not outlast:
+            lasting = np.flatnonzero(promises.ends.take(at) >= run.until.take(rows))
+            rows, at = rows.take(lasting), at.take(lasting)
         if len(rows) and not cover.exact:
             rows = rows[_agree(held, run, rows, cover, promises, at)]
         if len(rows):

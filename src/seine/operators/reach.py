@@ -10,8 +10,7 @@ Law: no partner that starts at a row's `until` or later has its keys and satisfi
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,15 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
-from seine.algebra.linear_names import coefficients_of
-from seine.algebra.types import Kind, Type
+from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
 from seine.network.nodes import Filter, JoinNode
 from seine.operators.delta import FOREVER, NEVER
 from seine.operators.parameters import Tables
 
-_TIMES = (Kind.INT, Kind.BIGINT, Kind.TIMESTAMP)
 _MOST = 2.0**62  # sums beyond it tell nothing
-Terms = tuple[tuple[int, int], ...]  # columns, each with its weight
 Bound = tuple[Terms, int]  # the sum of some columns, and what is added to it
 
 
@@ -50,12 +46,12 @@ class Reach:
     def until(self, batch: pa.RecordBatch, ends: np.ndarray) -> np.ndarray:
         """When rows are of no more use: at their end or before it."""
         for bound in self.all_of:
-            ends = np.minimum(ends, _after(batch, *bound))
+            ends = np.minimum(ends, after(batch, *bound))
         if self.any_of is None:
             return ends
         latest = np.full(len(ends), NEVER)
         for bound in self.any_of:
-            latest = np.maximum(latest, _after(batch, *bound))
+            latest = np.maximum(latest, after(batch, *bound))
         return np.minimum(ends, latest)
 
 
@@ -72,11 +68,8 @@ def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
     all_of = [bound for own, other in keys if (bound := _equal(own, other, place))]
     width = len(node.ports[0].types)
     first, other_first = (0, width) if side == 0 else (width, 0)
-    alike = {
-        other_first + other.index: first + own.index
-        for own, other in keys
-        if isinstance(own, Column) and isinstance(other, Column)
-    }
+    same = [(time_column(own), time_column(other)) for own, other in keys]
+    alike = {other_first + b: first + a for a, b in same if a is not None and b is not None}
     asked = _Asked(other_first + place, first, first + len(node.ports[side].types), alike)
     bounds = [_weakest(filter_, tables, asked) for filter_ in node.filters if len(tables[filter_.table])]
     any_of = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
@@ -86,27 +79,25 @@ def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
 
 def _equal(own: Expression, other: Expression, place: int) -> Bound | None:
     """The bound of a key that is a column and a constant, where the other side's is its time and another."""
-    ours, theirs = _shifted(own), _shifted(other)
+    ours, theirs = shifted(own), shifted(other)
     if ours is None or theirs is None or theirs[0] != place:
         return None
     return ((ours[0], 1),), ours[1] - theirs[1]
 
 
-def _shifted(expression: Expression) -> tuple[int, int] | None:
+def shifted(expression: Expression) -> tuple[int, int] | None:
     """The column, and what is added to it.
 
-    >>> from seine.algebra.types import BIGINT
-    >>> _shifted(Call("sub", (Column(2, BIGINT), Literal(5, BIGINT)), BIGINT))
+    >>>     >>> shifted(Call("sub", (Column(2, BIGINT), Literal(5, BIGINT)), BIGINT))
     (2, -5)
     """
     match expression:
-        case Column(index) if is_time(expression):
-            return index, 0
-        case Call("add", (Column(index) as column, Literal(int(value)))) if is_time(column):
+        case Call("add", (Column(index) as time, Literal(int(value)))) if is_time(time):
             return index, value
-        case Call("sub", (Column(index) as column, Literal(int(value)))) if is_time(column):
+        case Call("sub", (Column(index) as time, Literal(int(value)))) if is_time(time):
             return index, -value
-    return None
+    column = time_column(expression)
+    return None if column is None else (column, 0)
 
 
 class _Asked(NamedTuple):
@@ -117,85 +108,41 @@ class _Asked(NamedTuple):
     last: int
     alike: Mapping[int, int] = MappingProxyType({})
 
-    def terms(self, columns: Sequence[Column], weights: Sequence[int]) -> Terms | None:
-        """The columns of the row with their weights; None if there are others beside the time."""
-        rest = [(c, w) for c, w in zip(columns, weights, strict=True) if c.index != self.time]
-        places = [self.alike.get(c.index, c.index) for c, _ in rest]
-        if not rest or not all(self.first <= place < self.last for place in places):
+    def own(self, terms: Terms) -> Terms | None:
+        """The columns of the row with their signs; None if there are others."""
+        places = [self.alike.get(column, column) for column, _ in terms]
+        if not all(self.first <= place < self.last for place in places):
             return None
-        if not all(is_time(c) for c, _ in rest):
-            return None
-        return tuple((place - self.first, w) for place, (_, w) in zip(places, rest, strict=True))
+        return tuple((place - self.first, sign) for place, (_, sign) in zip(places, terms, strict=True))
 
 
 def _weakest(filter_: Filter, tables: Tables, asked: _Asked) -> Bound | None:
     """The bound on a time column that all rows of a filter's table obey; None if there is none."""
-    table = tables[filter_.table]
     for part in conjuncts(filter_.shape):
-        if (found := _upper_bound(part, asked)) is not None:
-            terms, sign, constant = found
-            values = [0] if constant is None else [row[constant] for row in table.rows.values()]
-            if all(isinstance(value, int) for value in values):
-                return terms, max(sign * value for value in values)
+        for bound in upper_bounds(part):
+            terms = asked.own(bound.terms) if bound.column == asked.time else None
+            most = None if terms is None else most_added(bound, filter_, tables)
+            if terms is not None and most is not None:
+                return terms, most
     return None
 
 
-def _upper_bound(part: Expression, asked: _Asked) -> tuple[Terms, int, int | None] | None:
-    """Of a condition `time <= terms + sign * constant` the terms, the sign and the constant's place.
+def most_added(bound: UpperBound, filter_: Filter, tables: Tables) -> int | None:
+    """What a bound adds to its terms at most, in any row of a filter's table; None if that is not told."""
+    if bound.constant is None:
+        return 0
+    if not isinstance(bound.constant, Parameter):
+        return None
+    values = [row[bound.constant.index] for row in tables[filter_.table].rows.values()]
+    added = [bound.sign * value for value in values if isinstance(value, int)]
+    return max(added) if added and len(added) == len(values) else None
 
-    >>> from seine.algebra.types import BIGINT, BOOLEAN
-    >>> term = Call("linear[1,-1]", (Column(2, BIGINT), Column(5, BIGINT)), BIGINT)
-    >>> _upper_bound(Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN), _Asked(5, 0, 3))
-    (((2, 1),), -1, 0)
+
+def after(batch: pa.RecordBatch, terms: Terms, added: int) -> np.ndarray:
+    """The first instant after a sum of columns and a constant; beyond what 62 bits can tell it is never.
+
+    A NULL allows no partner at all.
     """
-    match part:
-        case Call("eq", (Column() as one, Column() as other)) if asked.time in (one.index, other.index):
-            terms = asked.terms((one, other), (1, 1))
-            return None if terms is None else (terms, 1, None)
-        case Call(op, (Call(name, args), Parameter(constant))):
-            weights = coefficients_of(name)
-            columns = [arg for arg in args if isinstance(arg, Column)]
-            if weights is None or len(columns) != len(args):
-                return None
-            of_time = [w for c, w in zip(columns, weights, strict=True) if c.index == asked.time]
-            if of_time not in ([1], [-1]) or not _bounds_above(op, of_time[0]):
-                return None
-            terms = asked.terms(columns, [-of_time[0] * w for w in weights])
-            return None if terms is None else (terms, of_time[0], constant)
-    return None
-
-
-def upper_bound(part: Expression, time: int) -> tuple[int, int, int | None] | None:
-    """Of a condition `time <= column + sign * constant` the column, the sign and the constant's place.
-
-    >>> from seine.algebra.types import BIGINT, BOOLEAN
-    >>> term = Call("linear[1,-1]", (Column(2, BIGINT), Column(5, BIGINT)), BIGINT)
-    >>> upper_bound(Call("ge", (term, Parameter(0, BIGINT)), BOOLEAN), 5)
-    (2, -1, 0)
-    """
-    match _upper_bound(part, _Asked(time, 0, sys.maxsize)):
-        case (((int(column), 1),), sign, constant):
-            return column, sign, constant
-    return None
-
-
-def _bounds_above(op: str, weight: int) -> bool:
-    """Whether time * weight + others `op` constant says how large the time is at most."""
-    return op == "eq" or op in (("le", "lt") if weight > 0 else ("ge", "gt"))
-
-
-def is_time(column: Column) -> bool:
-    type_: Type = column.type
-    return type_.kind in _TIMES
-
-
-def after(batch: pa.RecordBatch, column: int, added: int) -> np.ndarray:
-    """The first instant after a column's value plus a constant; a NULL allows no partner at all."""
-    return _after(batch, ((column, 1),), added)
-
-
-def _after(batch: pa.RecordBatch, terms: Terms, added: int) -> np.ndarray:
-    """The same of a sum of columns; beyond what 62 bits can tell it is never."""
     count = batch.num_rows
     total, size, known = np.zeros(count, np.int64), np.full(count, abs(float(added))), np.ones(count, bool)
     for column, weight in terms:

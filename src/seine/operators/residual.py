@@ -10,6 +10,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, Parameter, walk
 from seine.operators.data_columns import DataColumns
 from seine.operators.evaluate import truth
+from seine.operators.whole_comparison import WholeComparison
 
 _LONG = 64  # rows of one selection from which its constants are better given as scalars
 
@@ -22,7 +23,8 @@ class Residual:
     def __init__(self, parts: Sequence[Expression], table: Sequence[pa.Array]) -> None:
         self._table = table
         self._parts = [
-            (part, {e.index for e in walk(part) if isinstance(e, Parameter)}) for part in dict.fromkeys(parts)
+            (part, {e.index for e in walk(part) if isinstance(e, Parameter)}, WholeComparison.of(part, table))
+            for part in dict.fromkeys(parts)
         ]
 
     def __bool__(self) -> bool:
@@ -30,10 +32,13 @@ class Residual:
 
     def where(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> Pairs:
         """The pairs for which all conjuncts hold."""
-        for part, used in self._parts:
+        for part, used, whole in self._parts:
             if not len(rows):
                 break
-            good = np.flatnonzero(self._truth(part, used, columns, rows, picks))
+            truths = None if whole is None else whole.holds(columns, rows, picks)
+            if truths is None:
+                truths = self._truth(part, used, columns, rows, picks)
+            good = np.flatnonzero(truths)
             rows, picks = rows[good], picks[good]
         return rows, picks
 

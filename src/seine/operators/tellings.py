@@ -14,7 +14,7 @@ import numpy as np
 
 from seine.operators.grouping import all_equal
 from seine.operators.layout import Layout
-from seine.operators.plain import Plain, join, pick, unless_all
+from seine.operators.plain import Plain, join, pick, pick_known, unless_all
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,9 @@ class Tellings:
         return self._begun
 
     def values(self, rows: np.ndarray) -> list[Plain]:
-        """The results of some rows."""
-        return [pick(join(one, other), rows) for one, other in zip(self._begun, self._stored, strict=True)]
+        """The results of some rows; -1 is none."""
+        pools = zip(self._begun, self._stored, strict=True)
+        return [pick_known(join(one, other), rows) for one, other in pools]
 
 
 def tell(
@@ -60,7 +61,7 @@ def tell(
     begins, ends = begin.nonzero()[0], end.nonzero()[0]
     held = _held(layout, begin, begins, at)
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
-    numbers = unless_all(number.take(begins), int(number[-1]) + 1)
+    numbers = unless_all(number.take(begins), int(np.count_nonzero(exists)))
     begun = [pick(column, numbers) for column in made]
     return Tellings(begins, ends, ended, held.take(layout.last), begun, stored)
 

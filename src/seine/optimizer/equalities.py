@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeGuard
 
-from seine.algebra.expressions import Call, Expression, columns_of
+from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.functions import common_type, resolve_cast
+from seine.algebra.types import Kind, Type
 
 
 def is_equality(part: Expression) -> TypeGuard[Call]:
@@ -33,3 +34,44 @@ def one_type(left: Expression, right: Expression) -> tuple[Expression, Expressio
         return left, right
     type_ = common_type([left.type, right.type])
     return resolve_cast(left, type_), resolve_cast(right, type_)
+
+
+def equal_columns(part: Expression) -> tuple[int, int] | None:
+    """The two columns that a condition plainly says are equal, compared without loss.
+
+    >>> from seine.algebra.types import BIGINT, BOOLEAN
+    >>> equal_columns(Call("eq", (Column(3, BIGINT), Column(0, BIGINT)), BOOLEAN))
+    (3, 0)
+    """
+    if not is_equality(part):
+        return None
+    one, other = map(promised_column, part.args)
+    return None if one is None or other is None or one == other else (one, other)
+
+
+def promised_column(expression: Expression) -> int | None:
+    """The column that a key reads, if different values of the column are different keys."""
+    match expression:
+        case Column(index):
+            return index
+        case Call("cast", (Column(index, source),), target) if _is_injective(source, target):
+            return index
+    return None
+
+
+def _is_injective(source: Type, target: Type) -> bool:
+    """
+    >>> from seine.algebra.types import BIGINT, DOUBLE, INT
+    >>> _is_injective(INT, BIGINT), _is_injective(INT, DOUBLE), _is_injective(BIGINT, DOUBLE)
+    (True, True, False)
+    """
+    if source.kind is Kind.DECIMAL and target.kind is Kind.DECIMAL:
+        return target.scale >= source.scale
+    return target.kind in _KEEPING.get(source.kind, ())
+
+
+_KEEPING = {
+    Kind.INT: (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL),
+    Kind.BIGINT: (Kind.DECIMAL,),
+    Kind.DATE: (Kind.TIMESTAMP,),
+}

@@ -24,15 +24,14 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
 )
 
 
-def optimise(plan: Plan, *, canonical: bool = True, estimates: Estimates | None = None) -> Plan:
+def optimise(plan: Plan, *, estimates: Estimates | None = None) -> Plan:
     """Apply every rule once, in order. The result has the same rows, lives and column names.
 
-    Without canonical forms equalities are taken as they are written. With estimates of the data joins
-    are ordered by what they cost.
+    With estimates of the data joins are ordered by what they cost.
     """
     for rule in RULES:
         if rule is order_joins and estimates is not None:
             plan = order_joins(plan, lambda block: order(block, estimates))
-        elif canonical or rule is not state_equalities:
+        else:
             plan = rule(plan)
     return plan

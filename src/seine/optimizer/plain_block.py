@@ -24,16 +24,14 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import order as order_by_cost
 from seine.optimizer.rules.order_joins import choose_order
-from seine.optimizer.rules.state_equalities import stated
+from seine.optimizer.stated import stated
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity
 
 Starts = tuple[int, ...]  # where the columns of each item begin, and where the last ones end
 Young = Callable[[Scan], tuple[Scan, tuple[Expression, ...]]]  # a scan as it runs, and conditions of its own
 
 
-def plain_block(
-    plan: Plan, young: Young, *, canonical: bool = True, estimates: Estimates | None = None
-) -> JoinBlock | None:
+def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None) -> JoinBlock | None:
     """The optimised block; None if the plan is not plain. `young` says what a scan really reads: the same
     columns first, and which tuples of it count.
 
@@ -42,9 +40,8 @@ def plain_block(
     taken = _taken_apart(plan)
     if taken is None:
         return None
-    items, conditions, outputs = taken
-    if canonical:
-        conditions = [stated(condition) for condition in conditions]
+    items, written, outputs = taken
+    conditions = stated(written)
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
     starts = tuple(accumulate((len(item.schema) for item in items), initial=0))

@@ -19,11 +19,14 @@ from seine.operators.sorted_run import INDEX, KEY, index_of
 _NOTE = b"seine"  # where the schema of a condensed batch says how to make the rest
 _FEW = 256  # rows; below this the note costs more than it saves
 _SAMPLE = 8  # rows that are compared before all are
+_MOST = 1 << 12  # guesses that are remembered
 _WHOLE = (pa.int64(), TIMESTAMP.arrow())
 
 
-def condense(batch: pa.RecordBatch) -> pa.RecordBatch:
+def condense(batch: pa.RecordBatch, owner: str = "") -> pa.RecordBatch:
     """The columns that the others do not tell, and a note in the schema of how to make those that they do.
+
+    `owner` names who has such batches: in all of them the key is taken to be the hash of the same column.
 
     >>> rows = pa.record_batch({"_s": range(300), "_e": range(10, 310), "c0": ["x"] * 300})
     >>> condense(rows).schema.names, expand(condense(rows)).equals(rows)
@@ -42,7 +45,7 @@ def condense(batch: pa.RecordBatch) -> pa.RecordBatch:
             kept[name] = column
     note: dict[str, Any] = {"columns": batch.schema.names, "shifts": shifts}
     if KEY in batch.schema.names:
-        note["key"] = _hashed(batch[KEY], kept)
+        note["key"] = _hashed(batch[KEY], kept, owner)
         if note["key"] is None:
             kept[KEY] = batch[KEY]
     schema = pa.schema([(name, column.type) for name, column in kept.items()])
@@ -83,18 +86,28 @@ def _shift(column: pa.Array, kept: dict[str, pa.Array]) -> tuple[str, int] | Non
     return None
 
 
-def _hashed(keys: pa.Array, kept: dict[str, pa.Array]) -> str | None:
+_guesses: dict[
+    tuple[str, ...], str | None
+] = {}  # by owner and names of columns; to ask each column costs time
+
+
+def _hashed(keys: pa.Array, kept: dict[str, pa.Array], owner: str) -> str | None:
     """The kept column whose hash is the key."""
-    numbers = keys.to_numpy()
-    for name, column in kept.items():
-        if pa.types.is_nested(column.type):
-            continue
-        sample = column.slice(0, _SAMPLE)
-        if (hash_columns([sample], len(sample)) == numbers[:_SAMPLE]).all() and (
-            hash_columns([column], len(column)) == numbers
-        ).all():
-            return name
-    return None
+    numbers, key = keys.to_numpy(), (owner, *kept)
+    if key not in _guesses or not owner:
+        if len(_guesses) >= _MOST:
+            _guesses.clear()
+        _guesses[key] = next((n for n in kept if _is_hashed(kept[n], numbers, _SAMPLE)), None)
+    name = _guesses[key]
+    return name if name is not None and _is_hashed(kept[name], numbers, len(numbers)) else None
+
+
+def _is_hashed(column: pa.Array, keys: np.ndarray, count: int) -> bool:
+    """Are the first keys hashes of that column?"""
+    if pa.types.is_nested(column.type):
+        return False
+    sample = column.slice(0, count)
+    return bool((hash_columns([sample], len(sample)) == keys[:count]).all())
 
 
 def _is_whole(column: pa.Array) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -97,15 +98,20 @@ class Gate:
         self._filters = any_of(node.filters, tables)
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
-        flow.push(self._node.id, arrived.each(self._passed), emission)
+        read = flow.read_of(self._node.id)
+        flow.push(self._node.id, arrived.each(partial(self._passed, read)), emission)
 
     def wants(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
         """Which rows pass; None if all."""
         return self._filters.holds(columns, num_rows)
 
-    def _passed(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
+    def _passed(self, read: Set[str] | None, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
         mask = self.wants(columns, batch.num_rows)
-        return batch if mask is None or mask.all() else batch.take(pa.array(np.flatnonzero(mask)))
+        if mask is None or mask.all():
+            return batch
+        if read is not None:
+            batch = batch.select([name for name in batch.schema.names if name[0] == "_" or name in read])
+        return batch.take(pa.array(np.flatnonzero(mask)))
 
 
 class Lookup:
@@ -131,6 +137,14 @@ class Merge:
         flow.push(self._node.id, delta, emission)
 
 
+def matched(selection: SelectionGroup, arrived: Arrived) -> tuple[Pairs, Pairs | None]:
+    """The pairs of rows that begin with what they satisfy, and those of rows that end early, if some may."""
+    plus = selection.match(arrived.plus, arrived.delta.plus.num_rows)
+    if arrived.delta.minus is None or arrived.minus is None:
+        return plus, None
+    return plus, selection.match(arrived.minus, arrived.delta.minus.num_rows)
+
+
 class Fan:
     """Sends rows on once for each tag whose condition they satisfy."""
 
@@ -138,14 +152,21 @@ class Fan:
         self._node = node
         self._selection = selection_of(node.filter, tables)
         self._constants = table_columns(tables[node.filter.table])
+        self._read = _parameters(node.expressions) | {len(self._constants) - 1}  # the last is the tag
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
-        flow.push(self._node.id, arrived.each(self._fanned), emission)
+        plus, minus = matched(self._selection, arrived)
+        if not (len(plus[0]) or (minus is not None and len(minus[0]))):
+            return
+        begun, ended = self._fanned(arrived.delta.plus, arrived.plus, plus), None
+        if arrived.delta.minus is not None and arrived.minus is not None and minus is not None:
+            ended = self._fanned(arrived.delta.minus, arrived.minus, minus)
+        flow.push(self._node.id, Delta(begun, ended), emission)
 
-    def _fanned(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
-        rows, picks = self._selection.match(columns, batch.num_rows)
+    def _fanned(self, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> pa.RecordBatch:
+        rows, picks = pairs
         at = pa.array(picks)
-        constants = [column.take(at) for column in self._constants]
+        constants = [column.take(at) if i in self._read else None for i, column in enumerate(self._constants)]
         tags = constants[-1] if self._node.tagged else None
         return computed(batch, columns, rows, self._node.expressions, constants, tags)
 
@@ -174,10 +195,7 @@ class Deliver:
 
     def __call__(self, flow: Dataflow, arrived: Arrived, emission: Emission) -> None:
         delta = arrived.delta
-        plus = self._selection.match(arrived.plus, delta.plus.num_rows)
-        minus = None
-        if delta.minus is not None and arrived.minus is not None:
-            minus = self._selection.match(arrived.minus, delta.minus.num_rows)
+        plus, minus = matched(self._selection, arrived)
         for i in self._hit(plus, minus):
             begun, ended = self._own(i, plus), None if minus is None else self._own(i, minus)
             if ended is not None and arrived.minus is not None and len(ended[0]):
@@ -220,6 +238,7 @@ class Way:
         self._outputs = _outputs(self.form)
         constants = [table_columns(tables[form.table]) for form in forms]
         self._constants = constants[0] if len(forms) == 1 else []
+        self._asked = _parameters(self._outputs)
         self._guards = Guards(
             [
                 Checked(form.checks, own, len(tables[form.table]))
@@ -245,9 +264,16 @@ class Way:
             rows, places = rows[kept], places[kept]
         return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
-    def _picked(self, places: np.ndarray) -> list[pa.Array]:
+    def _picked(self, places: np.ndarray) -> list[pa.Array | None]:
+        if not self._asked:
+            return []
         at = pa.array(places)
-        return [column.take(at) for column in self._constants]
+        return [column.take(at) if i in self._asked else None for i, column in enumerate(self._constants)]
+
+
+def _parameters(expressions: Iterable[Expression]) -> set[int]:
+    """The parameters that expressions read."""
+    return {e.index for one in expressions for e in walk(one) if isinstance(e, Parameter)}
 
 
 Alike = tuple[tuple[int, ...] | None, list[Form]]
@@ -263,7 +289,7 @@ def _alike(forms: Sequence[Form], below: Node, asked: frozenset[int]) -> Iterabl
     groups: dict[Hashable, Alike] = {}
     for form in forms:
         read = _partly_read(below, form, asked)
-        fixed = not any(isinstance(e, Parameter) for output in _outputs(form) for e in walk(output))
+        fixed = not _parameters(_outputs(form))
         key = (read, replace(form, table=0, checks=())) if fixed else form.table
         groups.setdefault(key, (read, []))[1].append(form)
     return groups.values()

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Expression, columns_of
 from seine.network.nodes import (
     JOINS,
+    AggregateNode,
     JoinNode,
     LimitedNode,
     LookupNode,
@@ -27,10 +29,12 @@ from seine.network.nodes import (
     ToldNode,
 )
 from seine.network.snapshot import Snapshot
+from seine.operators.aggregate import AggregateOperator
 from seine.operators.any_of import AnyOf
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import Delta, Parts
 from seine.operators.join import JoinOperator
+from seine.operators.least_rows import least_rows
 from seine.operators.lookup import LookupOperator
 from seine.operators.multi_join import MultiJoinOperator
 from seine.operators.multi_reach import bounds_of
@@ -88,12 +92,21 @@ class Dataflow:
         self.numbered = {i for node in self._limited for i in self._sources_of(node)}
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
+        self._read: dict[int, frozenset[str] | None] = {}
 
     def follow(self, before: Dataflow, changed: Set[int]) -> Dataflow:
-        """Take over from an earlier version what was compiled for nodes that have not changed."""
+        """Take over from an earlier version what was compiled for nodes that have not changed.
+
+        An aggregate is compiled anew also if what follows it has changed, for that says what it tells.
+        """
         same = self.nodes.keys() - changed - self._telling(changed) - before._telling(changed)
         self._consumers = {key: made for key, made in before._consumers.items() if key[0] in same}
-        self._operators = {i: made for i, made in before._operators.items() if i in same}
+        self._operators = {
+            i: made
+            for i, made in before._operators.items()
+            if i in same
+            and not (isinstance(made, AggregateOperator) and self._reads_anew(i, before, changed))
+        }
         return self
 
     def _telling(self, changed: Set[int]) -> set[int]:
@@ -103,6 +116,11 @@ class Dataflow:
     def tells(self, join: int) -> Sequence[ToldNode]:
         """What a join promises of its rows to those who listen."""
         return self._tells.get(join, ())
+
+    def _reads_anew(self, node_id: int, before: Dataflow, changed: Set[int]) -> bool:
+        """Do others follow a node than before, or do they ask for something else?"""
+        now, then = ({node.id for node, _ in flow._following.get(node_id, ())} for flow in (self, before))
+        return now != then or bool(now & changed)
 
     def stateful(self, stage: int, bucket: int) -> Iterator[Node]:
         """The stateful nodes of a stage that live in a bucket."""
@@ -123,6 +141,9 @@ class Dataflow:
 
     def _make_operator(self, node: Node) -> Operator:
         match node:
+            case AggregateNode():
+                above = (following for following, _ in self._following.get(node.id, ()))
+                return AggregateOperator(node, least=least_rows(node, above, self.tables))
             case JoinNode():
                 filters, tells = any_of(node.filters, self.tables), self.tells(node.id)
                 return JoinOperator(node, filters, reaches(node, self.tables), tells, self.buckets)
@@ -157,6 +178,17 @@ class Dataflow:
         operator = self.operator(node)
         assert isinstance(operator, JoinOperator | LimitedOperator | MultiJoinOperator)
         return operator.needed(port)
+
+    def read_of(self, node_id: int) -> frozenset[str] | None:
+        """The data columns of a node's output that stateful nodes behind it read; None if that may be all."""
+        if node_id not in self._read:
+            following = self._following.get(node_id, ())
+            needed = [self.needed(node, port) if node.stateful else None for node, port in following]
+            keys = [columns_of(e) for node, port in following for e in node.ports[port].key]
+            known = [names for names in needed if names is not None]
+            names = frozenset(chain(*known, (f"c{i}" for i in chain(*keys))))
+            self._read[node_id] = names if len(known) == len(following) else None
+        return self._read[node_id]
 
     def push(
         self,

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seine.runtime.deployment import Deployment
 from seine.runtime.rows import CONTROL, REPORT, Row
-from seine.runtime.segments import Segments
+from seine.runtime.segments import Parts, Segments
 from seine.runtime.tasks import read_slice, slices_of, step_stage
 
 
@@ -20,6 +20,7 @@ class LocalHost:
         self._deployment = deployment
         self.heads: dict[tuple[int, int], str] = {}
         self.blobs: dict[str, bytes] = {}
+        self._at_hand: dict[str, Parts] = {}  # the same as the blobs, as a worker's cache has it
 
     def run(self, number: int) -> list[dict[str, Any]]:
         """One micro-batch; its reports."""
@@ -36,11 +37,13 @@ class LocalHost:
         control = next(json.loads(blob) for _, number, blob in mine if number == CONTROL)
         blobs = [blob for _, number, blob in mine if number == stage]
         saved = self.heads.get((stage, bucket))
-        state = Segments(json.loads(saved) if saved else None, lambda n: pa.py_buffer(self.blobs[n]), bucket)
+        before = json.loads(saved) if saved else None
+        state = Segments(before, lambda name: pa.py_buffer(self.blobs[name]), bucket, self._at_hand)
         produced = step_stage(self._deployment.folder, stage, bucket, blobs, control, state)
         head, added, gone = state.changes()
         self.heads[stage, bucket] = json.dumps(head)
         self.blobs.update(added)
+        self._at_hand.update(state.fresh())
         for name in gone:
-            del self.blobs[name]
+            del self.blobs[name], self._at_hand[name]
         return [row for row in mine if row[1] != stage] + produced

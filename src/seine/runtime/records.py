@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TypeAlias
 
@@ -42,7 +43,7 @@ def json_values(array: pa.Array, type_: Type) -> pa.Array:
 
 def json_instants(times: pa.Array, domain: str) -> pa.Array:
     """Event times as JSON; before and after all time is null."""
-    return _joined(_instant_pieces(times, domain))
+    return _joined(_pieces(*_instants(times, domain)))
 
 
 def _pieces(array: pa.Array, type_: Type) -> list[Piece]:
@@ -64,14 +65,13 @@ def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
     return [(array.cast(pa.int64()) if type_.kind is Kind.DAY_TIME else array).cast(pa.string())]
 
 
-def _instant_pieces(times: pa.Array, domain: str) -> list[Piece]:
+def _instants(times: pa.Array, domain: str) -> tuple[pa.Array, Type]:
+    """Event times as values; before and after all time is NULL."""
     numbers = times.to_numpy()
     open_ = (numbers == FOREVER) | (numbers == NEVER)
     if open_.any():
         times = pc.if_else(pa.array(open_), pa.scalar(None, pa.int64()), times)
-    return (
-        _pieces(times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else _pieces(times, BIGINT)
-    )
+    return (times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else (times, BIGINT)
 
 
 def _joined(pieces: list[Piece]) -> pa.Array:
@@ -129,12 +129,38 @@ def json_lines(
     `queries` is one name or JSON texts of names; `ops` is one op or one for each row.
     """
     query: pa.Array | str = json.dumps(queries, ensure_ascii=False) if isinstance(queries, str) else queries
-    pieces: list[Piece] = ['{"query": ', query, ', "op": "', ops, '", "t_start": ']
-    pieces += [*_instant_pieces(starts, domain), ', "t_end": ']
-    pieces += [*(["null"] if ends is None else _instant_pieces(ends, domain)), ', "row": {']
-    for i, (name, type_, column) in enumerate(zip(names, types, columns, strict=True)):
-        pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", *_pieces(column, type_)]
+    instants = [_instants(times, domain) for times in (starts, ends) if times is not None]
+    begin, *printed = _printed([*instants, *zip(columns, types, strict=True)])
+    end: list[Piece] = ["null"] if ends is None else printed.pop(0)
+    pieces: list[Piece] = [
+        '{"query": ',
+        query,
+        ', "op": "',
+        ops,
+        '", "t_start": ',
+        *begin,
+        ', "t_end": ',
+        *end,
+    ]
+    pieces.append(', "row": {')
+    for i, (name, value) in enumerate(zip(names, printed, strict=True)):
+        pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", *value]
     return _joined([*pieces, "}}\n"])
+
+
+def _printed(columns: Sequence[tuple[pa.Array, Type]]) -> list[list[Piece]]:
+    """The pieces of each column; few timestamps are printed together, for each printing has its price."""
+    times = [column for column, type_ in columns if type_.kind is Kind.TIMESTAMP and not column.null_count]
+    size = len(columns[0][0])
+    if len(times) < 2 or not 0 < size < _MANY:
+        return [_pieces(*one) for one in columns]
+    text, at = _times(pa.concat_arrays(times)), iter(range(0, len(times) * size, size))
+    return [
+        ['"', text.slice(next(at), size), 'Z"']
+        if type_.kind is Kind.TIMESTAMP and not column.null_count
+        else _pieces(column, type_)
+        for column, type_ in columns
+    ]
 
 
 def _merge_fixed(pieces: list[Piece]) -> list[pa.Array | str]:

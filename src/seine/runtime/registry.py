@@ -1,4 +1,4 @@
-"""Which operator runs a stateful node other than a join."""
+"""Which operator runs a stateful node other than a join or an aggregate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from seine.network.nodes import Node
-from seine.operators.aggregate import AggregateOperator
 from seine.operators.changelog import ChangelogOperator
 from seine.operators.distinct import DistinctOperator
 from seine.operators.except_ import ExceptOperator
@@ -15,7 +14,6 @@ from seine.operators.operator import Operator
 from seine.operators.resolve import ResolveOperator
 
 OPERATORS: dict[str, Callable[[Any], Operator]] = {
-    "aggregate": AggregateOperator,
     "changelog": ChangelogOperator,
     "distinct": DistinctOperator,
     "except": ExceptOperator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ import pyarrow as pa
 from seine.algebra.types import Type
 from seine.network.nodes import Form
 from seine.operators.delta import NEVER, concat, data_names
-from seine.runtime.records import json_lines, json_strings, text_bytes
+from seine.runtime.records import json_lines, text_bytes
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
+_FEW = 64  # records that are counted one by one
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
 
@@ -51,7 +53,9 @@ class Results:
         self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
+        self._delivered = 0
         self._numbers: dict[str, int] = {}  # of the queries that had a record
+        self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[Records, list[pa.RecordBatch]] = {}
 
     def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
@@ -79,20 +83,27 @@ class Results:
         picks: np.ndarray,
         weights: np.ndarray | None = None,
     ) -> None:
+        within = self._delivered + len(picks) <= limit  # then no single query can be over it
+        if within and weights is None and len(picks) < _FEW:
+            self._wait(kind, told, [self._count(queries[pick]) for pick in picks.tolist()])
+            return
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
-        if self.counts.total() + len(picks) > limit:  # else no single query can be over it
+        if not within:
             room = np.array([self._room(name, limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
             weights = None if weights is None else weights[keep]
-        self.counts.update(dict(zip(names, counts.tolist(), strict=True)))
+        numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
         if weights is not None:
             self._weigh(names, np.bincount(place, weights, len(names)))
-        numbers = np.array([self._number(name) for name in names], np.int32)
+        self._wait(kind, told, np.array(numbers, np.int32)[place])
+
+    def _wait(self, kind: Records, told: pa.RecordBatch, numbers: np.ndarray | list[int]) -> None:
+        """Let records wait for others of their kind, each with the number of its query."""
         waiting = self._waiting.setdefault(kind, [])
-        waiting.append(told.append_column(QUERY, pa.array(numbers[place])))
+        waiting.append(told.append_column(QUERY, pa.array(numbers, pa.int32())))
         if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
             self._flush(kind)
 
@@ -118,8 +129,14 @@ class Results:
         """How many more records a query may deliver here."""
         return max(0, limit - self.counts[query])
 
-    def _number(self, query: str) -> int:
-        return self._numbers.setdefault(query, len(self._numbers))
+    def _count(self, query: str, records: int = 1) -> int:
+        """Count records of a query; its number."""
+        self.counts[query] += records
+        self._delivered += records
+        if query not in self._numbers:
+            self._numbers[query] = len(self._texts)
+            self._texts.append(json.dumps(query, ensure_ascii=False))
+        return self._numbers[query]
 
     def _flush(self, kind: Records) -> None:
         """Write the records of a kind that wait."""
@@ -151,11 +168,12 @@ class Results:
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""
-        used, place = np.unique(numbers.to_numpy(), return_inverse=True)
-        names = list(self._numbers)
-        if len(used) == 1:
-            return names[used[0]]
-        return json_strings(pa.array([names[i] for i in used.tolist()], pa.string())).take(pa.array(place))
+        first, others = numbers[0].as_py(), numbers.to_numpy()
+        if (others == first).all():
+            return next(name for name, number in self._numbers.items() if number == first)
+        if len(others) < len(self._texts):
+            return pa.array([self._texts[i] for i in others.tolist()], pa.string())
+        return pa.array(self._texts, pa.string()).take(numbers)
 
 
 def _weights(form: Form, batch: pa.RecordBatch) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -27,19 +27,28 @@ _LENGTH_BYTES = 8
 
 Fetch = Callable[[str], pa.Buffer]
 Piece: TypeAlias = bytes | pa.Buffer
+Parts: TypeAlias = dict[str, pa.RecordBatch]  # the runs of a segment
 
 
 class Segments:
     """State opened for one micro-batch; `changes` says what must become durable.
 
-    `head` is what the last micro-batch left (None at first); `fetch` gets a segment by name.
+    `head` is what the last micro-batch left (None at first); `fetch` gets a segment by name. Runs that are
+    `at_hand`, by segment and part, need not be fetched; which are alive only the head says.
     """
 
-    def __init__(self, head: dict[str, Any] | None, fetch: Fetch, bucket: int) -> None:
+    def __init__(
+        self,
+        head: dict[str, Any] | None,
+        fetch: Fetch,
+        bucket: int,
+        at_hand: Mapping[str, Parts] | None = None,
+    ) -> None:
         head = head or {"nodes": {}, "segments": {}}
         self._heads: dict[str, dict[str, Any]] = head["nodes"]
         self._segments: dict[str, list[str]] = head["segments"]  # the parts that are alive
         self._fetch = fetch
+        self._at_hand = at_hand or {}
         self.bucket = bucket
         self._opened: dict[str, dict[str, pa.Buffer]] = {}
         self._fresh: dict[str, pa.RecordBatch] = {}
@@ -72,6 +81,8 @@ class Segments:
         segment, part = name.split("/")
         if part not in self._segments.get(segment, ()):
             raise KeyError(name)
+        if segment in self._at_hand:
+            return self._at_hand[segment][part]
         if segment not in self._opened:
             self._opened[segment] = _parts_of(self._fetch(segment))
         return expand(read_ipc(self._opened[segment][part]))
@@ -87,9 +98,11 @@ class Segments:
         segments = {name: parts for name, parts in self._segments.items() if parts}
         gone = [name for name, parts in self._segments.items() if not parts]
         added: dict[str, bytes] = {}
-        for segment, members in self._fresh_parts().items():
+        for segment, members in self.fresh().items():
             segments[segment] = list(members)
-            condensed = {part: ipc_pieces(condense(batch)) for part, batch in members.items()}
+            condensed = {
+                part: ipc_pieces(condense(batch, part.split(".")[0])) for part, batch in members.items()
+            }
             added[segment] = b"".join(_lay_out(condensed))
         return {"nodes": heads, "segments": segments}, added, gone
 
@@ -97,12 +110,12 @@ class Segments:
         """The segments to add as the pieces of blobs that are quick to read."""
         return {
             segment: _lay_out({part: ipc_pieces(batch) for part, batch in members.items()})
-            for segment, members in self._fresh_parts().items()
+            for segment, members in self.fresh().items()
         }
 
-    def _fresh_parts(self) -> dict[str, dict[str, pa.RecordBatch]]:
+    def fresh(self) -> dict[str, Parts]:
         """The runs put in this micro-batch, by segment and part."""
-        parts: dict[str, dict[str, pa.RecordBatch]] = {}
+        parts: dict[str, Parts] = {}
         for name, batch in self._fresh.items():
             segment, part = name.split("/")
             parts.setdefault(segment, {})[part] = batch

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Column, Expression
 from seine.network.nodes import MergeNode
 from seine.operators.data_columns import DataColumns
 from seine.operators.delta import carried_names, data_names, identity_names
@@ -31,17 +31,23 @@ def computed(
     columns: DataColumns,
     rows: np.ndarray,
     expressions: Sequence[Expression],
-    parameters: Sequence[pa.Array],
+    parameters: Sequence[pa.Array | None],
     tags: pa.Array | None = None,
 ) -> pa.RecordBatch:
     """Picked rows as a batch of computed columns, in front of them their tags if there are any."""
     names = carried_names(batch)
-    at = pa.array(rows)
-    system = [pc.take(batch[name], at, boundscheck=False) for name in names]
+    copied = dict.fromkeys(f"c{e.index}" for e in expressions if isinstance(e, Column))
+    taken = batch.select([*names, *copied]).take(
+        pa.array(rows)
+    )  # all at once, for that costs little more than one
     picked = Picked(columns, rows)
-    values = [evaluate(e, picked, len(rows), parameters) for e in expressions]
+    values = [
+        taken[f"c{e.index}"] if isinstance(e, Column) else evaluate(e, picked, len(rows), parameters)
+        for e in expressions
+    ]
     if tags is not None:
         values.insert(0, tags)
+    system = taken.columns[: len(names)]
     return pa.RecordBatch.from_arrays(system + values, names + data_names(len(values)))
 
 

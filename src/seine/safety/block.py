@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
 from seine.algebra.plan import Join, Plan, Project, Select
+from seine.optimizer.stated import stated
 
 
 @dataclass(frozen=True)
 class Block:
-    """Items side by side. `starts` has the first column of each; expressions address all of them."""
+    """Items side by side. `starts` has the first column of each; expressions address all of them.
+
+    Equalities are said plainly, as they are where the query is built.
+    """
 
     items: tuple[Plan, ...]
     starts: tuple[int, ...]
@@ -37,7 +41,7 @@ class _Taken:
 
     def block(self, plan: Plan) -> Block:
         outputs = self.take(plan)
-        return Block(tuple(self.items), tuple(self.starts), tuple(self.conditions), tuple(outputs))
+        return Block(tuple(self.items), tuple(self.starts), stated(self.conditions), tuple(outputs))
 
     def take(self, plan: Plan) -> Sequence[Expression]:
         """Add what is beneath a plan; the result has its columns."""

@@ -8,14 +8,18 @@ Cites: SAFETY 3.2 (Def 6), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Call, Column, Expression
+from seine.algebra.upper_bounds import Terms, UpperBound
+from seine.optimizer.bounding import bounds_told
+from seine.optimizer.equalities import equal_columns
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
 from seine.safety.graph import CLOCK, PROMISE, Closer, Graph, Item, Rule
-from seine.safety.linear import Bound, bounds, equal_columns
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,11 @@ def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
 class _Building:
     def __init__(self, block: Block, sources: Sequence[Source]) -> None:
         self.block, self.sources = block, sources
-        told = [(condition, equal_columns(condition)) for condition in block.conditions]
-        self.classes = Classes(pair for _, pair in told if pair is not None)
-        self.limits = [bound for condition, pair in told if pair is None for bound in bounds(condition)]
+        equalities = [condition for condition in block.conditions if equal_columns(condition) is not None]
+        self.classes = Classes(_told_equal(equalities))
+        others = [condition for condition in block.conditions if equal_columns(condition) is None]
+        bounds = [bound for condition in others for bound in bounds_told(condition)]
+        self.limits = [bound for bound in bounds if self._is_read(bound.terms)]
         self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
@@ -115,9 +121,24 @@ class _Building:
         gives = frozenset(known[column] for column in self._columns(number) if column in known)
         return Item(source.name, gives, closers, source.expires, source.deletable)
 
-    def _limit(self, bound: Bound) -> None:
-        needs = [self._known(column) for column in bound.known]
-        needs += [self._bounded(column) for column in bound.bounded]
+    def _is_read(self, terms: Terms) -> bool:
+        """Whether a row of one item tells a sum: of one column any that has its class, of several one of
+        which no other item tells all.
+        """
+        owners = {self._owner(column) for column, _ in terms}
+        return len(terms) == 1 or (len(owners) == 1 and any(self._is_own(column) for column, _ in terms))
+
+    def _is_own(self, column: int) -> bool:
+        """Whether no other item has a column of the class."""
+        class_, own = self.classes.of(column), self._owner(column)
+        numbers = [number for number in range(len(self.sources)) if number != own]
+        return all(self.classes.of(c) != class_ for number in numbers for c in self._columns(number))
+
+    def _owner(self, column: int) -> int:
+        return bisect_right(self.block.starts, column) - 1
+
+    def _limit(self, bound: UpperBound) -> None:
+        needs = [self._known(column) for column, _ in bound.terms]
         self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
 
     def _known(self, column: int) -> int:
@@ -145,3 +166,23 @@ class _Building:
                 if fact is not None:
                     found[column] = fact
         return found
+
+
+def _told_equal(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
+    """The columns that are equal. One that is compared as it is and also through a cast, or through two, is
+    routed by different keys: of such only the equality without casts counts.
+    """
+    forms: dict[int, set[Expression]] = {}
+    for condition in equalities:
+        for side, column in zip(_sides(condition), equal_columns(condition) or (), strict=True):
+            forms.setdefault(column, set()).add(side)
+    for condition in equalities:
+        pair = equal_columns(condition)
+        plain = all(isinstance(side, Column) for side in _sides(condition))
+        if pair is not None and (plain or all(len(forms[column]) == 1 for column in pair)):
+            yield pair
+
+
+def _sides(equality: Expression) -> tuple[Expression, ...]:
+    assert isinstance(equality, Call)
+    return equality.args

@@ -1,10 +1,13 @@
 """The smallest additions to the declarations of streams that make a query safe.
 
-An addition is a punctuation scheme of one column, a scheme whose promises no longer lapse, or a
-window. Sets of additions are tried from the smallest on, schemes before windows: a scheme changes no
-answer, a window does. Every set that is told was judged. When too many sets would have to be tried,
-additions are chosen one by one, each for what it frees; none of those can be left out, but a smaller
-set may exist. Of a very large query only the windows of what nothing frees are told.
+An addition is a punctuation scheme of one column, a scheme whose promises no longer lapse, or a window.
+Schemes come before windows: a scheme changes no answer, a window does. Every set that is told was judged.
+
+Of additions of which more never free less, a set that does not heal tells a *cut*: additions of which every
+cure has one, as all others together do not heal. The smallest set that hits all cuts so far is tried, and
+heals or tells another cut; the first that heals is a smallest cure. When that takes too long, a set that
+hits all cuts, or all additions, are taken, and what can be left out is. In plans with more than joins a
+window may take a promise its use: there sets with windows are tried from the smallest on.
 
 Cites: SAFETY 2.4 (Def 5)
 """
@@ -12,43 +15,24 @@ Cites: SAFETY 2.4 (Def 5)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, islice
 
-from seine.algebra.definitions import Scheme, StreamDef
+from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan, walk
 from seine.optimizer.traverse import rebuild
+from seine.safety.freeing import is_appended
+from seine.safety.hitting import HittingSets, TooManyError
 from seine.safety.judging import judge
+from seine.safety.remedies import Addition, Chosen, Joined, Judged
 from seine.safety.sources import Sources
 from seine.safety.state import kept_scans
 
-MOST_TRIED = 300  # sets of additions that are judged for one cure
+MOST_TRIED = 200  # sets of additions that are judged for one cure, where windows are tried beside promises
+MOST_CUTS = 60  # of one search; if no cure is found by then, what can be left out of all additions is
+MOST_STEPS = 3_000  # of one search for the fewest additions that hit all cuts; then it is enough to hit them
 LARGEST = 40  # streams of a query for which schemes are looked for
-MOST_SCHEMES = 120  # that could help; with more, choosing takes minutes
-
-
-@dataclass(frozen=True)
-class Addition:
-    """To the declaration of a stream: a scheme on `columns`, or a window if there are none."""
-
-    stream: StreamDef
-    columns: tuple[int, ...] = ()
-
-    def applied(self, stream: StreamDef) -> StreamDef:
-        if stream.name != self.stream.name:
-            return stream
-        if not self.columns:
-            return replace(stream, window=1)
-        return replace(stream, schemes=(*stream.schemes, Scheme(self.columns)))
-
-    def __str__(self) -> str:
-        if not self.columns:
-            return f"a WINDOW on {self.stream.name}"
-        names = ", ".join(self.stream.fields[column].name for column in self.columns)
-        lapses = any(scheme.columns == self.columns for scheme in self.stream.schemes)
-        return f"{self.stream.name} PUNCTUATED ON ({names}){' without LIFESPAN' if lapses else ''}"
-
+MOST_SCHEMES = 1_000  # that could help
 
 Cure = tuple[Addition, ...]
 
@@ -66,7 +50,7 @@ def cures(plan: Plan) -> list[Cure]:
     lasting = {scan.stream.name: scan.stream for scan in kept if scan.stream.window is None}
     windows = list(map(Addition, lasting.values()))
     found = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
-    mixed = _smallest(plan, [*schemes, *windows], min(map(len, found)) - 1)
+    mixed = _smallest(plan, [*windows, *schemes], min(map(len, found)) - 1)
     return sorted([*found, *([mixed] if mixed is not None else [])], key=len)
 
 
@@ -120,9 +104,47 @@ def _schemes(plan: Plan) -> list[Addition]:
 
 
 def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) -> Cure | None:
-    """The first of the smallest sets that heal, of at most so many additions; None if there is none."""
+    """A smallest set that heals, of at most so many additions; None if there is none."""
     if not heals(plan, additions):
         return None
+    remedies = _joined(plan, additions)
+    if remedies is None and all(addition.columns for addition in additions):
+        remedies = Judged(additions, lambda chosen: heals(plan, chosen))
+    return _tried(plan, additions, most) if remedies is None else _hitting(remedies, most)
+
+
+def _joined(plan: Plan, additions: Sequence[Addition]) -> Joined | Judged | None:
+    """The additions in the graph of a plan that is a plain join; None for any other plan."""
+    block, found = Sources().block(cured(plan, [addition for addition in additions if addition.columns]))
+    if not is_appended(block) or len(found.items) < 2:
+        return None
+    scans = [item for item in (block.items[number] for number in found.items) if isinstance(item, Scan)]
+    return Joined(scans, found.graph, additions)
+
+
+def _hitting(remedies: Joined | Judged, most: int) -> Cure | None:
+    """The additions that hit every cut."""
+    cuts, chosen = HittingSets(MOST_STEPS), Chosen()
+    for _ in range(MOST_CUTS):
+        if remedies.heals(chosen):
+            break
+        cuts.add(remedies.cut(chosen))
+        try:
+            chosen = cuts.smallest()
+        except TooManyError:
+            chosen = cuts.some()
+        if cuts.least > most:
+            return None
+    else:
+        chosen = frozenset(range(len(remedies.additions)))
+    for number in cuts.seldom_first(chosen):
+        if remedies.heals(chosen - {number}):
+            chosen -= {number}
+    return tuple(remedies.additions[number] for number in sorted(chosen)) if len(chosen) <= most else None
+
+
+def _tried(plan: Plan, additions: Sequence[Addition], most: int) -> Cure | None:
+    """The first of the smallest sets that heal, by trying; after many, all without what can be left out."""
     tried = 0
     for size in range(1, min(len(additions), most) + 1):
         for chosen in islice(combinations(additions, size), MOST_TRIED - tried):
@@ -130,19 +152,15 @@ def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) ->
             if heals(plan, chosen):
                 return chosen
         if tried >= MOST_TRIED:
-            chosen = _one_by_one(plan, additions)
+            chosen = _without_needless(plan, additions)
             return chosen if len(chosen) <= most else None
     return None
 
 
-def _one_by_one(plan: Plan, additions: Sequence[Addition]) -> Cure:
-    """Additions chosen for how many streams each frees, of which none can be left out."""
-    chosen: list[Addition] = []
-    while not heals(plan, chosen):
-        rest = [addition for addition in additions if addition not in chosen]
-        chosen.append(max(rest, key=lambda one: sum(judge(cured(plan, [*chosen, one])).values())))
-    for addition in list(chosen):
-        fewer = [one for one in chosen if one != addition]
+def _without_needless(plan: Plan, additions: Sequence[Addition]) -> Cure:
+    """Additions that heal, of which none can be left out."""
+    for addition in additions:
+        fewer = [one for one in additions if one != addition]
         if heals(plan, fewer):
-            chosen = fewer
-    return tuple(chosen)
+            additions = fewer
+    return tuple(additions)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from seine.algebra.plan import Plan, Scan
 from seine.errors import printable
 from seine.safety.chains import promised
+from seine.safety.freeing import is_appended
 from seine.safety.graph import CLOCK, Closer, Graph
+from seine.safety.kept_promises import kept_promises
 from seine.safety.plans import THROUGHPUT, JoinOf, Tree
 from seine.safety.schemes import schemes_used
 from seine.safety.sources import Sources
@@ -32,13 +34,16 @@ def story(plan: Plan) -> list[str]:
 
 
 def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
-    """What frees each state, the punctuation graph, and how streams are joined that promises free.
+    """What frees each state, the punctuation graph, how streams are joined that promises free, and the
+    promises that stay.
 
-    There is nothing to tell if windows bound all, or nothing is kept.
+    There is little to tell if windows bound all, and nothing if nothing is kept.
     """
     scans = kept_scans(plan)
-    if all(scan.stream.window is not None for scan in scans) or len(scans) > MOST_STREAMS:
+    if len(scans) > MOST_STREAMS:
         return []
+    if all(scan.stream.window is not None for scan in scans):
+        return _promise_lines(plan) if any(scan.stream.schemes for scan in scans) else []
     lines = story(plan)
     if found := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
@@ -47,7 +52,16 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
+    lines += _promise_lines(plan)
     return [printable(line) for line in lines]
+
+
+def _promise_lines(plan: Plan) -> list[str]:
+    """Which promises the joins of the top block keep for good."""
+    block, found = Sources().block(plan)
+    if len(found.items) < 2 or not is_appended(block):
+        return []
+    return [printable(line) for line in kept_promises(found.graph, column_names(block, found))]
 
 
 def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:

@@ -124,6 +124,7 @@ _REFUSALS = {
     "409": "somebody else has taken the name, or still uses what is to be dropped",
     "413": "the body is too large",
     "415": "the body is not application/json",
+    "default": "refused before it was looked at, or the service failed",
 }
 
 

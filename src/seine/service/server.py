@@ -274,7 +274,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json(status, {"error": _error_form(error)}, {"Connection": "close", **(headers or {})})
 
     def _send_json(self, status: HTTPStatus, form: Any, headers: dict[str, str] | None = None) -> None:
-        self._send(status, json.dumps(form, ensure_ascii=False).encode(), "application/json", headers or {})
+        # A name may hold half a character: it goes back as it came, as a JSON escape.
+        content = json.dumps(form, ensure_ascii=False).encode(errors="backslashreplace")
+        self._send(status, content, "application/json", headers or {})
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)

@@ -77,9 +77,12 @@ def signature(node: Node, ground: Ground) -> Signature | None:
             return deliver_signature(node.ports[0].node, node.filter.shape, node.owner)
         case AggregateNode():
             return _aggregate(node, ground)
-        case DistinctNode() | ExceptNode() | MergeNode() | ChangelogNode():
-            fans = [ground.nodes[i] for i in node.inputs]
-            return fence_signature(node, [fan for fan in fans if not isinstance(fan, PromiseNode)])
+        case DistinctNode() | ExceptNode():
+            promises = len(node.releases.purges) if node.releases else 0  # who makes them may be gone
+            fans = node.inputs[: len(node.inputs) - promises]
+            return fence_signature(node, [ground.nodes[i] for i in fans])
+        case MergeNode() | ChangelogNode():
+            return fence_signature(node, [ground.nodes[i] for i in node.inputs])
     return None
 
 

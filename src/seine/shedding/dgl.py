@@ -8,6 +8,8 @@ from seine.shedding.policy import Groups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
+_MOST = np.finfo(float).max  # of a time: what does not matter gains nothing, for however long
+
 
 class Dgl(SimpProb):
     """P(r) starts as in SIMPPROB. At each later instant t it gains r.imp * mn(r) * (expr(r) - t) / alpha
@@ -36,6 +38,7 @@ class Dgl(SimpProb):
         np.maximum(priority, 0.0, out=priority)
         if len(winners):
             left = (window.expiry[winners] - now) / self._scale(window, winners)
+            left = np.minimum(left, _MOST)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
     def _winners(self, group: np.ndarray, groups: Groups) -> np.ndarray:

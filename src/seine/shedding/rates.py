@@ -188,6 +188,6 @@ class Rates:
             for place in some:
                 weight, total = self._counts[place, -2:].tolist()
                 if total > 0.0:
-                    self._ratios[self._next] = importance * weight / total
+                    self._ratios[self._next] = min(importance * weight / total, MOST / _LEAST)
                     self._next = (self._next + 1) % _RATIOS
                     break

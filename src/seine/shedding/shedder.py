@@ -54,6 +54,7 @@ class Shedder:
         self._matches = Matches(streams, edges)
         self._evictions: list[tuple[list[int], list[int]]] = []
 
+    @np.errstate(over="ignore")  # what is beyond all numbers is the most
     def step(self, arrivals: Sequence[Arrivals]) -> list[Evictions]:
         """Take in all arrivals of some instants, later than every instant before; what memory shed."""
         self._evictions = [([], []) for _ in arrivals]
@@ -76,6 +77,7 @@ class Shedder:
             if gone := window.leaving(now):
                 self._remove(stream, gone)
 
+    @np.errstate(over="ignore")
     def squeeze(self, now: int) -> list[Evictions]:
         """Shed at an instant what is beyond a capacity that has become smaller."""
         self._evictions = [([], []) for _ in self._windows]

@@ -193,11 +193,12 @@ def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
 
 
 def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
-    """Seconds since 1970 of a timestamp, or of a string by a pattern."""
+    """Seconds since 1970 of a timestamp, or of a string by a pattern; rounded towards 1970."""
     check_arity("unix_timestamp", args, 1, 2)
     if args[0].type == STRING and len(args) == 2:
-        return Call("unix_seconds", (resolve_parsed("to_timestamp", args),), BIGINT)
-    return SIGNATURES["unix_seconds"].bind("unix_seconds", args[:1])
+        args = [resolve_parsed("to_timestamp", args)]
+    micros = SIGNATURES["unix_micros"].bind("unix_micros", args[:1])
+    return Call("int_div", (micros, Literal(1_000_000, BIGINT)), BIGINT)
 
 
 def resolve_date_format(args: Sequence[Expression]) -> Expression:

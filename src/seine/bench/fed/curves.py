@@ -11,6 +11,7 @@ from dataclasses import asdict
 from functools import partial
 
 from seine.bench.chart import Curve, line_chart
+from seine.bench.fed import apart
 from seine.bench.fed.figures import Figure, Figures
 from seine.bench.fed.on_network import Measured
 from seine.bench.fed.seeds import queries
@@ -27,11 +28,13 @@ PAPER = {
     "match-plan-no-canonical": "MatchPlan_NCanon",
     "no-vertical": "no vertical expansion",
     "off": "unshared",
+    apart.NAME: "a pipeline each",
 }
 SAID = (
     "The paper: AllSharing is ahead of NonJoinS by much, ahead of NonCanon by up to two times, and ahead of "
     "MatchPlan; MatchPlan_NCanon is the last of its figure 4. Shared networks are up to hundreds of times "
-    "faster than unshared ones."
+    "faster than unshared ones. 'apart' is each query as a pipeline of its own that reads its own input: "
+    "measured for every sixteenth query, each alone, and scaled to all of them."
 )
 Found = dict[tuple[int, str], Measured]
 
@@ -45,13 +48,14 @@ def measure(
     batches: int,
     recent: int,
     sample: int,
+    every: int,
     side: Side = side_apart,
 ) -> Found:
     """Every configuration at every number of queries.
 
     What is unshared, or takes conditions as they are written, is slow: it gets recent history only,
     `recent` batches, and `sample` of those that follow. The recent history is longer than the window,
-    so that its state is the same.
+    so that its state is the same. So does `every` so-many-th query alone, for what all would cost apart.
     """
     found: Found = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
@@ -63,6 +67,12 @@ def measure(
                 run = partial(_run, workload, side, count, name, before, sample)
                 found[count, name] = Measured(**figures.take(key, run))
             check_equal({name: found[count, name].outputs for name in CONFIGURATIONS})
+            alone = found[count, apart.NAME] = apart.measure(
+                figures, workload, side, count, every, recent, sample
+            )
+            expected = found[count, "all"].outputs
+            some = {query: expected[query] for query in apart.sampled(count, every) if query in expected}
+            check_equal({"all": some, apart.NAME: alone.outputs})
     return found
 
 

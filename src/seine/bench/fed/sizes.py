@@ -20,6 +20,7 @@ FULL: Parameters = {
         "batches": 4,
         "recent": 2,
         "sample": 2,
+        "every": 16,
     },
     "scale": {
         "counts": (1_000, 10_000, 100_000),
@@ -47,6 +48,7 @@ QUICK: Parameters = {
         "batches": 3,
         "recent": 2,
         "sample": 1,
+        "every": 4,
         "side": side_together,
     },
     "scale": {

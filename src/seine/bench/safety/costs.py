@@ -1,7 +1,8 @@
 """What purging costs: the auction with a punctuation for every 10 tuples, beside the same tuples without.
 
 The same results come without punctuations if nothing is ever let go, and with windows that are as long as
-items are open. All take turns, so that whatever else the machine does is shared.
+items are open. All take turns, so that whatever else the machine does is shared; and a micro-batch has as
+many tuples in each, for it has a cost of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median
 
-from seine.bench.safety.feeds import auction
+from seine.bench.safety.feeds import auction, bid_lines
 from seine.bench.safety.running import run, written
 from seine.bench.table import Table
 
@@ -26,7 +27,7 @@ WAYS = {  # punctuated, windowed, lazy
 def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Table:
     """CPU seconds for a million tuples, and the throughput lost beside both ways without punctuations."""
     table = Table(
-        "rows a micro-batch", "bounded by", "CPU s a million tuples", "spread", "beside unbounded", "windows"
+        "bids a micro-batch", "bounded by", "CPU s a million tuples", "spread", "beside unbounded", "windows"
     )
     with ExitStack() as files:
         workload = auction(bids, open_items)
@@ -35,7 +36,7 @@ def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Ta
             for name, (punctuated, windowed, _) in WAYS.items()
         }
         for batch_rows in batches:
-            print(f"  cost, {batch_rows:,} rows a micro-batch ...", file=sys.stderr, flush=True)
+            print(f"  cost, {batch_rows:,} bids a micro-batch ...", file=sys.stderr, flush=True)
             _report(table, batch_rows, _take_turns(paths, batch_rows, rounds))
     return table
 
@@ -46,7 +47,8 @@ def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str
     results = set()
     for number in range(rounds + 1):
         for name, path in paths.items():
-            ran = run(path, WAYS[name][2], batch_rows)
+            punctuated, _, lazy = WAYS[name]
+            ran = run(path, lazy, bid_lines(batch_rows, punctuated))
             results.add((ran.tuples, ran.results))
             if number:
                 spent[name].append(1e6 * ran.seconds / ran.tuples)

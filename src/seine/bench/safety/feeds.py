@@ -97,6 +97,15 @@ def auction(bids: int, open_items: int) -> Workload:
     )
 
 
+def bid_lines(bids: int, punctuated: bool) -> int:
+    """How many lines of the stream of bids have so many bids, so that micro-batches can be of equal tuples.
+
+    >>> bid_lines(190, True), bid_lines(190, False)
+    (200, 190)
+    """
+    return bids + bids // BIDS if punctuated else bids
+
+
 def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1) -> Workload:
     """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or one near it.
 

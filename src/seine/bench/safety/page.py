@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from seine.bench.safety import check, costs, held, plans
+from seine.bench.safety import check, costs, held, plans, throughput
+from seine.bench.side import together
 from seine.bench.table import Table
 
 _CHECK = """\
@@ -20,8 +21,13 @@ _COST = """\
 ### What purging costs
 
 The auction query with one punctuation for every 10 tuples, {bids:,} bids, from JSON Lines to results; beside
-the same tuples without punctuations, and with windows that give the same results. CPU time, {rounds} rounds
-in which all take turns. The last columns tell by how much throughput is lower, the median of the rounds."""
+the same tuples without punctuations, and with windows that give the same results. A micro-batch has as many
+tuples in each. CPU time, {rounds} rounds in which all take turns. The last columns tell by how much
+throughput is lower, the median of the rounds."""
+_SPARK = """\
+The same through the whole pipeline on Spark, {bids:,} bids, {batch_rows:,} a micro-batch. Each run is a
+process of its own; {rounds} rounds in which all take turns, medians. The first {warm} micro-batches of a run
+are not counted. CPU time is that of all processes."""
 _AUCTIONS = """\
 ### State of the auction query
 
@@ -50,6 +56,7 @@ Draw = Callable[..., Table | tuple[Table, held.Picture]]
 PARTS: tuple[tuple[str, str, Draw], ...] = (
     ("check", _CHECK, check.main),
     ("costs", _COST, costs.costs),
+    ("throughput", _SPARK, throughput.throughput),
     ("auctions", _AUCTIONS, held.auctions),
     ("small", _SMALL, held.small_batches),
     ("joins", _JOINS, held.joins),
@@ -75,6 +82,7 @@ def main(sizes: Mapping[str, Mapping[str, Any]], pictures: str | None = None) ->
 FULL: Mapping[str, Mapping[str, Any]] = {
     "check": {"counts": (10, 100, 1_000, 10_000), "runs": 7},
     "costs": {"bids": 1_000_000, "open_items": 10_000, "batches": (200_000,), "rounds": 5},
+    "throughput": {"bids": 4_000_000, "open_items": 10_000, "batch_rows": 200_000, "warm": 8, "rounds": 3},
     "auctions": {"bids": 10_000_000, "open_items": 10_000, "batch_rows": 100_000},
     "small": {"bids": 40_000, "open_items": 1_000, "batch_rows": 100},
     "joins": {"widths": (3, 4, 5, 6), "keys": 5_000, "life": 250, "batch_rows": 1_000},
@@ -91,6 +99,14 @@ FULL: Mapping[str, Mapping[str, Any]] = {
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "check": {"counts": (10, 100), "runs": 3},
     "costs": {"bids": 2_000, "open_items": 50, "batches": (1_000,), "rounds": 1},
+    "throughput": {
+        "bids": 4_000,
+        "open_items": 50,
+        "batch_rows": 1_000,
+        "warm": 2,
+        "rounds": 1,
+        "runner": together,
+    },
     "auctions": {"bids": 10_000, "open_items": 50, "batch_rows": 1_000},
     "small": {"bids": 4_000, "open_items": 100, "batch_rows": 400},
     "joins": {"widths": (3,), "keys": 400, "life": 40, "batch_rows": 150},

@@ -11,7 +11,7 @@ from seine.bench.safety.running import Ran, run, written
 from seine.bench.table import Table
 from seine.sharing.strategy import CONFIGURATIONS
 
-WAYS = {"two by two": CONFIGURATIONS["all"], "at once": CONFIGURATIONS["at-once"]}
+WAYS = {"two by two": CONFIGURATIONS["two-by-two"], "at once": CONFIGURATIONS["at-once"]}
 
 
 def plans(

@@ -13,6 +13,8 @@ from seine.frontends.text import ScriptText
 
 T = TypeVar("T")
 
+LONGEST_NAME = 255  # characters; every record has its query's name, and addresses have an end
+
 
 @dataclass(frozen=True)
 class Name:
@@ -91,6 +93,9 @@ class Cursor:
         token = self.token
         if token.kind not in (TokenKind.WORD, TokenKind.QUOTED) or token.text[0].isdigit():
             raise self.error(f"expected {what}, found {token}")
+        if len(token.value) > LONGEST_NAME:
+            message = f"{what} has {len(token.value)} characters, more than {LONGEST_NAME}"
+            raise self.error(message, hint="give it a shorter name")
         self.advance()
         return Name(token.value, fold(token.value, token.kind is TokenKind.QUOTED), token.start)
 

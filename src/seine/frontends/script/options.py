@@ -48,7 +48,7 @@ def _boolean(cursor: Cursor) -> bool:
 def _count(cursor: Cursor) -> int:
     token = cursor.expect_kind(TokenKind.NUMBER, "a whole number")
     if not token.text.isdigit() or not 0 < int(token.text) < 2**62:
-        raise cursor.error(f"expected a whole number above 0, found {token}", at=token)
+        raise cursor.error(f"expected a whole number above 0 and below 2**62, found {token}", at=token)
     return int(token.text)
 
 
@@ -58,7 +58,9 @@ def _memory(cursor: Cursor) -> int | str:
     if token.kind is TokenKind.STRING and (bytes_of(token.value) or 0) > 0:
         return cursor.advance().value
     if token.kind is not TokenKind.NUMBER or not token.text.isdigit() or not 0 < int(token.text) < 2**62:
-        raise cursor.error(f"expected a number of tuples above 0, or a size, found {token}", hint)
+        raise cursor.error(
+            f"expected a number of tuples above 0 and below 2**62, or a size, found {token}", hint
+        )
     return int(cursor.advance().text)
 
 

@@ -20,6 +20,7 @@ class SourceClauses:
 
     folder: str
     path: str | None = None
+    place: Token | None = None  # of the path
     format: str | None = None
     options: dict[str, str] = field(default_factory=dict)
     places: dict[str, Token] = field(default_factory=dict)  # of the options
@@ -49,12 +50,17 @@ class SourceClauses:
             raise cursor.error(
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
             )
+        source = Source(self.path, self.format or "JSON", tuple(self.options.items()))
+        if "://" in self.path and not (relation and source.is_database):
+            hint = "FROM 'postgresql://host/database' WITH (table = 'name'), sqlite:///file, or a path"
+            message = "only local files are read, and relations from PostgreSQL and SQLite"
+            raise cursor.error(message, hint, at=self.place)
         more = ["namespaces"] if documents or self.format == "XML" else []
         self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else [])])
-        if relation and ("://" in self.path) != ("table" in self.options):
+        if relation and source.is_database != ("table" in self.options):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
             raise cursor.error("a database and a table belong together", hint, at=cursor.token)
-        return Source(self.path, self.format or "JSON", tuple(self.options.items()))
+        return source
 
     def _refuse_unknown(self, cursor: Cursor, more: list[str]) -> None:
         known = [*OPTIONS[self.format or "JSON"], *more]
@@ -70,7 +76,7 @@ class SourceClauses:
             raise cursor.error("option follow is 'true' or 'false'", at=self.places["follow"])
 
     def _read_path(self, cursor: Cursor) -> str:
-        token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")
+        self.place = token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")
         if not token.value.strip():
             raise cursor.error("the path is empty", at=token)
         return (

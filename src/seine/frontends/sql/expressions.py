@@ -103,7 +103,10 @@ class Translator:
     def call(self, node: exp.Anonymous) -> Expression:
         if is_aggregate(node.name):
             return self._aggregate(node, None)
-        return resolve_call(node.name.lower(), [self.translate(arg) for arg in node.expressions])
+        name, args = node.name.lower(), [self.translate(arg) for arg in node.expressions]
+        if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
+            args.reverse()
+        return resolve_call(name, args)
 
     def filtered(self, node: exp.Filter) -> Expression:
         """f(x) FILTER (WHERE p) is f(CASE WHEN p THEN x END), as aggregates pass over NULL."""

@@ -42,7 +42,7 @@ _UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
 _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "power": np.power,
     "hypot": np.hypot,
-    "atan2": np.arctan2,
+    "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # to Spark, no zero is negative here
 }
 
 

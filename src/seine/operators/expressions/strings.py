@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,10 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
     separator, *parts = args
     if not parts:
         return _emptied(separator)
-    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
+    # Arrow leaves a row out of its answer in which every part is NULL, so no row may be so.
+    nothing = reduce(pc.and_, [pc.is_null(part) for part in parts])
+    first = pc.if_else(nothing, "", parts[0])
+    return pc.binary_join_element_wise(first, *parts[1:], separator, null_handling="skip")
 
 
 def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa.Array:
@@ -133,10 +137,10 @@ def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
 
 
 def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
-    """A NULL start finds nothing, at 0."""
+    """A NULL start finds nothing, at 0; the empty string is found at 1, wherever the search begins."""
     if search is None:
         return pa.nulls(len(array), pa.int32())
-    begin = start or 0
+    begin = 1 if not search and (start or 0) > 0 else start or 0
     return each(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
 
 

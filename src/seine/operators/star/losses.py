@@ -84,6 +84,7 @@ class Losses:
         others = met[item.port]
         return Partners(RelationIndex(others.batch, key_columns(others.batch, probe.own_key)), others.lives)
 
+    @np.errstate(over="ignore")
     def _weighed(self, found: Combinations, port: int, own: Shadows, met: Sequence[Shadows]) -> float:
         latest = found.lives.start
         weight, shed = np.ones(found.num_rows), np.zeros(found.num_rows, bool)
@@ -98,4 +99,5 @@ class Losses:
                 gone = (some.gone[rows] <= latest) & (start < latest)
                 weight *= np.where(gone, some.weight[rows], 1.0)
                 shed |= gone
-        return float(np.sum(weight * shed * importance_of(found, self._star, self._how)))
+        counted = np.flatnonzero(shed & (weight > 0))
+        return float(np.sum(weight[counted] * importance_of(found, self._star, self._how)[counted]))

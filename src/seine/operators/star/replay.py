@@ -13,7 +13,7 @@ from seine.operators.star.meeting import Meeting
 from seine.operators.star.memory import Memory
 from seine.operators.star.residents import Arrived
 from seine.operators.star.room import Room
-from seine.operators.star.weighing import importance_of
+from seine.operators.star.weighing import importance_of_all
 
 _SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other,
 _LARGE = 1 << 16  # and at most
@@ -41,7 +41,7 @@ class Replay:
         for begin, until in pairwise(_cuts(times, self.room)):
             residents = self._memory.admit([some.between(begin, until) for some in self._due])
             for found in self._meeting.meet(residents):
-                self._memory.account.tell(float(importance_of(found, self._star, self._how).sum()))
+                self._memory.account.tell(importance_of_all(found, self._star, self._how))
                 yield Delta(self._meeting.told(found))
             self._memory.keep(residents, until - 1)
 

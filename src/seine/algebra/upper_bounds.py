@@ -1,0 +1,68 @@
+"""How large a column is at most, as a canonical condition tells by other columns and a constant.
+
+The check, the builder and the operators read bounds on times by these rules, so that what is judged to
+free rows does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from seine.algebra.expressions import Call, Column, Expression
+from seine.algebra.linear_names import coefficients_of
+from seine.algebra.types import BIGINT, Kind
+
+_TIMES = (Kind.INT, Kind.BIGINT, Kind.TIMESTAMP)
+Terms = tuple[tuple[int, int], ...]  # columns, each with its sign: their sum
+
+
+class UpperBound(NamedTuple):
+    """`column` <= the sum of `terms` + `sign` * `constant`; without a constant it is zero."""
+
+    column: int
+    terms: Terms
+    sign: int = 1
+    constant: Expression | None = None
+
+
+def is_time(expression: Expression) -> bool:
+    """Whether something is a column of whole numbers or of instants: a DOUBLE may be infinite."""
+    return isinstance(expression, Column) and expression.type.kind in _TIMES
+
+
+def time_column(expression: Expression) -> int | None:
+    """The column of whole numbers or instants whose very values an expression has."""
+    match expression:
+        case Column(index) if is_time(expression):
+            return index
+        case Call("cast", (Column(index) as column,), type_) if is_time(column) and type_ == BIGINT:
+            return index
+    return None
+
+
+def upper_bounds(part: Expression) -> Iterator[UpperBound]:
+    """The bounds of a condition that has a canonical form: each column that it bounds above, by all others.
+
+    >>> from seine.algebra.types import BIGINT, BOOLEAN
+    >>> a, b = Column(0, BIGINT), Column(1, BIGINT)
+    >>> [(bound.column, bound.terms) for bound in upper_bounds(Call("eq", (a, b), BOOLEAN))]
+    [(0, ((1, 1),)), (1, ((0, 1),))]
+    >>> term = Call("linear[1,-1]", (a, b), BIGINT)
+    >>> [(bound.column, bound.terms, bound.sign) for bound in upper_bounds(Call("ge", (term, a), BOOLEAN))]
+    [(1, ((0, 1),), -1)]
+    """
+    match part:
+        case Call("eq", (Column() as one, Column() as other)) if is_time(one) and is_time(other):
+            yield UpperBound(one.index, ((other.index, 1),))
+            yield UpperBound(other.index, ((one.index, 1),))
+        case Call("eq" | "le" | "lt" | "ge" | "gt" as op, (Call(name, args), constant)):
+            signs = coefficients_of(name)
+            columns = [arg.index for arg in args if isinstance(arg, Column) and is_time(arg)]
+            if signs is None or len(columns) != len(args) or any(abs(sign) != 1 for sign in signs):
+                return
+            for place, sign in enumerate(signs):
+                if op == "eq" or op in (("le", "lt") if sign > 0 else ("ge", "gt")):
+                    pairs = zip(columns, signs, strict=True)
+                    terms = [(column, -sign * own) for at, (column, own) in enumerate(pairs) if at != place]
+                    yield UpperBound(columns[place], tuple(terms), sign, constant)
