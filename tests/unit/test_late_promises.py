@@ -103,3 +103,18 @@ def test_what_was_promised_before_a_tree_of_joins_came_goes_up_in_it(tmp_path: P
     pipeline.run()
     assert not any(pipeline.state("late").values()) and not any(pipeline.state("old").values())
     pipeline.service.close()
+
+
+def test_rows_that_no_partner_can_equal_twice_go_with_its_promise(tmp_path: Path) -> None:
+    """s.k = t.k AND s.v = t.k: a row of s with two values waits for a tuple of t that has both."""
+    pipeline = Pipeline(tmp_path)
+    pipeline.register(JOIN.format(name="twice", condition="s.k = t.k AND s.v = t.k"))
+    pipeline.feed("s", {"k": 1, "v": 2, "ts": 1}, {"k": 3, "v": 3, "ts": 1}, {"k": 4, "v": 4, "ts": 1})
+    pipeline.feed("t", {"k": 3, "v": 0, "ts": 1})
+    pipeline.run()
+    assert pipeline.state("twice") == {"s": 3, "t": 1}
+    pipeline.feed("t", closed(1, 2), closed(3, 2))
+    pipeline.feed("s", closed(3, 2))
+    pipeline.run()
+    assert pipeline.state("twice")["s"] == 1
+    pipeline.service.close()
