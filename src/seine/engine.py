@@ -97,7 +97,7 @@ class Run:
         self.network = build_network(declarations.queries.values(), options.sharing)
         self.catalog = Catalog()
         enter(self.catalog, declarations, self.network)
-        self._temporary = None if options.checkpoint else tempfile.TemporaryDirectory(prefix="seine-")
+        self._temporary = None if options.checkpoint else _temporary()
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
@@ -241,6 +241,11 @@ def limit_of(query: Query) -> int:
     limit = query.option("limit", DEFAULT_LIMIT)
     assert isinstance(limit, int)
     return limit
+
+
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder for one run; Spark may still write to it when the run is over, and then some of it stays."""
+    return tempfile.TemporaryDirectory(prefix="seine-", ignore_cleanup_errors=True)
 
 
 def new_settings(buckets: int, depth: int) -> dict[str, Any]:

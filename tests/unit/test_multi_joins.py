@@ -15,6 +15,7 @@ from seine.local import run_local
 from seine.network.explain import explain_html, explain_text
 from seine.network.network import Network, build_network, network_text
 from seine.network.nodes import MultiJoinNode
+from seine.sharing.strategy import CONFIGURATIONS
 from tests.unit.live_runs import Pipeline, alone, read_story
 
 COLUMNS = "(a BIGINT, b BIGINT, c BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts"
@@ -34,8 +35,9 @@ def script(folder: Path, streams: dict[str, str], queries: list[str]) -> Path:
     return path
 
 
-def network_of(folder: Path, streams: dict[str, str], queries: list[str]) -> Network:
-    return build_network(read_script(str(script(folder, streams, queries))).declarations.queries.values())
+def network_of(folder: Path, streams: dict[str, str], queries: list[str], sharing: str = "all") -> Network:
+    declared = read_script(str(script(folder, streams, queries))).declarations
+    return build_network(declared.queries.values(), CONFIGURATIONS[sharing])
 
 
 def multi_joins(network: Network) -> list[MultiJoinNode]:
@@ -69,7 +71,7 @@ CYCLIC = "SELECT x.v AS p, y.v AS q, z.v AS r FROM {} WHERE x.b = y.b AND y.c = 
 def test_a_block_is_joined_at_once_where_promises_free_it(
     tmp_path: Path, streams: dict[str, str], query: str, at_once: bool
 ) -> None:
-    network = network_of(tmp_path, streams, [query])
+    network = network_of(tmp_path, streams, [query], "at-once")
     assert bool(multi_joins(network)) is at_once
     assert any(node.kind == "join" for node in network) is not at_once
 
@@ -191,7 +193,7 @@ def test_runs_with_promises_tell_what_runs_without_do(tmp_path: Path) -> None:
         path = random_script(rng, folder)
         expected = run_local(str(plain(path, folder / "plain")))
         queries = read_script(str(path)).declarations.queries.values()
-        at_once += bool(multi_joins(build_network(queries)))
+        at_once += bool(multi_joins(build_network(queries, CONFIGURATIONS["at-once"])))
         for rows in (None, 7):
             found = run_local(str(path), batch_rows=rows, buckets=rng.choice([1, 3]))
             assert told(found.records) == told(expected.records), seed

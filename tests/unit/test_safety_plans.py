@@ -12,16 +12,22 @@ from seine.safety.plans import (
     MEMORY,
     THROUGHPUT,
     JoinOf,
+    Rows,
+    SafePlan,
     Safety,
     Tree,
     _divided,
     _Search,
+    cheapest_plan,
     is_safe,
     items_of,
     joins_of,
-    safe_plan,
 )
 from seine.safety.schemes import listening, schemes_used
+
+
+def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPUT) -> SafePlan | None:
+    return cheapest_plan(len(graph.items), Safety(graph).operator, rows, objective)
 
 
 def random_graph(rng: random.Random, items: int, schemes: int = 2) -> Graph:
@@ -98,7 +104,7 @@ def test_the_cheapest_of_all_safe_plans_is_chosen(objective):
         if not trees:
             assert found is None
             continue
-        search = _Search(Safety(graph), rows, objective)
+        search = _Search(Safety(graph).operator, rows, objective)
         costs = [priced(search, tree).cost.ranked(objective) for tree in trees]
         assert safe_by_hand(graph, found.tree)
         assert found.cost.ranked(objective) == pytest.approx(min(costs))

@@ -90,9 +90,35 @@ def test_the_graph_is_told():
 
 def test_a_safe_plan_is_told():
     ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
-    assert "safe plan: (x, y, z), if it listens to x.b, y.b, z.b" in safety_lines(plan_of(ring))
+    at_once, tree = ("x", "y", "z"), (("x", "y"), "z")
+    told = "joined as (x, y, z); promises on x.b, y.b, z.b are enough"
+    assert told in safety_lines(plan_of(ring), [at_once])
     chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
-    assert safety_lines(plan_of(chain))[-1] == "safe plan: ((x, y), z), if it listens to x.b, y.b, z.b"
+    told = "joined as ((x, y), z); promises on x.b, y.b, z.b are enough"
+    assert told in safety_lines(plan_of(chain), [at_once[:2], tree])
+    assert safety_lines(plan_of(chain), [at_once[:2]]) == safety_lines(plan_of(chain))
+
+
+def test_check_tells_the_plan_that_runs(tmp_path, capsys):
+    script = tmp_path / "q.sql"
+    columns = "(a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts"
+    streams = [
+        f"CREATE STREAM {name} {columns} PUNCTUATED ON (a) PUNCTUATED ON (b) FROM '{name}.jsonl';"
+        for name in "xyz"
+    ]
+    chain = "SELECT x.a FROM x, y, z WHERE x.b = y.a AND y.b = z.a"
+    queries = [f"CREATE QUERY chain AS {chain};", f"CREATE QUERY ring AS {chain} AND z.b = x.a;"]
+    script.write_text("\n".join([*streams, *queries]))
+    for name in "xyz":
+        (tmp_path / f"{name}.jsonl").touch()
+    assert main(["check", str(script)]) == 0
+    told = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in told if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
+    assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
+    assert "joined as ((x, y), z); promises on" in capsys.readouterr().out
+    assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
+    shown = capsys.readouterr().out
+    assert "promises of its rows, by promises of y on (b)" in shown
 
 
 def test_the_drawing_is_quoted():

@@ -30,14 +30,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def command(arguments: argparse.Namespace) -> int:
     script = read_script(arguments.script)
     judged = [(verdict(query), query, position) for query, position in script.queries]
-    build_network(query for _, query, _ in judged if _is_planned(query))
+    network = build_network(query for _, query, _ in judged if _is_planned(query))
     if arguments.json:
         print(json.dumps({"queries": [found.to_json() for found, _, _ in judged]}))
     elif arguments.dot:
         print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
     else:
         for found, query, _ in judged:
-            print("\n    ".join([_line(found), *safety_lines(query.plan)]))
+            print(
+                "\n    ".join([_line(found), *safety_lines(query.plan, network.joined.get(query.name, ()))])
+            )
     refused = [(found, position) for found, _, position in judged if not found.accepted]
     for found, position in refused:
         print(ScriptError(found.reason, hint=found.hint, where=position).render(), file=sys.stderr)

@@ -37,7 +37,7 @@ def command(arguments: argparse.Namespace) -> int:
     query = _known(arguments.named or arguments.query, network.queries)
     streams, relations = declarations.streams, declarations.relations
     states = {
-        name: safety_lines(found.plan, with_plan=query is not None)
+        name: safety_lines(found.plan, network.joined.get(name, ()) if query is not None else ())
         for name, found in declarations.queries.items()
         if query in (None, name) and not arguments.dot
     }

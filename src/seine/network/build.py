@@ -27,7 +27,7 @@ from seine.network.importance import importance_of
 from seine.network.join_placing import Joins
 from seine.network.joining import Base, Joining, Order, Step
 from seine.network.limited_placing import place_limited
-from seine.network.multi_joins import MultiPlan, multi_plan
+from seine.network.multi_joins import MultiPlan, Planning, planning_of
 from seine.network.multi_placing import place_multi_join
 from seine.network.nodes import (
     ChangelogNode,
@@ -43,11 +43,15 @@ from seine.network.regrouping import Limits, Place, Regrouping, Wanted
 from seine.network.releasing import grouping_of, release
 from seine.network.site import Claim, Site
 from seine.network.stream_placing import place_stream, streams_of
+from seine.network.tree_placing import TreePlacing
+from seine.network.trees import TreePlan, at_once, tree_plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.safety.grouping import Grouping
+from seine.safety.plans import EXACT
+from seine.safety.story import Nested
 from seine.sharing.consing import deliver_signature
-from seine.sharing.strategy import Strategy
+from seine.sharing.strategy import AT_ONCE, BY_COST, Strategy
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 
@@ -71,6 +75,7 @@ class Builder:
         self._site = site
         self._query = query
         self._estimates = estimates
+        self._room = room
         self.blocks = Blocks()
         self._strategy = strategy
         self._final_item: Plan | None = None
@@ -81,6 +86,7 @@ class Builder:
         self._joins = Joins(self._placer, self._gates, query, strategy.lazy)
         self._fences = Fences(self._placer, self.regrouping)
         self._memory = star_limit(query)
+        self.joined: list[Nested] = []  # the streams of blocks that promises free, as they are joined
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -205,8 +211,12 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        multi = multi_plan(block, bases)
-        order = self._order(block, joining) if multi is None else joining.at_once(multi.items)
+        planning = planning_of(block, bases)
+        tree = None if planning is None else self._tree(block, planning)
+        multi = None if planning is None else at_once(planning, tree)
+        if planning is not None:
+            self.joined.append(planning.aliases(None if tree is None else tree.tree))
+        order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
         words = [*map(move, block.conditions)]
@@ -214,14 +224,40 @@ class Builder:
         for item, (_, fenced) in enumerate(found):
             words += fenced.tag_condition(offsets[item]) if fenced else []
         conditions = Conditions(tuple(words), self._strategy)
-        joins, decided = self._join_all(block, bases, order, conditions, multi)
+        growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
+        joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
         exact, checks = conditions.exact(decided)
         self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
+        for join, columns in growing.needed() if growing else ():
+            self._placer.claim_columns(join, columns)
         last = joins[-1] if joins else self._first(bases[order.first])
         return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
-    def _order(self, block: Block, joining: Joining) -> Order:
-        """The order of a block's joins: that of the plan, or one that uses what stands."""
+    def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
+        """How to join two by two what promises free, if that frees it and there are stages for it."""
+        unknown = self._strategy.plans == BY_COST and self._estimates is None
+        if unknown or self._strategy.plans == AT_ONCE or len(planning.scans) > EXACT:
+            return None
+        found = self._cheapest(block, planning)
+        stages = None if self._room is None else max(self._room, self._site.depth)
+        return None if found is None or (stages is not None and len(found.told) > stages) else found
+
+    def _cheapest(self, block: Block, planning: Planning) -> TreePlan | None:
+        if self._estimates is None:
+            return tree_plan(planning, None, self._strategy.objective)
+        costs = JoinCosts(block, self._estimates)
+
+        def rows(ports: frozenset[int]) -> float:
+            return costs.rows(frozenset(planning.items[port] for port in ports))
+
+        return tree_plan(planning, rows, self._strategy.objective)
+
+    def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
+        """The order of a block's joins: one that promises free, the plan's, or one that uses what stands."""
+        if tree is not None:
+            return joining.in_order(tree.items, tree.first if multi else 1)
+        if multi is not None:
+            return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
             return joining.by_plan()
         if self._estimates is None:
@@ -245,6 +281,7 @@ class Builder:
         order: Order,
         conditions: Conditions,
         multi: MultiPlan | None,
+        tree: TreePlacing | None,
     ) -> tuple[list[Node], list[int]]:
         """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
         node = self._first(bases[order.first])
@@ -252,10 +289,15 @@ class Builder:
         joins: list[Node] = []
         steps = order.steps
         if multi is not None:
-            node = place_multi_join(self._placer, self._gates, multi, conditions, self._strategy.lazy)
+            steps = steps[len(multi.items) - 1 :]
+        generation = tree.generation(steps, multi) if tree else 0
+        if multi is not None:
+            lazy = self._strategy.lazy
+            node = place_multi_join(self._placer, self._gates, multi, conditions, lazy, generation)
             decided += multi.decided
             joins.append(node)
-            steps = steps[len(multi.items) - 1 :]
+            if tree:
+                tree.add(node)
         for step in steps:
             before = list(decided)
             decided += step.keys.conjuncts
@@ -265,7 +307,11 @@ class Builder:
             else:
                 right = bases[step.item].node
                 assert right is not None
-                node = self._joins.join(node, self._site.nodes[right], step, conditions, before, decided)
+                node = self._joins.join(
+                    node, self._site.nodes[right], step, conditions, before, decided, tree, generation
+                )
+                if tree:
+                    tree.add(node)
             joins.append(node)
         return joins, decided
 

@@ -28,6 +28,7 @@ from seine.network.nodes import (
     ResolveNode,
     SourceNode,
     Static,
+    ToldNode,
 )
 from seine.network.wording import Words, plain_words
 
@@ -94,6 +95,8 @@ class ColumnNames:
                 return (Item(column_name(node.stream), names, dated=self.network.live),)
             case PromiseNode():
                 return (Item(f"promises of {column_name(node.stream)}", self.promised(node)),)
+            case ToldNode():
+                return (Item(f"promises of #{node.inputs[0]}", self.promised(self.made(node))),)
             case JoinNode():
                 return self.items(node.inputs[0]) + self.items(node.inputs[1])
             case LimitedNode():
@@ -126,6 +129,12 @@ class ColumnNames:
             return self.items(node.inputs[item.port])[0]
         relation = item.relation or ""
         return Item(column_name(relation), _declared(self.relations.get(relation), len(item.types)))
+
+    def made(self, node: ToldNode) -> PromiseNode:
+        """The promises of a stream that a join passes on."""
+        below = self.network.nodes[node.inputs[1]]
+        assert isinstance(below, ToldNode | PromiseNode)
+        return self.made(below) if isinstance(below, ToldNode) else below
 
     def promised(self, node: PromiseNode) -> tuple[str, ...]:
         """The columns that promises name."""

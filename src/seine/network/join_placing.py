@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
@@ -14,6 +14,7 @@ from seine.network.nodes import JoinNode, LookupNode, Node
 from seine.network.placing import Placer, port_of
 from seine.network.promising import promises_of, promising_stream
 from seine.network.stream_placing import streams_of
+from seine.network.tree_placing import TreePlacing, claim_promises
 from seine.sharing.consing import join_signature, lookup_signature
 
 
@@ -38,13 +39,15 @@ class Joins:
         conditions: Conditions,
         before: Sequence[int],
         decided: Sequence[int],
-    ) -> Node:
+        tree: TreePlacing | None = None,
+        generation: int = 0,
+    ) -> JoinNode:
         """Pairs of the rows of two nodes.
 
         `before` are the conjuncts that keys of joins below have decided; `decided` has those of its own, too.
+        It may be the next join of a tree that promises free.
         """
-        identity = join_signature(left.id, right.id, step.keys.left, step.keys.right, self._placer.join_owner)
-        join = self._placer.site.find(identity)
+        join = self._standing(left, right, step, tree, generation)
         if join is None:
             gates = [self._gates.new(left), self._gates.new(right)]
             keys = (step.keys.left, step.keys.right)
@@ -57,7 +60,8 @@ class Joins:
                 out=(),
                 owner=self._placer.join_owner,
             )
-            promises = promises_of(self._placer, self._streams, (left, right), keys)
+            promises = tree.promises(step.keys.left) if tree else []
+            promises += promises_of(self._placer, self._streams, (left, right), keys)
             ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
             ports += [port for port, _ in promises]
             candidate = JoinNode(
@@ -66,12 +70,12 @@ class Joins:
                 purges=tuple(purge for _, purge in promises),
                 lazy=self._lazy,
                 times=(self._time(left), self._time(right)),
+                generation=generation,
                 **common,
             )
-            join = self._placer.site.insert(candidate, identity)
+            join = self._placer.site.insert(candidate, self._identity(left, right, step, tree, generation))
         else:
-            for promise in join.inputs[2:]:
-                self._placer.claim_node(promise)
+            claim_promises(self._placer, join.inputs[2:])
         width = len(left.types)
         self._gates.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
@@ -80,6 +84,24 @@ class Joins:
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
+
+    def _identity(
+        self, left: Node, right: Node, step: Step, tree: TreePlacing | None, generation: int
+    ) -> Hashable:
+        listens, owner = tree is not None and tree.listens(), self._placer.join_owner
+        return join_signature(left.id, right.id, step.keys.left, step.keys.right, owner, listens, generation)
+
+    def _standing(
+        self, left: Node, right: Node, step: Step, tree: TreePlacing | None, generation: int
+    ) -> JoinNode | None:
+        """The join that does this, if there is one; outside of a tree any will do."""
+        site = self._placer.site
+        if tree is None and step.existing is not None:
+            found: Node | None = site.nodes[step.existing]
+        else:
+            found = site.find(self._identity(left, right, step, tree, generation))
+        assert found is None or isinstance(found, JoinNode)
+        return found
 
     def lookup(
         self,

@@ -133,6 +133,14 @@ class Joining:
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
+    def in_order(self, items: Sequence[int], at_once: int) -> Order:
+        """Some items at once, these one after the other, whatever stands, then the rest."""
+        steps = [Step(item, Keys((), (), ()), None) for item in items[1:at_once]]
+        for number in range(at_once, len(items)):
+            steps.append(Step(items[number], self._keys(tuple(items[:number]), items[number]), None))
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], tuple(steps), rest)
+
     def by_cost(self, costs: JoinCosts) -> Order:
         """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
         return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))

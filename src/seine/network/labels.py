@@ -39,6 +39,7 @@ from seine.network.nodes import (
     RegroupNode,
     ResolveNode,
     SourceNode,
+    ToldNode,
 )
 from seine.network.tables import ParameterTable
 from seine.network.wording import Wording, Words, enumerate_names, plain_words
@@ -48,6 +49,7 @@ MOST_SHAPES = 6  # of the conditions of one node that are told
 REASONS = {
     "source": "same stream",
     "promises": "same promises",
+    "told": "same promises of the same join",
     "resolve": "same deletions",
     "gate": "same input of the same join",
     "lookup": "same lookup",
@@ -76,6 +78,8 @@ class Labels(ColumnNames):
                 return f"stream {column_name(stream)}"
             case PromiseNode(stream=stream):
                 return f"promises of {column_name(stream)} on ({', '.join(self.promised(node))})"
+            case ToldNode():
+                return f"what #{node.inputs[0]} promises of its rows, by {self.describe(self.made(node))}"
             case ResolveNode(stream=stream):
                 return f"finds what deletions in {column_name(stream)} delete"
             case JoinNode() | LookupNode():

@@ -25,6 +25,8 @@ from seine.network.nodes import Member, Static
 from seine.network.promising import promised_column
 from seine.optimizer.bounding import bounds_told
 from seine.optimizer.equalities import is_equality, one_type
+from seine.safety.plans import Tree
+from seine.safety.story import Nested
 
 FEWEST = 3  # streams; two are a join of two, mostly
 Side = tuple[int, Expression]  # a port, and what its rows have
@@ -68,8 +70,8 @@ class MultiPlan:
         return tuple(ports[port] for port in range(len(self.nodes))) if single else ()
 
 
-def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
-    """How to join a block at once; None where joins of two do."""
+def planning_of(block: Block, bases: Sequence[Base]) -> Planning | None:
+    """What to know of a block that promises or bounds on times free; None where any joins of two do."""
     if not all(isinstance(item, Scan | Lookup) for item in block.items):
         return None
     streams = [i for i, item in enumerate(block.items) if isinstance(item, Scan)]
@@ -80,28 +82,28 @@ def multi_plan(block: Block, bases: Sequence[Base]) -> MultiPlan | None:
     streams.sort(key=lambda i: (bases[i].node or 0, i))
     relations = [i for i in range(len(block.items)) if i not in streams]
     relations.sort(key=lambda i: (bases[i].relation or "", i))
-    alone, whole = _Planning(block, bases, streams, []), _Planning(block, bases, streams, relations)
+    alone, whole = Planning(block, bases, streams, []), Planning(block, bases, streams, relations)
     most = max(len(alone.finished), len(whole.finished))
     enough = [planning for planning in (alone, whole) if len(planning.finished) == most]
     chosen = next((planning for planning in enough if planning.is_connected), enough[0])
     if not most or (chosen is alone and len(streams) < FEWEST and not alone.needs_groups):
         return None
-    return chosen.plan
+    return chosen
 
 
-class _Planning:
+class Planning:
     """The groups of a block's equalities, and what closes its streams."""
 
     def __init__(self, block: Block, bases: Sequence[Base], streams: list[int], relations: list[int]) -> None:
-        self._block = block
+        self._block, self._bases = block, bases
         self._nodes = tuple(bases[item].node or 0 for item in streams)
-        self._items = (*streams, *relations)
+        self.items = (*streams, *relations)
         self._relations = [item for i in relations if isinstance(item := block.items[i], Lookup)]
-        self._ports = {item: port for port, item in enumerate(self._items)}
+        self._ports = {item: port for port, item in enumerate(self.items)}
         self.scans = _scans(block, streams)
 
     @cached_property
-    def _equalities(self) -> list[tuple[int, Side, Side]]:
+    def equalities(self) -> list[tuple[int, Side, Side]]:
         """The conditions that say that two streams, or two columns of one, agree; by number."""
         return [
             (number, *sides)
@@ -128,7 +130,7 @@ class _Planning:
     def _groups(self) -> list[list[Side]]:
         """What is equal, each group with members of several ports; all in an order of their own."""
         group: dict[Side, list[Side]] = {}
-        for _, one, other in self._equalities:
+        for _, one, other in self.equalities:
             mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
             if mine is not theirs:
                 mine += theirs
@@ -160,12 +162,28 @@ class _Planning:
                 return group
         return None
 
+    def among(self, ports: Sequence[int]) -> Planning:
+        """What to know of some of its streams alone."""
+        return Planning(self._block, self._bases, [self.items[port] for port in sorted(ports)], [])
+
+    @property
+    def frees_all(self) -> bool:
+        """Whether to join its streams at once frees all of them."""
+        lasting = [scan for scan in self.scans if scan.stream.window is None]
+        return self.is_connected and len(self.finished) == len(lasting)
+
+    def aliases(self, tree: Tree | None) -> Nested:
+        """The streams as a tree joins them; without one, all at once."""
+        if tree is None:
+            return tuple(scan.alias for scan in self.scans)
+        return self.scans[tree].alias if isinstance(tree, int) else tuple(map(self.aliases, tree.inputs))
+
     @property
     def plan(self) -> MultiPlan:
-        decided = [n for n, one, other in self._equalities if one in self._group_of and one[0] != other[0]]
+        decided = [n for n, one, other in self.equalities if one in self._group_of and one[0] != other[0]]
         members = [Member(port, group, e) for (port, e), group in self._group_of.items()]
         return MultiPlan(
-            self._items,
+            self.items,
             self._nodes,
             tuple(members),
             tuple(decided),
@@ -175,15 +193,34 @@ class _Planning:
         )
 
     @cached_property
-    def _bounds(self) -> set[tuple[int, int]]:
+    def bounds(self) -> set[tuple[int, int]]:
         """Ports whose starts are bounded by columns of another port."""
+        return {
+            (port, other)
+            for port, terms in self._time_bounds
+            for other in self._rows_with(terms)
+            if other != port
+        }
+
+    @cached_property
+    def direct_bounds(self) -> set[tuple[int, int]]:
+        """The same, where a condition names columns of that other port: a join of both can ask it."""
         found = set()
+        for port, terms in self._time_bounds:
+            other = self._place(terms[0][0])[0] if terms else None
+            if other not in (None, port) and all(self._place(column)[0] == other for column, _ in terms):
+                found.add((port, other))
+        return found
+
+    @cached_property
+    def _time_bounds(self) -> list[tuple[int, Terms]]:
+        """Ports whose starts conditions bound, and the columns by which they do."""
+        found = []
         for condition in self._block.conditions:
             for bound in bounds_told(condition):
                 port, column = self._place(bound.column)
-                if port is None or port >= len(self.scans) or column != self.scans[port].stream.time:
-                    continue
-                found |= {(port, other) for other in self._rows_with(bound.terms) if other != port}
+                if port is not None and port < len(self.scans) and column == self.scans[port].stream.time:
+                    found.append((port, bound.terms))
         return found
 
     def _rows_with(self, terms: Terms) -> Iterator[int]:
@@ -207,11 +244,11 @@ class _Planning:
         reached, grown = {0}, True
         while grown:
             edges = [{port for port, _ in members} for members in self._groups]
-            edges += [{*pair} for pair in self._bounds]
+            edges += [{*pair} for pair in self.bounds]
             more = {port for edge in edges if edge & reached for port in edge}
             grown = not more <= reached
             reached |= more
-        return len(reached) == len(self._items)
+        return len(reached) == len(self.items)
 
     @cached_property
     def finished(self) -> list[int]:
@@ -226,11 +263,11 @@ class _Planning:
 
     def _is_finished_by_key(self, port: int) -> bool:
         other = 1 - port
-        sides = [side for _, *both in self._equalities if both[0][0] != both[1][0] for side in both]
+        sides = [side for _, *both in self.equalities if both[0][0] != both[1][0] for side in both]
         keyed = {promised_column(e) for own, e in sides if own == other}
         schemes = self.scans[other].stream.schemes
         by_promise = any({*scheme.columns} <= keyed for scheme in schemes if scheme.lifespan is None)
-        return by_promise or (other, port) in self._bounds
+        return by_promise or (other, port) in self.bounds
 
     def _is_finished(self, port: int) -> bool:
         closed = {*self._closed(port)}
@@ -239,12 +276,12 @@ class _Planning:
 
     def _closed(self, port: int) -> Iterator[int]:
         """The other ports that promises for ever, or bounds, can close for a row of one, each once."""
-        reached = {port, *range(len(self.scans), len(self._items))}
+        reached = {port, *range(len(self.scans), len(self.items))}
         waiting = True
         while waiting:
             known = {group for (own, _), group in self._group_of.items() if own in reached}
             found = {use.port for use in self.schemes if {*use.groups} <= known and use.lasts}
-            found |= {later for later, earlier in self._bounds if earlier in reached}
+            found |= {later for later, earlier in self.bounds if earlier in reached}
             found -= reached
             yield from found
             reached |= found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
@@ -12,22 +13,22 @@ from seine.network.multi_joins import MultiPlan
 from seine.network.nodes import MultiJoinNode, Node, Port, Promised, Static
 from seine.network.placing import Placer, port_of
 from seine.network.promising import place_promises
-from seine.sharing.consing import multi_join_signature
+from seine.sharing.consing import multi_join_signature, promise_signature
 
 
 def place_multi_join(
-    placer: Placer, gates: Gates, plan: MultiPlan, conditions: Conditions, lazy: bool
-) -> Node:
+    placer: Placer, gates: Gates, plan: MultiPlan, conditions: Conditions, lazy: bool, generation: int = 0
+) -> MultiJoinNode:
     """The node that joins the streams of a plan, found or built; conditions address them side by side."""
     rows = [placer.site.nodes[i] for i in plan.nodes]
     promises = [place_promises(placer, use.stream, use.scheme) for use in plan.schemes]
-    told = tuple(Promised(use.port, use.groups) for use in plan.schemes)
-    inputs = [node.id for node in (*rows, *promises)]
-    identity = multi_join_signature(inputs, plan.members, told, plan.statics, placer.join_owner)
+    identity = _identity(placer, plan, [node.id for node in promises], generation)
     join = placer.site.find(identity)
     if join is None:
         ports = _ports(plan, [*map(gates.new, rows)], promises)
-        join = placer.site.insert(_candidate(placer, plan, rows, ports, told, lazy), identity)
+        candidate = replace(_candidate(placer, plan, rows, ports, lazy), generation=generation)
+        join = placer.site.insert(candidate, identity)
+    assert isinstance(join, MultiJoinNode)
     first = 0
     for port, node in enumerate(rows):
         own = conditions.enough(first, first + len(node.types))
@@ -38,12 +39,29 @@ def place_multi_join(
     return join
 
 
+def standing_multi_join(placer: Placer, plan: MultiPlan, generation: int) -> Node | None:
+    """The node that joins the streams of a plan, if it stands."""
+    found = [placer.site.find(promise_signature(use.stream.name, use.scheme)) for use in plan.schemes]
+    promises = [node.id for node in found if node is not None]
+    if len(promises) < len(found):
+        return None
+    return placer.site.find(_identity(placer, plan, promises, generation))
+
+
+def _identity(placer: Placer, plan: MultiPlan, promises: Sequence[int], generation: int) -> Hashable:
+    inputs, owner = [*plan.nodes, *promises], placer.join_owner
+    return multi_join_signature(inputs, plan.members, _promised(plan), plan.statics, owner, generation)
+
+
+def _promised(plan: MultiPlan) -> tuple[Promised, ...]:
+    return tuple(Promised(use.port, use.groups) for use in plan.schemes)
+
+
 def _candidate(
     placer: Placer,
     plan: MultiPlan,
     rows: Sequence[Node],
     ports: tuple[Port, ...],
-    promised: tuple[Promised, ...],
     lazy: bool,
 ) -> MultiJoinNode:
     common = placer.common(
@@ -60,7 +78,7 @@ def _candidate(
         filters=(),
         width=len(rows),
         members=plan.members,
-        promised=promised,
+        promised=_promised(plan),
         times=plan.times,
         statics=plan.statics,
         lazy=lazy,

@@ -22,6 +22,7 @@ from seine.network.nodes import (
     LimitedNode,
     Node,
     PromiseNode,
+    ToldNode,
 )
 from seine.network.placing import Placer
 from seine.network.regrouping import Place
@@ -33,6 +34,7 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.pipeline import optimise
 from seine.optimizer.plain_block import plain_block
 from seine.safety.freeing import ends_are_told
+from seine.safety.story import Nested
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -63,6 +65,7 @@ class Network:
         self.strategy = strategy
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
+        self.joined: dict[str, list[Nested]] = {}  # how blocks that promises free are joined; not kept
         self.room = 0  # the stages that there are, whatever is used of them; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = Site()
@@ -96,6 +99,7 @@ class Network:
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = Addition(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
+            grouped = builder.grouped
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
             if self._site.next_id > first or builder.claims:
@@ -105,9 +109,10 @@ class Network:
                 raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
             raise
         self.queries[query.name] = claims
+        self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
-        if builder.grouped:
-            self._fresh[query.name] = Grouper(query, born, builder.grouped)
+        if grouped:
+            self._fresh[query.name] = Grouper(query, born, grouped)
         return addition
 
     def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
@@ -161,6 +166,7 @@ class Network:
             raise SeineError(f"there is no query {name!r}")
         self._touched_queries[name] = None
         self._fresh.pop(name, None)
+        self.joined.pop(name, None)
         return tuple(self._site.release(self.queries.pop(name), name))
 
     def watch(self, stream: StreamDef) -> None:
@@ -251,7 +257,7 @@ class Network:
         for node in (self.nodes[i] for i in used if i in self.nodes):
             if node.kind in JOINS:
                 for number, port in enumerate(node.ports):
-                    if not isinstance(self.nodes[port.node], PromiseNode):
+                    if not isinstance(self.nodes[port.node], PromiseNode | ToldNode):
                         places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
         return {streams: ",".join(some) for streams, some in places.items()}
 

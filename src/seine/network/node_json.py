@@ -38,6 +38,7 @@ from seine.network.nodes import (
     ResolveNode,
     SourceNode,
     Static,
+    ToldNode,
 )
 
 KINDS: dict[str, type[Node]] = {
@@ -60,6 +61,7 @@ KINDS: dict[str, type[Node]] = {
         ChangelogNode,
         FinalNode,
         DeliverNode,
+        ToldNode,
     )
 }
 

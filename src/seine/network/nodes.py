@@ -178,11 +178,13 @@ class LookupNode(FilteringNode):
 class Purge:
     """What the promises of one port of a join say: a side sends no more rows with some values of the key.
 
-    The port's key has these values, one for each of `places`, which are places in the join's key.
+    The port's key has these values, one for each of `places`, which are places in the join's key. What
+    `gathers` is told by every bucket of a join, and counts when all have told it.
     """
 
     side: int
     places: tuple[int, ...]
+    gathers: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,8 @@ class JoinNode(FilteringNode):
     lives where both live; its identity is the left's followed by the right's. Its first two ports are its
     inputs; each further one brings promises, and has a purge that tells what they are about. A lazy join
     lets promises gather before it frees what they finish. `times` are the places of the columns in which a
-    side's rows have their start, None where they have more than one tuple of a stream.
+    side's rows have their start, None where they have more than one tuple of a stream. Joins that differ in
+    their `generation` alone do the same, but the elder had run when somebody wanted to be told by it.
     """
 
     kind = "join"
@@ -201,6 +204,28 @@ class JoinNode(FilteringNode):
     purges: tuple[Purge, ...] = ()
     lazy: bool = False
     times: tuple[int | None, int | None] = (None, None)
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class ToldNode(Node):
+    """What a join promises of its own rows: an input has promised some values, and none is held with them.
+
+    The first port is the join, the second brings promises of its input `side`; they tell the values of
+    `columns` of that input's rows. The join works on them, where its own rows are; so nobody may come to
+    listen when it has run. A row has these values and, behind them, the number of the bucket that tells
+    it: a promise that went to every bucket is told by each. What `gathers` has come like that itself.
+    """
+
+    kind = "told"
+    side: int
+    columns: tuple[int, ...]
+    gathers: bool = False
+
+    @property
+    def by_all(self) -> bool:
+        """Whether every bucket of the join tells each promise."""
+        return self.ports[1].broadcast
 
 
 @dataclass(frozen=True)
@@ -262,6 +287,7 @@ class MultiJoinNode(FilteringNode):
     times: tuple[int, ...]
     statics: tuple[Static, ...] = ()
     lazy: bool = False
+    generation: int = 0  # as of a join of two
 
     @property
     def row_types(self) -> tuple[tuple[Type, ...], ...]:

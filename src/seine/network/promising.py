@@ -76,14 +76,25 @@ def _promising(
     placer: Placer, stream: StreamDef, scheme: int, side: int, key: Sequence[Expression]
 ) -> Promising | None:
     columns = stream.schemes[scheme].columns
-    held = [(place, e) for place, e in enumerate(key) if promised_column(e) in columns]
-    if {promised_column(e) for _, e in held} != set(columns):
+    if not _names_all(columns, key):
         return None
-    covering = len(held) == len(key)
-    if not covering:  # a place for each column is enough
+    return promising(place_promises(placer, stream, scheme), columns, side, key)
+
+
+def _names_all(columns: Sequence[int], key: Sequence[Expression]) -> bool:
+    return {*columns} <= {promised_column(e) for e in key}
+
+
+def promising(
+    node: Node, columns: Sequence[int], side: int, key: Sequence[Expression], gathers: bool = False
+) -> Promising:
+    """The port for promises about columns that are all in a join's key, and what they say."""
+    columns = list(columns)
+    held = [(place, e) for place, e in enumerate(key) if promised_column(e) in columns]
+    covering = len(held) == len(key) == len({*columns})
+    if not covering:  # a place for each column is enough; rows that differ at two places of one wait for one
         held = list({promised_column(e): (place, e) for place, e in reversed(held)}.values())
         held.sort(key=lambda pair: pair[0])
     own = tuple(shift_columns(e, columns.index) for _, e in held)
-    node = place_promises(placer, stream, scheme)
     port = Port(node.id, node.types, node.streams, 0, own, broadcast=not covering)
-    return port, Purge(side, tuple(place for place, _ in held))
+    return port, Purge(side, tuple(place for place, _ in held), gathers)

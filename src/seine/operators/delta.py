@@ -53,6 +53,13 @@ class Parts(NamedTuple):
     make: Callable[[Wanted], pa.RecordBatch]
 
 
+class Told(NamedTuple):
+    """What a join promises of its rows, for those who listen at a node: see `ToldNode`."""
+
+    node: int
+    batch: pa.RecordBatch
+
+
 def data_names(width: int) -> list[str]:
     return [f"c{i}" for i in range(width)]
 

@@ -13,11 +13,11 @@ from itertools import chain
 
 import pyarrow as pa
 
-from seine.network.nodes import JoinNode
+from seine.network.nodes import JoinNode, ToldNode
 from seine.operators.any_of import AnyOf
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
-from seine.operators.delta import Delta, concat
+from seine.operators.delta import Delta, Told, concat
 from seine.operators.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join_retracting import RetractingJoin
 from seine.operators.purging import ROW_NAMES, Purging
@@ -25,6 +25,7 @@ from seine.operators.reach import Reach
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, UNTIL, SortedRun
 from seine.operators.store import Store
+from seine.operators.telling import Telling, forget_untold
 
 _FEW = 1024  # pairs with one run; to ask so many costs about as much as to ask one
 
@@ -32,10 +33,23 @@ _FEW = 1024  # pairs with one run; to ask so many costs about as much as to ask 
 class JoinOperator:
     """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
 
-    def __init__(self, node: JoinNode, filters: AnyOf, reach: Sequence[Reach | None] = (None, None)) -> None:
-        """`reach` tells of each side how late partners of its rows may start."""
-        purging = Purging(node) if node.purges else None
+    def __init__(
+        self,
+        node: JoinNode,
+        filters: AnyOf,
+        reach: Sequence[Reach | None] = (None, None),
+        tells: Sequence[ToldNode] = (),
+        buckets: int = 1,
+    ) -> None:
+        """`reach` tells of each side how late partners of its rows may start; by `tells` it promises itself.
+
+        Promises for that come behind the ports of the node.
+        """
+        purging = Purging(node, buckets) if node.purges else None
+        telling = Telling(tells, node.ports[:2], buckets) if tells else None
         compared = [purging.needed(side) if purging else set[int]() for side in SIDES]
+        if telling:
+            compared = [own | telling.needed(side) for side, own in enumerate(compared)]
         compared = [own | (of.columns if of else set()) for own, of in zip(compared, reach, strict=True)]
         pairs = JoinPairs(node, filters, compared)
         self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
@@ -44,20 +58,30 @@ class JoinOperator:
         self._way: AppendJoin | RetractingJoin = (
             RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging, reach)
         )
+        self._telling, self._tells, self._told_from = telling, tells, len(node.ports)
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
         return self._needed[port]
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        return coalesce(self._way.step(inputs, clock, store))
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Told]:
+        yield from coalesce(self._way.step(inputs[: self._told_from], clock, store))
+        forget_untold(store, self._tells)
+        if self._telling and isinstance(self._way, AppendJoin):
+            rows, promises = (sum(d.num_rows for p in some for d in p) for some in (inputs[:2], inputs[2:]))
+            held, bounds = self._way.held(store), self._way.bounds(clock)
+            told = inputs[self._told_from :]
+            yield from self._telling.step(told, (rows, promises), held, bounds, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
 
     def state_by_port(self, store: Store) -> list[int]:
         """How much is held of each side."""
-        return self._way.state_by_port(store)
+        held = self._way.state_by_port(store)
+        if self._telling:
+            held = [own + self._telling.state_rows(side, store) for side, own in enumerate(held)]
+        return held
 
 
 class AppendJoin:
@@ -69,7 +93,7 @@ class AppendJoin:
         self._reach = reach
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        state = self._state(store)
+        state = self.held(store)
         new = [self._arrivals(side, inputs[side]) for side in SIDES]
         left, right = new
         few: list[pa.RecordBatch] = []
@@ -83,8 +107,7 @@ class AppendJoin:
         if self._purging:
             self._purging.settle(new, inputs[len(SIDES) :], clock, store)
             return
-        for side in SIDES:
-            bound = clock.low(self._pairs.ports[1 - side].streams)
+        for side, bound in enumerate(self.bounds(clock)):
             if run := new[side]:
                 state[side].add(run.after(bound))
             state[side].settle(bound)
@@ -92,10 +115,15 @@ class AppendJoin:
     def state_by_port(self, store: Store) -> list[int]:
         if self._purging:
             return self._purging.state_by_port(store)
-        return [runs.rows for runs in self._state(store)]
+        return [runs.rows for runs in self.held(store)]
 
-    def _state(self, store: Store) -> list[Runs]:
+    def held(self, store: Store) -> list[Runs]:
+        """The rows of each side."""
         return [Runs(store, name, self._pairs.by) for name in ROW_NAMES]
+
+    def bounds(self, clock: Clock) -> list[int]:
+        """Of each side: rows that are of no use after then can meet no partner that comes later."""
+        return [clock.low(self._pairs.ports[1 - side].streams) for side in SIDES]
 
     def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
         rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from seine.network.nodes import MultiJoinNode
+from seine.network.nodes import MultiJoinNode, ToldNode
 from seine.operators.any_of import AnyOf
 from seine.operators.chained_purge import ChainedPurge, Lasting
 from seine.operators.clock import Clock
 from seine.operators.coalesce import coalesce
 from seine.operators.combining import Combining, combined
-from seine.operators.delta import FOREVER, Delta
+from seine.operators.delta import FOREVER, Delta, Told
 from seine.operators.equal_codes import Indexes
 from seine.operators.extent import Extent
 from seine.operators.multi_join_shape import Arrivals, GroupCodes, Shape, horizon_name
@@ -27,6 +27,7 @@ from seine.operators.promise_purge import PromisePurge
 from seine.operators.runs import Runs
 from seine.operators.sorted_run import END, START, SortedRun, take_rows
 from seine.operators.store import Store
+from seine.operators.telling import Telling, forget_untold
 
 FEW = 1024  # rows; a longer run is written again only if much of it has gone
 PENDING = "pending"  # promises and rows that came since the last look, and the lows then
@@ -62,20 +63,26 @@ class MultiJoinOperator:
         bounds: Sequence[Bound] = (),
         relations: Sequence[pa.RecordBatch] = (),
         pace: Pace | None = None,
+        tells: Sequence[ToldNode] = (),
+        buckets: int = 1,
     ) -> None:
-        """`relations` has the tuples of each of the node's."""
+        """`relations` has the tuples of each of the node's; by `tells` it promises of its own rows.
+
+        Promises for that come behind the ports of the node.
+        """
         self._node, self._filters = node, filters
         self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
+        self._telling, self._tells = Telling(tells, node.ports, buckets, indexed=False), tells
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
         return self._shape.needed(port)
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        batches = [[delta.plus for delta in deltas] for deltas in inputs]
-        width = self._node.width
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Told]:
+        width, ports = self._node.width, len(self._node.ports)
+        batches = [[delta.plus for delta in deltas] for deltas in inputs[:ports]]
         rows = [_sorted(self._shape.rows(port, batches[port])) for port in range(width)]
         promises = [
             _sorted(self._shape.promises(number, came)) for number, came in enumerate(batches[width:])
@@ -83,6 +90,10 @@ class MultiJoinOperator:
         step = Step(self._shape, self._relations, store, rows, promises, clock)
         yield from coalesce(step.combinations(self._filters))
         step.retain(self._pace)
+        forget_untold(store, self._tells)
+        counts = [sum(d.num_rows for p in some for d in p) for some in (inputs[:width], inputs[width:])]
+        held, ends = _all_runs(self._shape, store)[:width], [step.end(port) for port in range(width)]
+        yield from self._telling.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
@@ -93,7 +104,7 @@ class MultiJoinOperator:
         held, promises = counts[: self._node.width], counts[self._node.width :]
         for promised, count in zip(self._node.promised, promises, strict=True):
             held[promised.port] += count
-        return held
+        return [own + self._telling.state_rows(port, store) for port, own in enumerate(held)]
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ class Step:
         """Keep what came, without what nothing can join any more."""
         keep = self._kept() if self._is_due(pace) else [None] * (self._streams + len(self._promises))
         came = [*self._came, *self._promises_came]
-        ends = [self._end(port) for port in range(self._streams)]
+        ends = [self.end(port) for port in range(self._streams)]
         ends += [self._lows[promised.port] for promised in self._shape.node.promised]
         for runs, new, mask, end in zip([*self._runs, *self._promise_runs], came, keep, ends, strict=True):
             _retain(runs, new, mask, end)
@@ -170,7 +181,7 @@ class Step:
             for bound in self._shape.bounds[port]
         )
 
-    def _end(self, port: int) -> int:
+    def end(self, port: int) -> int:
         """Rows of a port that end by then can meet no later row of any other."""
         return min(low for other, low in enumerate(self._lows) if other != port)
 

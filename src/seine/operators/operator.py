@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from seine.operators.clock import Clock
-from seine.operators.delta import Delta, Parts
+from seine.operators.delta import Delta, Parts, Told
 from seine.operators.store import Store
 
 
@@ -22,7 +22,9 @@ class Operator(Protocol):
     on how they were cut into steps.
     """
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]: ...
+    def step(
+        self, inputs: list[list[Delta]], clock: Clock, store: Store
+    ) -> Iterator[Delta | Parts | Told]: ...
 
     def state_rows(self, store: Store) -> int:
         """How many rows are held for joining (waiting rows, groups and relations do not count)."""

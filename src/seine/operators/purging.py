@@ -27,12 +27,13 @@ from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.types import BOOLEAN
 from seine.network.nodes import JoinNode, Port
 from seine.operators.clock import Clock
-from seine.operators.delta import FOREVER, NEVER, Delta, concat
+from seine.operators.delta import FOREVER, NEVER, Delta
 from seine.operators.evaluate import evaluate, truth
+from seine.operators.gathering import arrived, gathered
 from seine.operators.hashing import hash_columns, is_exact
 from seine.operators.join_pairs import SIDES
 from seine.operators.runs import Runs
-from seine.operators.sorted_run import END, KEY, START, SortedRun, take_rows
+from seine.operators.sorted_run import KEY, SortedRun, take_rows
 from seine.operators.store import Store
 
 ROW_NAMES = ("left", "right")
@@ -42,8 +43,11 @@ LAZY_SHARE = 64  # promises gather until there is one for so many rows held
 class Held:
     """One kind of thing that a join holds of a side: its rows, or the promises of one port."""
 
-    def __init__(self, name: str, side: int, places: tuple[int, ...], port: Port) -> None:
+    def __init__(
+        self, name: str, side: int, places: tuple[int, ...], port: Port, gathers: bool = False
+    ) -> None:
         self.name = name
+        self.gathers = gathers
         self.side = side
         self.places = places
         self.port = port
@@ -77,11 +81,13 @@ class Held:
 class Purging:
     """The promises of one join at work."""
 
-    def __init__(self, node: JoinNode) -> None:
+    def __init__(self, node: JoinNode, buckets: int = 1) -> None:
+        """`buckets` is how many have to tell what a join beneath promises of its rows."""
+        self._buckets = buckets
         whole = tuple(range(len(node.ports[0].key)))
         self._rows = [Held(ROW_NAMES[side], side, whole, node.ports[side]) for side in SIDES]
         self._promises = [
-            Held(f"promises{i}", purge.side, purge.places, port)
+            Held(f"promises{i}", purge.side, purge.places, port, purge.gathers)
             for i, (purge, port) in enumerate(zip(node.purges, node.ports[2:], strict=True))
         ]
         self._all = [*self._rows, *self._promises]
@@ -99,6 +105,8 @@ class Purging:
         """The data columns that promises of a port have to bring."""
         held = self._promises[number]
         read = self._compared(held)
+        if held.gathers:
+            read |= {*range(len(held.port.types))}
         if not held.exact:
             read |= held.columns(held.places)
         return tuple(f"c{index}" for index in sorted(read))
@@ -118,6 +126,8 @@ class Purging:
                 counts[held.side] += Runs(store, held.name).rows
                 if self._lazy and held in self._promises:
                     counts[held.side] += Runs(store, _pending(held)).rows
+                if held.gathers:
+                    counts[held.side] += Runs(store, _parts(held)).rows
         return counts
 
     def settle(
@@ -129,7 +139,9 @@ class Purging:
     ) -> None:
         """The end of a step: rows that have met all there is, and promises that came, are kept or not."""
         came = dict(zip(self._rows, rows, strict=True))
-        came.update({held: _arrived(held, p) for held, p in zip(self._promises, pieces, strict=True)})
+        came.update(
+            {held: self._came(held, p, store) for held, p in zip(self._promises, pieces, strict=True)}
+        )
         state = {held: Runs(store, held.name) for held in self._all}
         kept = {held: self._uncovered(held, run, came, state) for held, run in came.items() if run}
         self._free(came, state, store)
@@ -138,6 +150,13 @@ class Purging:
             if held in kept:
                 state[held].add(kept[held].after(bound))
             state[held].settle(bound)
+
+    def _came(self, held: Held, pieces: Sequence[Delta], store: Store) -> SortedRun | None:
+        """The promises that count from this step on."""
+        batch = arrived(pieces)
+        if held.gathers:
+            batch = gathered(batch, Runs(store, _parts(held)), self._buckets)
+        return None if batch is None else SortedRun.of(batch, KEY)
 
     def _bound(self, held: Held, clock: Clock) -> int:
         """What ends by then is over: a row can meet no partner, and a promise close no row."""
@@ -229,13 +248,9 @@ def _agree(
     return same
 
 
-def _arrived(held: Held, pieces: Sequence[Delta]) -> SortedRun | None:
-    batches = [delta.plus for delta in pieces if delta.plus.num_rows]
-    if not batches:
-        return None
-    names = [KEY, START, END, *(name for name in batches[0].schema.names if name[0] == "c")]
-    return SortedRun.of(concat([batch.select(names) for batch in batches]), KEY)
-
-
 def _pending(held: Held) -> str:
     return f"{held.name}_pending"
+
+
+def _parts(held: Held) -> str:
+    return f"{held.name}_parts"

@@ -67,6 +67,12 @@ class Runs:
             if entry["min_s"] < high and entry["max_e"] > low:
                 yield self._run(entry)
 
+    def alive(self, bound: int) -> Iterator[tuple[SortedRun, np.ndarray]]:
+        """All runs, and which of their rows are of use after the bound and not discarded."""
+        for entry in self._entries:
+            run = self._run(entry)
+            yield run, (run.until > bound) & ~self._discarded(entry)
+
     def settle(self, bound: int) -> None:
         """Forget rows of no use after the bound, which no partner can meet, and merge what is many."""
         for entry in [e for e in self._entries if e["max_e"] <= bound]:
@@ -75,6 +81,11 @@ class Runs:
             self._merge([entry], bound)
         while merged := self._mergeable():
             self._merge(merged, bound)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        for entry in list(self._entries):
+            self._drop(entry)
 
     def keep_where(self, mask: Callable[[SortedRun], np.ndarray]) -> None:
         """Write again, without them, the runs that have rows outside the mask."""

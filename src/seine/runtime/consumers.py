@@ -23,6 +23,7 @@ from seine.network.nodes import (
     MergeNode,
     MultiJoinNode,
     Node,
+    ToldNode,
 )
 from seine.network.tables import ParameterTable
 from seine.operators.data_columns import DataColumns
@@ -82,6 +83,8 @@ def consumer(flow: Dataflow, node: Node, port: int) -> Consumer:
             return Merge(node, port)
         case LookupNode():
             return Lookup(node, flow.lookup(node))
+        case ToldNode():
+            return Send(node, port, flow, flow.nodes[node.inputs[0]])
     if not node.stateful:
         raise TypeError(f"node {node.id} of kind {node.kind} cannot follow another")
     return Send(node, port, flow)
@@ -324,12 +327,13 @@ class Queries:
 class Send:
     """Sends rows to a stateful node, by stage and bucket."""
 
-    def __init__(self, node: Node, port: int, flow: Dataflow) -> None:
-        target = node.ports[port]
-        is_join = isinstance(node, JoinNode | MultiJoinNode)
-        home = None if node.ports[0].key else flow.home(node)
+    def __init__(self, node: Node, port: int, flow: Dataflow, at: Node | None = None) -> None:
+        """`at` is the node that works on the rows, if it is another."""
+        target, at = node.ports[port], at or node
+        is_join = isinstance(at, JoinNode | MultiJoinNode)
+        home = None if at.ports[0].key else flow.home(at)
         needed, numbered = flow.needed(node, port), isinstance(node, LimitedNode)
-        self._route = Route(node.stage, home, target.key, is_join, needed, numbered, target.broadcast)
+        self._route = Route(at.stage, home, target.key, is_join, needed, numbered, target.broadcast)
         self._address = ((node.id, port),)
         self._buckets = flow.buckets
 

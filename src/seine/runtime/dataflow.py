@@ -26,6 +26,7 @@ from seine.network.nodes import (
     PromiseNode,
     RegroupNode,
     SourceNode,
+    ToldNode,
 )
 from seine.network.snapshot import Snapshot
 from seine.operators.aggregate import AggregateOperator
@@ -75,7 +76,12 @@ class Dataflow:
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._stages: dict[int, list[Node]] = defaultdict(list)
+        self._tells: dict[int, list[ToldNode]] = defaultdict(list)
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
+            if isinstance(node, ToldNode):
+                self._tells[node.inputs[0]].append(node)
+                self._following[node.inputs[1]].append((node, 1))
+                continue
             for port, input_ in enumerate(node.ports):
                 following = self._regrouping if isinstance(node, RegroupNode) else self._following
                 following[input_.node].append((node, port))
@@ -93,7 +99,7 @@ class Dataflow:
 
         An aggregate is compiled anew also if what follows it has changed, for that says what it tells.
         """
-        same = self.nodes.keys() - changed
+        same = self.nodes.keys() - changed - self._telling(changed) - before._telling(changed)
         self._consumers = {key: made for key, made in before._consumers.items() if key[0] in same}
         self._operators = {
             i: made
@@ -102,6 +108,14 @@ class Dataflow:
             and not (isinstance(made, AggregateOperator) and self._reads_anew(i, before, changed))
         }
         return self
+
+    def _telling(self, changed: Set[int]) -> set[int]:
+        """The joins of which some who listen to them have changed: they hold what these ask for."""
+        return {join for join, told in self._tells.items() if any(node.id in changed for node in told)}
+
+    def tells(self, join: int) -> Sequence[ToldNode]:
+        """What a join promises of its rows to those who listen."""
+        return self._tells.get(join, ())
 
     def _reads_anew(self, node_id: int, before: Dataflow, changed: Set[int]) -> bool:
         """Do others follow a node than before, or do they ask for something else?"""
@@ -131,7 +145,8 @@ class Dataflow:
                 above = (following for following, _ in self._following.get(node.id, ()))
                 return AggregateOperator(node, least=least_rows(node, above, self.tables))
             case JoinNode():
-                return JoinOperator(node, any_of(node.filters, self.tables), reaches(node, self.tables))
+                filters, tells = any_of(node.filters, self.tables), self.tells(node.id)
+                return JoinOperator(node, filters, reaches(node, self.tables), tells, self.buckets)
             case LimitedNode():
                 return LimitedOperator(node, self.lookups.index)
             case MultiJoinNode():
@@ -140,6 +155,8 @@ class Dataflow:
                     any_of(node.filters, self.tables),
                     bounds_of(node, self.tables),
                     [self.lookups.tuples(static.relation) for static in node.statics],
+                    tells=self.tells(node.id),
+                    buckets=self.buckets,
                 )
         return make_operator(node)
 

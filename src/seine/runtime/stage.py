@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seine.network.nodes import AggregateNode, LimitedNode, Node
 from seine.operators.clock import Clock
-from seine.operators.delta import Delta
+from seine.operators.delta import Delta, Told
 from seine.operators.operator import Operator
 from seine.operators.star.budget import Member, step_together
 from seine.operators.star.limited import LimitedOperator
@@ -62,13 +62,17 @@ def run_stage(
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
+        arrived += [inputs.get((told.id, 1), []) for told in flow.tells(node.id)]
         together = flow.budget is not None and isinstance(node, LimitedNode)
         if any(arrived) or store.head or _speaks_first(node) or together:
             ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
     for number, turn in ran.items():
         if not turn.together:
             for delta in turn.operator.step(turn.arrived, clock, turn.store):
-                flow.push(number, delta, out)
+                if isinstance(delta, Told):
+                    flow.push(delta.node, Delta(delta.batch), out)
+                else:
+                    flow.push(number, delta, out)
     _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
     return _report(ran.values())
 

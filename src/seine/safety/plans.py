@@ -26,6 +26,7 @@ EXACT = 7  # up to so many items every safe plan is considered
 
 Items = frozenset[int]
 Rows = Callable[[Items], float]  # how many combinations of some items are alive at once
+Purgeable = Callable[[tuple[Items, ...]], bool]  # whether a join with such inputs is
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,10 @@ def joins_of(tree: Tree) -> Iterator[JoinOf]:
             yield from joins_of(child)
 
 
-def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPUT) -> SafePlan | None:
-    """The cheapest safe plan of all items of a graph; None if there is none.
+def cheapest_plan(
+    count: int, is_purgeable: Purgeable, rows: Rows | None = None, objective: str = THROUGHPUT
+) -> SafePlan | None:
+    """The cheapest plan of so many items whose operators are all purgeable; None if none was found.
 
     MEMORY looks at rows held first, and so mostly asks for one operator with many inputs, which holds no
     intermediate results; THROUGHPUT looks at combinations first. Of plans that cost the same the one with
@@ -129,17 +132,19 @@ def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPU
     >>> def stream(name, gives, *schemes):
     ...     return Item(name, frozenset(gives), tuple(Closer(frozenset([f]), PROMISE, (f,)) for f in schemes))
     >>> chain = Graph((stream("s1", [0], 0), stream("s2", [0, 1], 0, 1), stream("s3", [1], 1)), 2)
-    >>> safe_plan(chain).tree
+    >>> cheapest_plan(3, Safety(chain).operator).tree
     JoinOf(inputs=(JoinOf(inputs=(0, 1)), 2))
     >>> ring = Graph((stream("s1", [0, 1], 0), stream("s2", [1, 2], 1), stream("s3", [2, 0], 2)), 3)
-    >>> safe_plan(ring).tree
+    >>> cheapest_plan(3, Safety(ring).operator).tree
     JoinOf(inputs=(0, 1, 2))
     """
-    whole = frozenset(range(len(graph.items)))
-    if not graph.items or not Safety(graph).operator(tuple(frozenset([n]) for n in sorted(whole))):
-        return None
-    search = _Search(Safety(graph), rows or _independent, objective)
-    return search.best(whole) if len(whole) <= EXACT else search.greedy(whole)
+    whole = frozenset(range(count))
+    search = _Search(is_purgeable, rows or _independent, objective)
+    if count <= EXACT:
+        return search.best(whole)
+    found = search.greedy(whole)
+    made = all(is_purgeable(tuple(map(items_of, join.inputs))) for join in joins_of(found.tree))
+    return found if made else None
 
 
 def _independent(items: Items) -> float:
@@ -148,8 +153,8 @@ def _independent(items: Items) -> float:
 
 
 class _Search:
-    def __init__(self, safety: Safety, rows: Rows, objective: str) -> None:
-        self.safety, self.objective = safety, objective
+    def __init__(self, is_purgeable: Purgeable, rows: Rows, objective: str) -> None:
+        self.is_purgeable, self.objective = is_purgeable, objective
         self.rows = cache(rows)
         self.best = cache(self._best)
 
@@ -161,7 +166,7 @@ class _Search:
         return min(found, key=self._rank, default=None)
 
     def _joined(self, parts: tuple[Items, ...]) -> SafePlan | None:
-        if not self.safety.operator(parts):
+        if not self.is_purgeable(parts):
             return None
         plans = [self.best(part) for part in parts]
         if any(plan is None for plan in plans):
@@ -204,7 +209,7 @@ class _Search:
         return plans[0]
 
     def _is_safe(self, pair: tuple[SafePlan, ...]) -> bool:
-        return self.safety.operator(tuple(items_of(plan.tree) for plan in pair))
+        return self.is_purgeable(tuple(items_of(plan.tree) for plan in pair))
 
 
 def partitions(items: list[int]) -> Iterator[tuple[Items, ...]]:

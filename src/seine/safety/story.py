@@ -14,7 +14,7 @@ from seine.safety.chains import promised
 from seine.safety.freeing import is_appended
 from seine.safety.graph import CLOCK, Closer, Graph
 from seine.safety.kept_promises import kept_promises
-from seine.safety.plans import THROUGHPUT, Tree, safe_plan
+from seine.safety.plans import THROUGHPUT, JoinOf, Tree
 from seine.safety.schemes import schemes_used
 from seine.safety.sources import Sources
 from seine.safety.state import kept_scans
@@ -22,7 +22,8 @@ from seine.safety.states import column_names, result_state, states_of
 from seine.safety.transformed import transformed
 
 MOST_STREAMS = 40  # of a query that is told about line by line
-MOST_PLANNED = 12  # streams of a query of which a safe plan is told
+MOST_PLANNED = 12  # streams of a query of which it is told how they are joined
+Nested = str | tuple["Nested", ...]  # aliases; what is joined at one place is a tuple
 
 
 def story(plan: Plan) -> list[str]:
@@ -32,8 +33,8 @@ def story(plan: Plan) -> list[str]:
     return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
 
 
-def safety_lines(plan: Plan, *, with_plan: bool = True) -> list[str]:
-    """What frees each state, the punctuation graph, a safe plan, which takes the longest to find, and the
+def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
+    """What frees each state, the punctuation graph, how streams are joined that promises free, and the
     promises that stay.
 
     There is little to tell if windows bound all, and nothing if nothing is kept.
@@ -46,8 +47,8 @@ def safety_lines(plan: Plan, *, with_plan: bool = True) -> list[str]:
     lines = story(plan)
     if found := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
-    if with_plan and len(scans) <= MOST_PLANNED:
-        lines += _plan_lines(plan)
+    if joined and len(scans) <= MOST_PLANNED:
+        lines += _plan_lines(plan, joined)
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
@@ -63,19 +64,34 @@ def _promise_lines(plan: Plan) -> list[str]:
     return [printable(line) for line in kept_promises(found.graph, column_names(block, found))]
 
 
-def _plan_lines(plan: Plan) -> list[str]:
-    """How three streams or more can be joined safely, and which schemes are enough for that."""
+def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
+    """How the streams of the top block are joined, and which schemes are enough for that."""
     block, found_graph = Sources().block(plan)
     graph, columns = found_graph.graph, column_names(block, found_graph)
     names = [item.name for item in graph.items]
-    found = safe_plan(graph) if len(names) > 2 else None
-    if found is None:
+    own = [one for one in joined if sorted(aliases_of(one)) == sorted(names)]
+    if not own or len({*names}) < len(names):
         return []
-    used = schemes_used(graph, found.tree, THROUGHPUT)
+    tree = _tree(own[0], names)
+    used = schemes_used(graph, tree, THROUGHPUT)
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
     told = [f"{names[number]}.{promised(columns[number], closer.columns)}" for number, closer in ordered]
-    listening = f", if it listens to {', '.join(told)}" if told else ""
-    return [f"safe plan: {_tree_words(found.tree, names)}{listening}"]
+    enough = f"; promises on {', '.join(told)} are enough" if told else ""
+    return [f"joined as {_tree_words(tree, names)}{enough}"]
+
+
+def _tree(joined: Nested, names: Sequence[str]) -> Tree:
+    if isinstance(joined, str):
+        return names.index(joined)
+    return JoinOf(tuple(_tree(one, names) for one in joined))
+
+
+def aliases_of(joined: Nested) -> list[str]:
+    """
+    >>> aliases_of((("x", "y"), "z"))
+    ['x', 'y', 'z']
+    """
+    return [joined] if isinstance(joined, str) else [alias for one in joined for alias in aliases_of(one)]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from seine.network.nodes import (
     RegroupNode,
     ResolveNode,
     SourceNode,
+    ToldNode,
 )
 from seine.network.tables import ParameterTable
 
@@ -53,17 +54,22 @@ def signature(node: Node, ground: Ground) -> Signature | None:
         case FinalNode():
             return (node.kind, node.inputs, node.group, node.purges, node.clocks, node.arrival, node.owner)
         case PromiseNode():
-            return (node.kind, node.stream, node.scheme)
+            return promise_signature(node.stream, node.scheme)
         case JoinNode():
             left, right = node.ports[:2]
             inputs = (ground.beneath_gate(node, 0), ground.beneath_gate(node, 1))
-            return join_signature(*inputs, left.key, right.key, node.owner)
+            listens = any(isinstance(ground.nodes[i], ToldNode) for i in node.inputs[2:])
+            return join_signature(*inputs, left.key, right.key, node.owner, listens, node.generation)
+        case ToldNode():
+            return told_signature(node.inputs, node.side, node.columns)
         case LimitedNode():
             below = tuple(ground.beneath_gate(node, port) for port in range(len(node.ports)))
             return limited_signature(below, node.star, node.memory, node.owner)
         case MultiJoinNode():
             inputs_ = [ground.beneath_gate(node, port) for port in range(len(node.ports))]
-            return multi_join_signature(inputs_, node.members, node.promised, node.statics, node.owner)
+            return multi_join_signature(
+                inputs_, node.members, node.promised, node.statics, node.owner, node.generation
+            )
         case LookupNode():
             row = ground.beneath_gate(node, 0)
             return lookup_signature(row, node.relation, node.row_key, node.relation_key, node.owner)
@@ -112,14 +118,36 @@ def stream_signature(kind: str, stream: str) -> Signature:
     return (kind, stream)
 
 
-def join_signature(left: int, right: int, left_key: Hashable, right_key: Hashable, owner: str) -> Signature:
-    return ("join", left, right, left_key, right_key, owner)
+def promise_signature(stream: str, scheme: int) -> Signature:
+    return ("promises", stream, scheme)
+
+
+def join_signature(
+    left: int,
+    right: int,
+    left_key: Hashable,
+    right_key: Hashable,
+    owner: str,
+    listens: bool = False,
+    generation: int = 0,
+) -> Signature:
+    """One that listens to what a join beneath it promises frees more than one that does not."""
+    return ("join", left, right, left_key, right_key, owner, listens, generation)
+
+
+def told_signature(inputs: Sequence[int], side: int, columns: Hashable) -> Signature:
+    return ("told", tuple(inputs), side, columns)
 
 
 def multi_join_signature(
-    inputs: Sequence[int], members: Hashable, promised: Hashable, statics: Hashable, owner: str
+    inputs: Sequence[int],
+    members: Hashable,
+    promised: Hashable,
+    statics: Hashable,
+    owner: str,
+    generation: int = 0,
 ) -> Signature:
-    return ("multijoin", tuple(inputs), members, promised, statics, owner)
+    return ("multijoin", tuple(inputs), members, promised, statics, owner, generation)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+BY_COST, AT_ONCE, TWO_BY_TWO = "cost", "at once", "two by two"
+
 
 @dataclass(frozen=True)
 class Strategy:
@@ -20,6 +22,8 @@ class Strategy:
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
     transitivity: bool = True  # infer conditions from others
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
+    plans: str = BY_COST  # how streams that promises free are joined: at once, unless estimates favour a tree
+    objective: str = "throughput"  # of a plan of such joins: or "memory"
     lazy: bool = False  # joins let promises gather before they free what these finish
     regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
 
@@ -30,6 +34,8 @@ CONFIGURATIONS = {
     "no-canonical": Strategy(canonical=False),
     "match-plan": Strategy(search=False),
     "match-plan-no-canonical": Strategy(search=False, canonical=False),
+    "at-once": Strategy(plans=AT_ONCE),
+    "two-by-two": Strategy(plans=TWO_BY_TWO),
     "no-vertical": Strategy(regroup=0),
     "off": Strategy(share=False),
 }

@@ -54,6 +54,7 @@ class Workload:
     feeds: tuple[Feed, ...]
     query: str
     windows: tuple[int, ...] = ()
+    others: tuple[str, ...] = ()  # more queries over them
 
     def write(self, folder: str, punctuated: bool, windowed: bool = False) -> str:
         """The path of the script."""
@@ -62,7 +63,9 @@ class Workload:
             feed.write(folder, punctuated)
         text = [feed.declaration(punctuated, w) for feed, w in zip(self.feeds, windows, strict=True)]
         bounded = punctuated or windowed
-        text.append(f"CREATE QUERY q{'' if bounded else ' WITH (unbounded = true)'} AS {self.query};\n")
+        option = "" if bounded else " WITH (unbounded = true)"
+        queries = [self.query, *self.others]
+        text += [f"CREATE QUERY q{n or ''}{option} AS {query};\n" for n, query in enumerate(queries)]
         path = os.path.join(folder, "script.sql")
         with open(path, "w", encoding="utf-8") as file:
             file.write("".join(text))
@@ -103,25 +106,41 @@ def bid_lines(bids: int, punctuated: bool) -> int:
     return bids + bids // BIDS if punctuated else bids
 
 
-def linked(width: int, keys: int, life: int, cycle: bool = False) -> Workload:
+def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1) -> Workload:
     """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or one near it.
 
-    A key is used by all streams for so many instants, and then each promises no more of it, in a and in b.
+    Of each key the second stream may have `many`. A key is used by all streams for so many instants, and
+    then each promises no more of it, in a and in b.
     """
     draw = np.random.default_rng(width)
-    feeds = []
-    for number in range(width):
-        a = np.arange(keys)
-        near = a + draw.integers(-(life // 4), life // 4 + 1, keys)
-        b = np.where(draw.random(keys) < 0.5, a, np.clip(near, 0, keys - 1))
-        ts = a + draw.integers(0, life // 2, keys)
-        order = np.argsort(ts, kind="stable")
-        promises = tuple((column, a, a + life) for column in ("a", "b"))
-        feeds.append(Feed(f"s{number}", ("a", "b", "ts"), (a[order], b[order], ts[order]), promises))
+    feeds = tuple(_linked(draw, n, keys, life, many if n == 1 else 1) for n in range(width))
     links = [(i, (i + 1) % width) for i in range(width if cycle else width - 1)]
+    return Workload(feeds, _joined_by(links))
+
+
+def shared(queries: int, keys: int, life: int) -> Workload:
+    """Chains of three streams that have the first two in common."""
+    draw = np.random.default_rng(queries)
+    feeds = tuple(_linked(draw, n, keys, life, 1) for n in range(queries + 2))
+    texts = [_joined_by([(0, 1), (1, n)]) for n in range(2, queries + 2)]
+    return Workload(feeds, texts[0], others=tuple(texts[1:]))
+
+
+def _linked(draw: np.random.Generator, number: int, keys: int, life: int, many: int) -> Feed:
+    known = np.arange(keys)
+    a = np.repeat(known, many)
+    near = a + draw.integers(-(life // 4), life // 4 + 1, len(a))
+    b = np.where(draw.random(len(a)) < 0.5, a, np.clip(near, 0, keys - 1))
+    ts = a + draw.integers(0, life // 2, len(a))
+    order = np.argsort(ts, kind="stable")
+    promises = tuple((column, known, known + life) for column in ("a", "b"))
+    return Feed(f"s{number}", ("a", "b", "ts"), (a[order], b[order], ts[order]), promises)
+
+
+def _joined_by(links: Sequence[tuple[int, int]]) -> str:
     where = " AND ".join(f"s{i}.b = s{j}.a" for i, j in links)
-    names = ", ".join(feed.name for feed in feeds)
-    return Workload(tuple(feeds), " ".join(["SELECT s0.a FROM", names, "WHERE", where]))
+    names = ", ".join(f"s{number}" for number in sorted({n for link in links for n in link}))
+    return " ".join([f"SELECT s{links[0][0]}.a FROM", names, "WHERE", where])
 
 
 def _objects(names: Sequence[str], columns: Sequence[np.ndarray]) -> pa.Array:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from seine.bench.safety import check, costs, held, throughput
+from seine.bench.safety import check, costs, held, plans, throughput
 from seine.bench.side import together
 from seine.bench.table import Table
 
@@ -44,6 +44,13 @@ _JOINS = """\
 one more equality. A key is in use for {life:,} instants, then each stream promises no more of it in a and
 in b. Rows and promises held, by how much of the input was read; micro-batches of {batch_rows:,} lines of a
 stream."""
+_PLANS = """\
+### Plans: two by two, or all at once
+
+{keys:,} tuples of each stream, a key in use for {life:,} instants, as above; of one chain the second stream
+has {many} of each key; {queries} queries have the first two streams in common, with a quarter of the tuples.
+Two by two, a join promises to the one above what it holds no more. CPU time with two buckets, the median of
+{rounds} rounds; the last column is what stages take with a core for each bucket."""
 
 Draw = Callable[..., Table | tuple[Table, held.Picture]]
 PARTS: tuple[tuple[str, str, Draw], ...] = (
@@ -53,6 +60,7 @@ PARTS: tuple[tuple[str, str, Draw], ...] = (
     ("auctions", _AUCTIONS, held.auctions),
     ("small", _SMALL, held.small_batches),
     ("joins", _JOINS, held.joins),
+    ("plans", _PLANS, plans.plans),
 )
 
 
@@ -78,6 +86,15 @@ FULL: Mapping[str, Mapping[str, Any]] = {
     "auctions": {"bids": 10_000_000, "open_items": 10_000, "batch_rows": 100_000},
     "small": {"bids": 40_000, "open_items": 1_000, "batch_rows": 100},
     "joins": {"widths": (3, 4, 5, 6), "keys": 5_000, "life": 250, "batch_rows": 1_000},
+    "plans": {
+        "widths": (3, 4, 5, 6),
+        "keys": 20_000,
+        "life": 2_000,
+        "many": 20,
+        "queries": 8,
+        "batches": (1_000, 20_000),
+        "rounds": 3,
+    },
 }
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "check": {"counts": (10, 100), "runs": 3},
@@ -93,4 +110,13 @@ QUICK: Mapping[str, Mapping[str, Any]] = {
     "auctions": {"bids": 10_000, "open_items": 50, "batch_rows": 1_000},
     "small": {"bids": 4_000, "open_items": 100, "batch_rows": 400},
     "joins": {"widths": (3,), "keys": 400, "life": 40, "batch_rows": 150},
+    "plans": {
+        "widths": (3,),
+        "keys": 400,
+        "life": 40,
+        "many": 4,
+        "queries": 2,
+        "batches": (150,),
+        "rounds": 1,
+    },
 }

@@ -1,0 +1,265 @@
+"""However a safe query is joined, two by two with promises between or all at once, it answers the same.
+
+Random safe queries over streams that keep random promises, cut into random micro-batches: the answers of
+the tree, of the join at once and of brute force are equal; and when all is promised no join holds a row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine.network.network import Network
+from seine.network.nodes import JoinNode, MultiJoinNode, ToldNode
+from seine.operators.delta import FOREVER
+from seine.operators.telling import UNTOLD
+from seine.safety.verdict import verdict
+from seine.sharing.strategy import AT_ONCE, TWO_BY_TWO, Strategy
+from tests.properties.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines
+from tests.unit.live_runs import Pipeline, read_story
+
+COLUMNS = "abc"
+TREES = Strategy(plans=TWO_BY_TWO)
+WAYS = {"tree": TREES, "lazy": replace(TREES, lazy=True), "at once": Strategy(plans=AT_ONCE)}
+Column = tuple[int, str]  # of an alias
+
+
+def seeds() -> range:
+    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
+    first, dash, last = os.environ.get("SEINE_SEEDS", "10").rpartition("-")
+    return range(int(first) if dash else 0, int(last))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A query over some aliases of streams, each with a window or none and with schemes."""
+
+    streams: tuple[str, ...]  # of each alias
+    windows: dict[str, int | None]
+    schemes: dict[str, list[tuple[str, ...]]]
+    equal: tuple[tuple[Column, Column], ...]
+    bounds: tuple[tuple[int, int, int], ...]  # one alias begins at most so much later than another
+
+    @property
+    def text(self) -> str:
+        chosen = ", ".join(f"t{i}.v AS v{i}" for i in range(len(self.streams)))
+        tables = ", ".join(f"{stream} AS t{i}" for i, stream in enumerate(self.streams))
+        parts = [f"t{i}.{one} = t{j}.{other}" for (i, one), (j, other) in self.equal]
+        parts += [f"t{i}.ts <= t{j}.ts + {more}" for i, j, more in self.bounds]
+        return f"SELECT {chosen} FROM {tables} WHERE {' AND '.join(parts)}"
+
+    def script(self) -> str:
+        lines = []
+        for name, own in self.schemes.items():
+            window = f" WINDOW {self.windows[name]}" if self.windows[name] else ""
+            clauses = "".join(f" PUNCTUATED ON ({', '.join(columns)})" for columns in own)
+            lines.append(
+                f"CREATE STREAM {name} (a BIGINT, b BIGINT, c STRING, v BIGINT, ts BIGINT)"
+                f" TIMESTAMP BY ts{window}{clauses} FROM '{name}.jsonl';"
+            )
+        return "\n".join([*lines, f"CREATE QUERY q WITH (unbounded = true) AS {self.text};"])
+
+    def answers(self, rows: dict[str, list[dict[str, Any]]]) -> Counter[tuple[int, ...]]:
+        """By brute force: one alias after the other."""
+        found: list[tuple[dict[str, Any], ...]] = [()]
+        for alias, stream in enumerate(self.streams):
+            found = [
+                (*some, row) for some in found for row in rows[stream] if self._fits((*some, row), alias)
+            ]
+        return Counter(tuple(row["v"] for row in some) for some in found if self._alive(some))
+
+    def _fits(self, some: tuple[dict[str, Any], ...], last: int) -> bool:
+        for (i, one), (j, other) in self.equal:
+            if max(i, j) == last and some[i][one] != some[j][other]:
+                return False
+        return all(some[i]["ts"] <= some[j]["ts"] + m for i, j, m in self.bounds if max(i, j) == last)
+
+    def _alive(self, some: tuple[dict[str, Any], ...]) -> bool:
+        lives = [(row["ts"], self.windows[name]) for row, name in zip(some, self.streams, strict=True)]
+        ends = [start + window for start, window in lives if window is not None]
+        return not ends or max(start for start, _ in lives) < min(ends)
+
+
+def draw_ring(rng: Random) -> Drawn:
+    """Three streams that only together free one another, and one or two more that hang on them."""
+    equal: list[tuple[Column, Column]] = [((i, "b"), ((i + 1) % 3, "a")) for i in range(3)]
+    names = list("sxyzw"[: rng.choice([4, 4, 5])])
+    equal += [((i, "c"), (rng.randrange(3), "c")) for i in range(3, len(names))]
+    schemes = {name: [("a",), ("c",)] if i < 3 else [("c",)] for i, name in enumerate(names)}
+    windows = {name: rng.choice([None, None, None, 6]) for name in names}
+    return Drawn(tuple(names), windows, schemes, tuple(equal), ())
+
+
+def draw(rng: Random) -> Drawn:
+    if rng.random() < 0.35:
+        return draw_ring(rng)
+    count = rng.choice([3, 3, 4, 4, 5])
+    names = list("sxyzw"[:count])
+    streams = [*names[:-1], names[0]] if rng.random() < 0.2 else names
+    shape = rng.choice(["chain", "star", "any"])
+    equal: list[tuple[Column, Column]] = []
+    for i in range(1, count):
+        parent = {"chain": i - 1, "star": 0, "any": rng.randrange(i)}[shape]
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            equal.append(rng.choice([((i, "c"), (parent, "c")), *_numbers(rng, i, parent)]))
+    if rng.random() < 0.2:
+        i, j = sorted(rng.sample(range(count), 2))
+        equal += [((j, rng.choice("ab")), (i, rng.choice("ab")))]
+    joined: dict[str, set[str]] = {name: set() for name in streams}
+    for side in itertools.chain(*equal):
+        joined[streams[side[0]]].add(side[1])
+    schemes = {name: sorted(_schemes(rng, sorted(columns))) for name, columns in joined.items()}
+    windows = {name: rng.choice([None, None, None, None, 6]) for name in joined}
+    bounds = []
+    if rng.random() < 0.25:
+        i, j = rng.sample(range(count), 2)
+        bounds = [(i, j, rng.randrange(4))] + ([(j, i, rng.randrange(4))] if rng.random() < 0.5 else [])
+    return Drawn(tuple(streams), windows, schemes, tuple(dict.fromkeys(equal)), tuple(bounds))
+
+
+def _numbers(rng: Random, one: int, other: int) -> list[tuple[Column, Column]]:
+    return [((one, rng.choice("ab")), (other, rng.choice("ab"))) for _ in range(4)]
+
+
+def _schemes(rng: Random, joined: list[str]) -> Iterator[tuple[str, ...]]:
+    """Mostly each column that is joined; sometimes several together."""
+    found = {(column,) for column in joined if rng.random() < 0.85}
+    if len(joined) > 1 and rng.random() < 0.4:
+        found.add(tuple(sorted(rng.sample(joined, 2))))  # type: ignore[arg-type]
+    if rng.random() < 0.2:
+        found.add((rng.choice(COLUMNS),))
+    yield from found or {(joined[0],)}
+
+
+def safe_query(rng: Random, folder: Path) -> Drawn:
+    """A query that the check calls safe; its script is written."""
+    while True:
+        drawn = draw(rng)
+        for name in drawn.schemes:
+            (folder / f"{name}.jsonl").touch()
+        (folder / "script.sql").write_text(drawn.script(), encoding="utf-8")
+        query = query_of(folder / "script.sql")
+        if verdict(query).safe:
+            return drawn
+
+
+def values(column: str) -> list[Any]:
+    return ["p", "q", "r"] if column == "c" else [0, 1, 2]
+
+
+def lines(rng: Random, schemes: list[tuple[str, ...]]) -> list[dict[str, Any]]:
+    """Tuples and promises that they keep; at the end every promise."""
+    wanted = [
+        dict(zip(scheme, some, strict=True))
+        for scheme in schemes
+        for some in itertools.product(*map(values, scheme))
+    ]
+    rng.shuffle(wanted)
+    found: list[dict[str, Any]] = []
+    promised: list[dict[str, Any]] = []
+    last = rng.choice([12, 16, 20])
+    for time in range(last):
+        if wanted and rng.random() < 0.4:
+            promised.append(wanted.pop())
+            found.append({"@punctuate": promised[-1], "ts": time})
+        row = {name: rng.choice(values(name)) for name in COLUMNS}
+        if not any(p.items() <= row.items() for p in promised):
+            found.append({**row, "v": time, "ts": time})
+    return [*found, *({"@punctuate": one, "ts": last} for one in wanted)]
+
+
+def with_strangers(fed: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """As many lines of every stream, so that all are open until the last tuples come, which join nothing."""
+    longest = max(map(len, fed.values()))
+    return {
+        name: [*own, *(strangers(number, longest - len(own)))]
+        for number, (name, own) in enumerate(fed.items())
+    }
+
+
+def strangers(number: int, more: int) -> list[dict[str, Any]]:
+    found = []
+    for time in (*range(FAR, FAR + more), *range(LATE, LATE + 2 * LARGEST_BATCH)):
+        a = 10_000 * (number + 1) + 2 * time
+        found.append({"a": a, "b": a + 1, "c": f"none {number} {time}", "v": -1, "ts": time})
+    return found
+
+
+def answer(pipeline: Pipeline) -> Counter[tuple[int, ...]]:
+    """What was reported; a stranger meets nobody but itself."""
+    rows = [record["row"] for records in pipeline.records for record in records]
+    found = Counter(tuple(row[key] for key in sorted(row)) for row in rows)
+    return Counter({values: count for values, count in found.items() if -1 not in values})
+
+
+def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
+    script = folder / "script.sql"
+    query = query_of(script)
+    story = read_story(script, folder / f"journal {way}", rng.choice([7, 20, LARGEST_BATCH]))
+    (folder / way).mkdir()
+    buckets = rng.choice([1, 2, 3])
+    pipeline = Pipeline(folder / way, story, live=False, strategy=WAYS[way], buckets=buckets)
+    pipeline.network.add(query)
+    for input_ in story.inputs:
+        if max(input_.clock.watermarks.values()) < FOREVER:
+            pipeline.feed(input_)
+            latest = input_.clock
+            if rng.random() < 0.05:
+                pipeline.restart()
+    assert min(latest.watermarks.values()) >= LATE
+    return pipeline
+
+
+def untold(pipeline: Pipeline) -> Iterator[str]:
+    """Promises that joins have not told to those who listen, or not all of their buckets."""
+    for store in pipeline.stores():
+        yield from (name for name, held in store.head.items() if name.startswith(UNTOLD) and held)
+        yield from (name for name, held in store.head.items() if name.endswith("_parts") and held)
+
+
+def is_tree(network: Network) -> bool:
+    return any(isinstance(n, ToldNode) for n in network)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path: Path) -> None:
+    rng = Random(seed)
+    drawn = safe_query(rng, tmp_path)
+    fed = {name: lines(rng, own) for name, own in drawn.schemes.items()}
+    for name, own in with_strangers(fed).items():
+        write_lines(tmp_path / f"{name}.jsonl", own)
+    tuples = {name: [line for line in own if "v" in line] for name, own in fed.items()}
+    expected = drawn.answers(tuples)
+    for way in WAYS:
+        pipeline = run(tmp_path, drawn, way, rng)
+        assert answer(pipeline) == expected, (way, drawn.text)
+        assert not joined_starts(pipeline, FAR), (way, drawn.text)
+        assert not [*untold(pipeline)], (way, drawn.text)
+
+
+def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
+    trees = wide = mixed = answered = 0
+    for seed in range(40):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = Random(seed)
+        drawn = safe_query(rng, folder)
+        query = query_of(folder / "script.sql")
+        network = Network(TREES, live=False)
+        network.add(query)
+        trees += is_tree(network)
+        at_once = any(isinstance(node, MultiJoinNode) for node in network)
+        wide += at_once and not is_tree(network)
+        mixed += at_once and is_tree(network)
+        assert any(isinstance(node, JoinNode | MultiJoinNode) for node in network)
+        fed = {name: lines(rng, own) for name, own in drawn.schemes.items()}
+        answered += bool(drawn.answers({n: [x for x in own if "v" in x] for n, own in fed.items()}))
+    assert trees > 10 and wide > 2 and mixed > 2 and answered > 15, (trees, wide, mixed, answered)
