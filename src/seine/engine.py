@@ -35,7 +35,7 @@ from seine.runtime.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
 from seine.sharing.strategy import CONFIGURATIONS, Strategy
 
-_FORMAT = 4  # of the deployment folder
+_FORMAT = 5  # of the deployment folder
 
 
 @dataclass(frozen=True)
