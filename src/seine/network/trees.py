@@ -62,9 +62,10 @@ class TreePlan:
 
 
 def tree_plan(planning: Planning, rows: Rows | None = None, objective: str = THROUGHPUT) -> TreePlan | None:
-    """The cheapest tree of joins of two that frees all its rows; None if to join all at once is cheaper.
+    """The cheapest tree that frees all its rows; None if there is none, or to join all at once is better.
 
-    It is where all streams are compared by one value: then all of them are spread over buckets by that.
+    That is better, whatever is estimated, where all streams are compared by one value: then the join of all
+    is spread over buckets by it.
     """
     count = len(planning.scans)
     if count != len(planning.items) or count < 3 or planning.plan.key:

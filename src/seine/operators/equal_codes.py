@@ -41,7 +41,7 @@ class CodeIndex:
             for ours, asking in CodeIndex(columns, count).matches(self._columns, self.rows):
                 yield asking, ours
             return
-        for asking, places in self._run.equal_keys(_one(columns, count)):
+        for asking, places in self._run.equal_keys(_one(columns)):
             ours = self._numbers.take(places)
             if len(columns) > 1:
                 same = np.flatnonzero(
@@ -80,7 +80,7 @@ class CodeIndex:
 
     @cached_property
     def _run(self) -> SortedRun:
-        keys = pa.array(_one(self._columns, self.rows))
+        keys = pa.array(_one(self._columns))
         return SortedRun.of(
             pa.RecordBatch.from_arrays([keys, pa.array(np.arange(self.rows))], [KEY, _ROW]), KEY
         )
@@ -102,7 +102,7 @@ def _among(ordered: np.ndarray, asked: np.ndarray) -> np.ndarray:
     return found
 
 
-def _one(columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+def _one(columns: Sequence[np.ndarray]) -> np.ndarray:
     """One number for each row, spread evenly; rows that agree in all columns have the same."""
     total = mix(columns[0].view(np.uint64))
     for column in columns[1:]:
@@ -124,7 +124,7 @@ def distinct(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not columns:
         return np.zeros(1, np.int64), np.zeros(count, np.int64)
-    order = np.argsort(_one(columns, count))
+    order = np.argsort(_one(columns))
     new = np.zeros(count, bool)
     new[0] = True
     for column in columns:

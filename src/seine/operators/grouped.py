@@ -27,7 +27,7 @@ from seine.operators.plain import Plain, arrow, pick, plain, unless_all
 from seine.operators.records import open_rows, take_identities
 from seine.operators.sleeping import Sleeping
 from seine.operators.store import Store
-from seine.operators.tellings import Tellings, tell
+from seine.operators.told_results import Tellings, tell
 
 SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
 UNTOLD = -1  # the identity of a group's row if none is told

@@ -126,7 +126,7 @@ class AppendJoin:
         return [clock.low(self._pairs.ports[1 - side].streams) for side in SIDES]
 
     def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
-        rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))
+        rows = self._pairs.arrivals([delta.plus for delta in pieces], self._pairs.carried(side))
         if rows is None:
             return None
         if reach := self._reach[side]:

@@ -39,10 +39,12 @@ class JoinPairs:
         columns = sorted(self._compared[side].union(self._combination.needed(side)))
         return [KEY, START, END, *identity, *(f"c{i}" for i in columns)]
 
-    def arrivals(
-        self, side: int, batches: Sequence[pa.RecordBatch], names: list[str]
-    ) -> pa.RecordBatch | None:
-        """The rows that came by a port; None if there are none. A row with a NULL in its key is not sent."""
+    @staticmethod
+    def arrivals(batches: Sequence[pa.RecordBatch], names: list[str]) -> pa.RecordBatch | None:
+        """The rows that came by a port, with these columns; None if there are none.
+
+        A row with a NULL in its key is not sent.
+        """
         batches = [batch.select(names) for batch in batches if batch.num_rows]
         return concat(batches) if batches else None
 

@@ -56,14 +56,14 @@ class RetractingJoin:
         return [EndableRuns(store, names[s], self._pairs.ports[s].identities, self._pairs.by) for s in SIDES]
 
     def _released(self, side: int, pieces: list[Delta], horizon: int, store: Store) -> SortedRun | None:
-        rows = self._pairs.arrivals(side, [delta.plus for delta in pieces], self._pairs.carried(side))
+        rows = self._pairs.arrivals([delta.plus for delta in pieces], self._pairs.carried(side))
         due = Waiting(store, f"waiting{side}", START).release(rows, horizon)
         return None if due is None else SortedRun.of(due, self._pairs.by)
 
     def _ended(self, side: int, pieces: list[Delta], horizon: int, store: Store) -> pa.RecordBatch | None:
         names = [KEY, START, END, EARLY, *identity_names(self._pairs.ports[side].identities)]
         minus = [delta.minus for delta in pieces if delta.minus is not None]
-        rows = self._pairs.arrivals(side, minus, names)
+        rows = self._pairs.arrivals(minus, names)
         return Waiting(store, f"ending{side}", EARLY).release(rows, horizon)
 
     def _end_pairs(self, side: int, rows: SortedRun, state: State) -> Iterator[Delta]:

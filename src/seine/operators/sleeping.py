@@ -28,9 +28,8 @@ PATIENCE = 64  # events that may be looked at to wake groups, for each that was 
 GRACE = 1 << 20  # and so many more
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
-Counted = Callable[
-    [pa.RecordBatch], np.ndarray
-]  # the weights of the events that may wake a group, 0 for others
+# The weights of the events that may wake a group, 0 for others.
+Counted = Callable[[pa.RecordBatch], np.ndarray]
 
 
 class Sleeping:

@@ -7,7 +7,7 @@ query and whoever builds it read the same equalities, however they are spelled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from seine.algebra.expressions import Call, Column, Expression
@@ -85,9 +85,4 @@ def _equal_halves(clauses: PredicateSet) -> PredicateSet:
             if other is not None:
                 gone |= {clause, other}
                 equal += canonicalise(Call("eq", term.args, BOOLEAN)).clauses
-    return _without(clauses, gone) + tuple(equal)
-
-
-def _without(clauses: PredicateSet, gone: Iterable[Clause]) -> PredicateSet:
-    left_out = set(gone)
-    return tuple(clause for clause in clauses if clause not in left_out)
+    return (*(clause for clause in clauses if clause not in gone), *equal)

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
@@ -74,14 +73,6 @@ class Branch:
             item = self.block.items[number]
             if isinstance(item, Scan):
                 yield item, column - self.block.starts[number]
-
-
-def join_graph(items: Sequence[Plan], conditions: Sequence[Expression]) -> BlockGraph:
-    """The graph of items that stand side by side, with conditions over all of their columns."""
-    starts = [0, *accumulate(len(item.schema) for item in items)]
-    block = Block(tuple(items), tuple(starts[:-1]), tuple(conditions), ())
-    sources = Sources()
-    return build_graph(block, [sources.source(item) for item in items])
 
 
 class Sources:

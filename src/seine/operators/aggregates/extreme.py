@@ -92,7 +92,7 @@ def _least(
 ) -> np.ndarray:
     pairs = len(step.owner)
     touched, before, others = np.split(ranks, [pairs, pairs + layout.groups])
-    best = _untouched(layout, step, as_mask(extremes.is_valid()), touched, before)
+    best = _untouched(step, as_mask(extremes.is_valid()), touched, before)
     width = int(ranks.max(initial=0)) + 1
     fresh = ~_among(groups * width + others, step.owner * width + touched)
     np.minimum.at(best, groups[fresh], others[fresh])
@@ -108,9 +108,7 @@ def _among(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     return known[np.searchsorted(known, codes)] == codes
 
 
-def _untouched(
-    layout: Layout, step: ValueStep, known: np.ndarray, touched: np.ndarray, before: np.ndarray
-) -> np.ndarray:
+def _untouched(step: ValueStep, known: np.ndarray, touched: np.ndarray, before: np.ndarray) -> np.ndarray:
     """The rank of each group's former extreme, where the step did not touch it."""
     known = known.copy()
     known[step.owner[touched == before[step.owner]]] = False
