@@ -16,7 +16,6 @@ from seine.operators.hashing import hash_columns
 from seine.optimizer.estimates import Estimates, Sample
 
 SIZE = 1_000
-_BYTES = 4 * 1024 * 1024
 
 
 @dataclass

@@ -18,8 +18,6 @@ from seine.optimizer.canonical.comparison import difference
 from seine.optimizer.canonical.extents import EVERYTHING, Extent, contains, extent, intersection, union
 from seine.optimizer.canonical.patterns import prefix_of
 
-_PATTERNS = ("like", "not_like")
-
 
 def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
     """Whether every row that satisfies the first satisfies the second.
