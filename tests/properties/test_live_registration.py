@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from seine.network.network import Network
+from seine.operators import sleeping
 from seine.runtime.host import LocalHost
 from seine.service import present
 from seine.service.folder import ServiceFolder
@@ -60,6 +61,12 @@ NESTED = (
     "SELECT v % 2 AS odd, MIN(ts) AS first, SUM(k) AS total FROM s WHERE v <> 1 GROUP BY v % 2",
     "SELECT COUNT(*) AS n, MAX(ts) AS last FROM s WHERE v <> 1",
 )
+SLEEPING = (
+    "SELECT k % 2 AS odd, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k % 2 HAVING COUNT(*) >= {c}",
+    "SELECT k % 2 AS odd, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k % 2 HAVING COUNT(*) >= 2",
+    "SELECT k, COUNT(DISTINCT v) AS n, MAX(v) AS top FROM s GROUP BY k HAVING COUNT(*) > 1",
+    "SELECT k FROM s GROUP BY k HAVING COUNT(*) >= 2 EXCEPT SELECT k FROM t WHERE v > {d}",
+)
 
 BORN = "born" in inspect.signature(Network.add).parameters
 
@@ -88,6 +95,17 @@ def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: py
     monkeypatch.setattr(present, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
     regrouped = _check(Random(seed), NESTED)
     assert regrouped or seed  # of the first story it is known that there are some
+
+
+@pytest.mark.parametrize("seed", _seeds())
+def test_groups_that_sleep_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries that ask for fewer rows come to an aggregate whose groups sleep, and go again."""
+    monkeypatch.setattr(sleeping, "FEW", 1)
+    woken: list[int] = []
+    turned = sleeping._turned
+    monkeypatch.setattr(sleeping, "_turned", lambda batch: woken.append(batch.num_rows) or turned(batch))
+    _check(Random(seed + 1), SLEEPING)  # nothing comes of story 0
+    assert sum(woken) or seed  # of the first story it is known that there are some
 
 
 @dataclass

@@ -25,6 +25,8 @@ CREATE QUERY best WITH (memory = 20) AS SELECT a.ts AS t1, b.ts AS t2
   FROM orders a, orders b WHERE a.oid = b.oid AND a.ts < b.ts;
 CREATE QUERY totals AS SELECT cust, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS top
   FROM orders GROUP BY cust;
+CREATE QUERY busy AS SELECT oid, COUNT(*) AS n, SUM(amount) AS total, MIN(note) AS note
+  FROM orders GROUP BY oid HAVING COUNT(*) >= 6;
 CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;
 CREATE QUERY seen AS SELECT oid FROM orders WHERE amount > 50 UNION SELECT oid FROM pays WHERE amount > 50;
 CREATE STREAM items (item STRING, seller BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (item)
@@ -37,6 +39,10 @@ CREATE QUERY sold WITH (unbounded = true, emit = 'final') AS
   SELECT item, COUNT(*) AS bids, MAX(price) AS price FROM bids GROUP BY item;
 CREATE QUERY soon WITH (unbounded = true) AS SELECT i.item AS item, b.ts AS bid FROM items i, bids b
   WHERE b.ts BETWEEN i.ts - 3 AND i.ts + 2;
+CREATE STREAM hops (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) PUNCTUATED ON (b)
+  FROM 'hops.jsonl';
+CREATE QUERY ways AS SELECT x.ts AS first, y.ts AS second, z.ts AS third FROM hops x, hops y, hops z
+  WHERE x.b = y.a AND y.b = z.a;
 """
 
 
@@ -65,6 +71,7 @@ def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
     _write(folder / "pays.jsonl", pays)
     _write(folder / "customer.jsonl", [{"cust": i, "name": f"c{i}"} for i in range(6)])
     _write_auction(folder, lines)
+    _write_hops(folder, lines)
     script = folder / "story.sql"
     script.write_text(SCRIPT, encoding="utf-8")
     return script
@@ -82,6 +89,16 @@ def _write_auction(folder: Path, lines: int) -> None:
         bids.append({"@punctuate": {"item": f"i{i - 10}"}, "ts": i})
     _write(folder / "items.jsonl", items)
     _write(folder / "bids.jsonl", bids)
+
+
+def _write_hops(folder: Path, lines: int) -> None:
+    """From one of the latest places to a later one; what is left behind is promised."""
+    rng = random.Random(7)
+    hops: list[dict[str, object]] = []
+    for i in range(lines // 3):
+        hops.append({"a": i + rng.randrange(4), "b": i + rng.randrange(2, 6), "ts": i})
+        hops += [{"@punctuate": {"a": i}, "ts": i}, {"@punctuate": {"b": i}, "ts": i}]
+    _write(folder / "hops.jsonl", hops)
 
 
 def _write(path: Path, records: list[dict[str, object]]) -> None:

@@ -30,6 +30,8 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
         str(tmp_path / "state"),
         "--batch-rows",
         "15",
+        "--sharing",
+        "two-by-two",
     ]
     words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
     rng = random.Random(11)
