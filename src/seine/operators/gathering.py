@@ -46,12 +46,12 @@ def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.Rec
 def _kinds(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     """For each row the number of its values, from 0 on, and how many numbers there are.
 
-    >>> _kinds([pa.array(["a", "b", "a"]), pa.array([1, 1, 1])], 3)[0].tolist()
+    >>> _kinds([pa.array(["a", None, "a"]), pa.array([1, 1, 1])], 3)[0].tolist()
     [0, 1, 0]
     """
     kinds, count = np.zeros(rows, np.int64), 1
     for column in columns:
-        encoded = column.dictionary_encode()
+        encoded = column.dictionary_encode("encode")
         codes = encoded.indices.to_numpy().astype(np.int64)
         found, kinds = np.unique(kinds * len(encoded.dictionary) + codes, return_inverse=True)
         count = len(found)

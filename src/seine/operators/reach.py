@@ -88,7 +88,8 @@ def _equal(own: Expression, other: Expression, place: int) -> Bound | None:
 def shifted(expression: Expression) -> tuple[int, int] | None:
     """The column, and what is added to it.
 
-    >>>     >>> shifted(Call("sub", (Column(2, BIGINT), Literal(5, BIGINT)), BIGINT))
+    >>> from seine.algebra.types import BIGINT
+    >>> shifted(Call("sub", (Column(2, BIGINT), Literal(5, BIGINT)), BIGINT))
     (2, -5)
     """
     match expression:
