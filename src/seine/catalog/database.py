@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +16,7 @@ from sqlalchemy.pool import StaticPool
 from seine.errors import SeineError
 
 _WRITING = "seine_writing"
+_TRIES, _MOMENT_SECONDS = 100, 0.05
 
 
 def open_engine(url: str) -> Engine:
@@ -85,7 +88,7 @@ def _sqlite(address: URL) -> Engine:
         connection.isolation_level = None  # the driver must not begin or commit by itself
         connection.execute("PRAGMA foreign_keys = ON")
         if not memory:  # readers do not wait for a writer, and a commit is one write to the disk
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
 
     @event.listens_for(engine, "begin")
@@ -95,6 +98,19 @@ def _sqlite(address: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
+
+
+def _use_wal(connection: Any) -> None:
+    """SQLite does not wait for others that open a new database at the same time, so we do."""
+    for _ in range(_TRIES):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+        time.sleep(_MOMENT_SECONDS)
+    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _refusal(engine: Engine, error: DBAPIError) -> SeineError:
