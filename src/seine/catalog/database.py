@@ -102,15 +102,14 @@ def _sqlite(address: URL) -> Engine:
 
 def _use_wal(connection: Any) -> None:
     """SQLite does not wait for others that open a new database at the same time, so we do."""
-    for _ in range(_TRIES):
+    for left in reversed(range(_TRIES)):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
+            if not left or "locked" not in str(error):
                 raise
         time.sleep(_MOMENT_SECONDS)
-    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _refusal(engine: Engine, error: DBAPIError) -> SeineError:

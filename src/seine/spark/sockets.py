@@ -1,7 +1,7 @@
 """How Spark talks to its Python processes on one machine: by sockets that are files.
 
 By default it uses TCP, and writes what a worker has to do in two small pieces. The second waits until
-the first is acknowledged, which Linux puts off by 40 ms, in every task of every micro-batch.
+the first is acknowledged, which Linux may put off by 40 ms, in any task of a micro-batch.
 """
 
 from __future__ import annotations
