@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 from seine.errors import SeineError
 
 if TYPE_CHECKING:
-    from seine.algebra.aggregates import Aggregate
-    from seine.spark.api import Engine
+    from seine.algebra.aggregates import UserAggregate as Aggregate
+    from seine.spark.engine import Engine
 
 __version__ = "0.1.0"
 __all__ = ["Aggregate", "Engine", "SeineError", "__version__"]
 
-_HOMES = {"Aggregate": "seine.algebra.aggregates", "Engine": "seine.spark.api"}
+_HOMES = {
+    "Aggregate": ("seine.algebra.aggregates", "UserAggregate"),
+    "Engine": ("seine.spark.engine", "Engine"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Arrow and Spark are imported when something of theirs is asked for, not before."""
     if name not in _HOMES:
         raise AttributeError(f"module 'seine' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)

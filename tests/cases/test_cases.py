@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.local import run_local
+from seine.run_local import run_local
 from tests.cases.case_file import Case, Record, print_record
 from tests.reference.answers import Answers
 from tests.reference.compare import difference, first_early_minus, net_of

@@ -9,8 +9,9 @@ import pytest
 
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
+from tests.support.paths import CONFORMANCE
 
-KIT = Path(__file__).parents[3] / "shared" / "conformance" / "relational"
+KIT = CONFORMANCE / "relational"
 CASES = sorted(path.parent for path in KIT.glob("*/expected.json"))
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.text import print_plan
+from seine.algebra.plan_text import print_plan
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
 from seine.cli.main import main
 from seine.demo.alerts import DESCRIPTIONS
-from seine.engine import read_script
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations
-from seine.local import run_local
-from seine.optimizer.pipeline import optimise
+from seine.optimizer.optimise import optimise
+from seine.run import read_script
+from seine.run_local import run_local
 from seine.safety.verdict import verdict
 from tests.docs.pages import DOCS, EXAMPLE, ROOT, blocks, read
 
@@ -95,7 +95,7 @@ def test_answers_of_commands_are_the_real_ones(capsys: pytest.CaptureFixture[str
     assert sorted(asked) == ["check", "check", "optimum"]
 
 
-def test_readme_tells_what_the_auction_is_told_without_promises(tmp_path: Path) -> None:
+def test_readme_tells_what_the_auction_is_told_without_punctuations(tmp_path: Path) -> None:
     text = read(DOCS / "examples" / "auction.sql")
     item, bid = text.split("CREATE STREAM bid")
     script = tmp_path / "auction.sql"

@@ -9,14 +9,14 @@ import pytest
 
 from seine.algebra.functions import function_names
 from seine.algebra.functions.aggregate_calls import BUILT_IN
-from seine.algebra.functions.resolve import ALIASES
+from seine.algebra.functions.resolve_call import ALIASES
 from seine.algebra.functions.signatures import SIGNATURES, Signature
 from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
+from seine.frontends.script.from_source import FORMATS, OPTIONS
 from seine.frontends.script.options import SHEDDERS
 from seine.frontends.script.parser import parse_script
-from seine.frontends.script.sources import FORMATS, OPTIONS
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 
 PAGE = DOCS / "language.md"

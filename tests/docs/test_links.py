@@ -54,7 +54,7 @@ def test_paths_in_backticks_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_modules_in_backticks_exist(page: Path) -> None:
-    """`joining.py` or `network/joining.py` is a file here; `tasks.py: read_slice` has that name in it."""
+    """`join_sharing.py` or `joins/join_sharing.py` is a file; `tasks.py: read_slice` has that name in it."""
     named = [re.fullmatch(r"([\w/]+\.py)(?:: (?:\w+\.)?(\w+))?", word) for word in quoted(prose(page))]
     wrong = []
     for found in filter(None, named):

@@ -98,7 +98,7 @@ class _Writer:
         self.rng, self.table = rng, table
         self.clock = rng.randint(0, 5)
         self.rows: list[dict[str, Any]] = []
-        self.promises: list[dict[str, Any]] = []
+        self.punctuations: list[dict[str, Any]] = []
 
     def lines(self, count: int) -> list[str]:
         return [line for _ in range(count) for line in self._next()]
@@ -109,7 +109,7 @@ class _Writer:
         if dice < 0.03:
             return [self.rng.choice(BROKEN)]
         if dice < 0.07 and self.table.schemes:
-            return [self._promise()]
+            return [self._punctuation()]
         if dice < 0.35 and self.table.retractable and self.rows:
             return self._negative()
         return [self._tuple()]
@@ -135,14 +135,14 @@ class _Writer:
         row = self.rng.choice([self.rng.choice(self.rows), *self.rows[-2:]])
         if self.rng.random() < 0.1:
             row = row | {"k": 77}
-        if any(all(row[n] == v for n, v in promise.items()) for promise in self.promises):
+        if any(all(row[n] == v for n, v in punctuation.items()) for punctuation in self.punctuations):
             return []  # whether a deletion can break a promise is left open here
         return [_text(self.rng, {"@op": "-"} | self._record(row, self._time()))] * self.rng.choice(
             [1, 1, 1, 2]
         )
 
-    def _promise(self) -> str:
+    def _punctuation(self) -> str:
         names, _ = self.table.schemes[0]
-        promise = {n: _value(self.rng, self.table.columns[n], n) for n in names}
-        self.promises.append(promise)
-        return _text(self.rng, {"@punctuate": promise, "ts": moment(self.clock, self.table.calendar)})
+        punctuation = {n: _value(self.rng, self.table.columns[n], n) for n in names}
+        self.punctuations.append(punctuation)
+        return _text(self.rng, {"@punctuate": punctuation, "ts": moment(self.clock, self.table.calendar)})

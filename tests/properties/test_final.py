@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.local import run_local
+from seine.run_local import run_local
 
 Line = dict[str, Any]
 
@@ -48,7 +48,7 @@ def _tuples(rng: Random, count: int, pace: float = 1.0) -> list[Line]:
     ]
 
 
-def _promising(tuples: list[Line], order: Iterable[int] | None = None) -> list[Line]:
+def _punctuating(tuples: list[Line], order: Iterable[int] | None = None) -> list[Line]:
     """Every second key is promised once its last tuple has come."""
     last = {line["k"]: number for number, line in enumerate(tuples)}
     lines = []
@@ -91,7 +91,7 @@ def test_groups_of_a_stream(window: int | None, seed: int, tmp_path: Path) -> No
     tuples = _tuples(rng, 120, rng.choice([0.4, 1.0, 2.5]))
     clauses = f"PUNCTUATED ON (k) LATENESS 4 {f'WINDOW {window}' if window else ''}"
     sql = "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k"
-    records = _run(tmp_path / "here", rng, {"s": (clauses, _promising(tuples))}, sql)
+    records = _run(tmp_path / "here", rng, {"s": (clauses, _punctuating(tuples))}, sql)
     expected = _lives(tuples, window, lambda line: line["k"])
     assert _told(records, "k") == expected and expected.total() > 5
     if window is None:
@@ -120,12 +120,12 @@ def test_groups_by_time_are_final_with_the_watermark(
 
 
 @pytest.mark.parametrize("seed", _seeds())
-def test_groups_of_a_join_need_the_promises_of_both(seed: int, tmp_path: Path) -> None:
+def test_groups_of_a_join_need_the_punctuations_of_both(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     streams = {name: _tuples(rng, 60) for name in ("s", "t")}
     sql = "SELECT t.k AS k, COUNT(*) AS n, SUM(s.v) AS total FROM s, t WHERE s.k = t.k GROUP BY t.k"
     sql += " HAVING COUNT(*) > 2"
-    given = {name: ("PUNCTUATED ON (k)", _promising(tuples)) for name, tuples in streams.items()}
+    given = {name: ("PUNCTUATED ON (k)", _punctuating(tuples)) for name, tuples in streams.items()}
     records = _run(tmp_path / "here", rng, given, sql)
     found: dict[int, list[int]] = defaultdict(list)
     times: dict[int, int] = {}
@@ -144,7 +144,7 @@ def test_groups_of_a_join_need_the_promises_of_both(seed: int, tmp_path: Path) -
 def test_distinct_rows_are_told_once(sql: str, tmp_path: Path) -> None:
     rng = Random(1)
     streams = {name: _tuples(rng, 60) for name in ("s", "t")}
-    given = {name: ("PUNCTUATED ON (k)", _promising(tuples)) for name, tuples in streams.items()}
+    given = {name: ("PUNCTUATED ON (k)", _punctuating(tuples)) for name, tuples in streams.items()}
     records = _run(tmp_path / "here", rng, given, sql)
     read = streams["s"] + (streams["t"] if "UNION" in sql else [])
     first: dict[int, int] = {}
@@ -184,7 +184,7 @@ def test_final_groups_may_be_made_of_finer_ones(window: int | None, tmp_path: Pa
     clauses = f"PUNCTUATED ON (k) LATENESS 4 {f'WINDOW {window}' if window else ''}"
     sql = "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k"
     finer = "; CREATE QUERY fine WITH (unbounded = true) AS SELECT k, v, COUNT(*) AS n FROM s GROUP BY k, v"
-    records = _run(tmp_path, rng, {"s": (clauses, _promising(tuples))}, sql + finer)
+    records = _run(tmp_path, rng, {"s": (clauses, _punctuating(tuples))}, sql + finer)
     final = [record for record in records if record["query"] == "q"]
     assert _told(final, "k") == _lives(tuples, window, lambda line: line["k"])
     assert len(final) < len(records)
@@ -195,7 +195,7 @@ def test_final_groups_do_not_depend_on_their_neighbours(window: int | None, tmp_
     """Not their results, nor the instants at which they got them, whatever others ask of the same groups."""
     tuples = _tuples(Random(4), 120, 0.4)
     clauses = f"PUNCTUATED ON (k) {f'WINDOW {window}' if window else ''}"
-    given = {"s": (clauses, _promising(tuples))}
+    given = {"s": (clauses, _punctuating(tuples))}
     groups = "FROM s GROUP BY k"
     alone = {
         "q": f"SELECT k, MAX(v) AS top {groups}",

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from seine.network.network import Network
-from seine.operators import sleeping
-from seine.runtime.host import LocalHost
+from seine.network.plan.strategy import Strategy
+from seine.operators.group import dormant_groups
+from seine.runtime.local_host import LocalHost
 from seine.service import present
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
-from seine.sharing.strategy import Strategy
 
 STREAMS = {
     name: f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW {window}"
@@ -100,10 +100,12 @@ def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: py
 @pytest.mark.parametrize("seed", _seeds())
 def test_groups_that_sleep_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries that ask for fewer rows come to an aggregate whose groups sleep, and go again."""
-    monkeypatch.setattr(sleeping, "FEW", 1)
+    monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
     woken: list[int] = []
-    turned = sleeping._turned
-    monkeypatch.setattr(sleeping, "_turned", lambda batch: woken.append(batch.num_rows) or turned(batch))
+    turned = dormant_groups._turned
+    monkeypatch.setattr(
+        dormant_groups, "_turned", lambda batch: woken.append(batch.num_rows) or turned(batch)
+    )
     _check(Random(seed + 1), SLEEPING)  # nothing comes of story 0
     assert sum(woken) or seed  # of the first story it is known that there are some
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seine.local import run_local
+from seine.run_local import run_local
 from tests.generators.scenario import Scenario, random_scenario
 from tests.generators.shrink import shrink
 from tests.reference.answers import Answers

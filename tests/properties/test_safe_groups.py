@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.operators import releasing
 from seine.operators.aggregates.fold import ROWS as COUNT
-from seine.operators.keyed import HASH
-from seine.operators.sorted_run import START
-from seine.operators.store import Store
+from seine.operators.group import group_release
+from seine.operators.state.keyed_table import HASH
+from seine.operators.state.sorted_run import START
+from seine.operators.state.store import Store
 from seine.safety.verdict import verdict
-from tests.properties.freed_runs import (
+from tests.support.freed_runs import (
     OVER,
     Stream,
     fed,
@@ -29,7 +29,7 @@ from tests.properties.freed_runs import (
     seeds,
     write_script,
 )
-from tests.unit.live_runs import Pipeline
+from tests.support.live_runs import Pipeline
 
 NAMES = "xyz"
 ENDS = ["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"]
@@ -97,7 +97,7 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
 def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(releasing, "FEW", 0)
+    monkeypatch.setattr(group_release, "TUPLES_BETWEEN_RELEASES", 0)
     for number in range(3):
         safe, left, text = run(100 * seed + number, tmp_path / str(number))
         assert not (safe and left), text

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
+from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode
 from seine.network.network import Network
-from seine.network.nodes import JoinNode, MultiJoinNode, ToldNode
-from seine.operators.delta import FOREVER
-from seine.operators.telling import UNTOLD
+from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
+from seine.operators.join.derived_punctuations import UNTOLD
+from seine.rows.delta import FOREVER
 from seine.safety.verdict import verdict
-from seine.sharing.strategy import AT_ONCE, TWO_BY_TWO, Strategy
-from tests.properties.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines
-from tests.unit.live_runs import Pipeline, read_story
+from tests.support.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines
+from tests.support.live_runs import Pipeline, read_story
 
 COLUMNS = "abc"
 TREES = Strategy(plans=TWO_BY_TWO)
@@ -164,14 +164,14 @@ def lines(rng: Random, schemes: list[tuple[str, ...]]) -> list[dict[str, Any]]:
     ]
     rng.shuffle(wanted)
     found: list[dict[str, Any]] = []
-    promised: list[dict[str, Any]] = []
+    punctuated: list[dict[str, Any]] = []
     last = rng.choice([12, 16, 20])
     for time in range(last):
         if wanted and rng.random() < 0.4:
-            promised.append(wanted.pop())
-            found.append({"@punctuate": promised[-1], "ts": time})
+            punctuated.append(wanted.pop())
+            found.append({"@punctuate": punctuated[-1], "ts": time})
         row = {name: rng.choice(values(name)) for name in COLUMNS}
-        if not any(p.items() <= row.items() for p in promised):
+        if not any(p.items() <= row.items() for p in punctuated):
             found.append({**row, "v": time, "ts": time})
     return [*found, *({"@punctuate": one, "ts": last} for one in wanted)]
 
@@ -226,7 +226,7 @@ def untold(pipeline: Pipeline) -> Iterator[str]:
 
 
 def is_tree(network: Network) -> bool:
-    return any(isinstance(n, ToldNode) for n in network)
+    return any(isinstance(n, DerivedPunctuationsNode) for n in network)
 
 
 @pytest.mark.parametrize("seed", seeds())

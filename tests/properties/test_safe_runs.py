@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
+from seine.network.plan.strategy import CONFIGURATIONS
 from seine.safety.verdict import verdict
-from seine.sharing.strategy import CONFIGURATIONS
 from tests.generators import spellings
-from tests.properties.freed_runs import (
+from tests.support.freed_runs import (
     COLUMNS,
     Stream,
     fed,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from seine.local import run_local
-from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.run_local import run_local
 from tests.generators.scenario import Scenario, nested_scenario, related_scenario
 from tests.generators.shrink import shrink
 from tests.properties.test_random_scripts import told, whole

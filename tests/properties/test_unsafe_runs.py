@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 from seine.safety.closure import closure
-from seine.safety.sources import Sources
+from seine.safety.item_facts import Sources
 from seine.safety.verdict import verdict
 from tests.generators.punctuated import Case, Row, random_case, random_result
-from tests.properties.freed_runs import (
+from tests.support.freed_runs import (
     FAR,
     LARGEST_BATCH,
     fed,
@@ -47,7 +47,7 @@ class Construction:
     first: list[Row]
     lines: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     results: list[Ids] = field(default_factory=list)
-    promised: set[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=set)
+    punctuated: set[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=set)
     seen: dict[tuple[str, int], set[int]] = field(default_factory=dict)
 
     def feed(self, rows: list[Row], ids: Ids, fresh: list[int]) -> None:
@@ -60,15 +60,15 @@ class Construction:
                 self.seen.setdefault((name, column), set()).update(row[column] for row in rows)
         self.results.append(ids)
 
-    def promise(self, time: int) -> None:
+    def punctuation(self, time: int) -> None:
         """Every promise about values that have been there."""
         for table in dict.fromkeys(self.case.tables):
             for scheme in table.schemes:
                 for values in itertools.product(
                     *(sorted(self.seen.get((table.name, c), ())) for c in scheme)
                 ):
-                    if (table.name, scheme, values) not in self.promised:
-                        self.promised.add((table.name, scheme, values))
+                    if (table.name, scheme, values) not in self.punctuated:
+                        self.punctuated.add((table.name, scheme, values))
                         told = {"abc"[c]: value for c, value in zip(scheme, values, strict=True)}
                         self.lines.setdefault(table.name, []).append({"@punctuate": told, "ts": time})
 
@@ -102,7 +102,7 @@ def constructed(query: Any, case: Case, item: int, first: list[Row]) -> Construc
     made.feed(first, ids, [i for i, table in enumerate(case.tables) if not table.is_relation])
     outside = [i for i in range(len(first)) if i not in closed]
     for number in range(1, ROUNDS + 1):
-        made.promise(APART * number - 20)
+        made.punctuation(APART * number - 20)
         values = class_values(query, case, 1000 * number)
         rows = list(first)
         for i in outside:
@@ -110,7 +110,7 @@ def constructed(query: Any, case: Case, item: int, first: list[Row]) -> Construc
             rows[i] = (a, b, c, first[i][3] + APART * number)
         told = tuple(100 * number + i if i in outside else ids[i] for i in range(len(first)))
         made.feed(rows, told, outside)
-    made.promise(APART * (ROUNDS + 1))
+    made.punctuation(APART * (ROUNDS + 1))
     return made
 
 
@@ -159,12 +159,12 @@ def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path
         assert made.first[made.item][3] in joined_starts(pipeline, before=FAR)
 
 
-def test_promises_free_other_rows_of_these_queries(tmp_path: Path) -> None:
+def test_punctuations_free_other_rows_of_these_queries(tmp_path: Path) -> None:
     """The promises are of use: of what came, some is held no more in some of the queries."""
     freed = 0
     for seed in range(6):
         path, made = next(unsafe_cases(Random(seed), tmp_path / str(seed)))
         came = [row for rows in made.lines.values() for row in rows if "@punctuate" not in row]
         held = joined_starts(fed(path, 11), before=FAR)
-        freed += len(made.promised) > 0 and len(set(held)) < len({row["ts"] for row in came})
+        freed += len(made.punctuated) > 0 and len(set(held)) < len({row["ts"] for row in came})
     assert freed

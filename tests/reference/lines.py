@@ -63,13 +63,13 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _punctuation(table: Table, record: dict[str, Any]) -> Line:
-    promised = record["@punctuate"]
-    if not isinstance(promised, dict) or set(record) - {"@punctuate", table.time}:
+    punctuated = record["@punctuate"]
+    if not isinstance(punctuated, dict) or set(record) - {"@punctuate", table.time}:
         raise DeadLine("not a punctuation")
-    if not any(set(promised) == set(scheme.columns) for scheme in table.schemes):
+    if not any(set(punctuated) == set(scheme.columns) for scheme in table.schemes):
         raise DeadLine("no such punctuation scheme")
     times = _typed(table, {name: value for name, value in record.items() if name == table.time})
-    return Line("p", _typed(table, promised), _time(table, times))
+    return Line("p", _typed(table, punctuated), _time(table, times))
 
 
 def _typed(table: Table, record: dict[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def _stream(table: Table, lines: list[str]) -> Lives:
 def admit(table: Table, lines: list[str], result: Lives) -> list[Line]:
     """The accepted tuples and negative tuples in line order; dead lines are noted and move no clock."""
     clock = -math.inf
-    promises: list[tuple[Scheme, dict[str, Any], int]] = []
+    punctuations: list[tuple[Scheme, dict[str, Any], int]] = []
     accepted = []
     for number, text in enumerate(lines, 1):
         if not text.strip():
@@ -80,8 +80,10 @@ def admit(table: Table, lines: list[str], result: Lives) -> list[Line]:
             continue
         if line.op == "p":
             scheme = next(s for s in table.schemes if set(s.columns) == set(line.row))
-            promises.append((scheme, line.row, line.time))
-        elif line.time < clock - table.lateness or any(_breaks(line, *promise) for promise in promises):
+            punctuations.append((scheme, line.row, line.time))
+        elif line.time < clock - table.lateness or any(
+            _breaks(line, *punctuation) for punctuation in punctuations
+        ):
             result.dead.append(number)
         else:
             clock = max(clock, line.time)
@@ -89,9 +91,9 @@ def admit(table: Table, lines: list[str], result: Lives) -> list[Line]:
     return accepted
 
 
-def _breaks(line: Line, scheme: Scheme, promised: dict[str, Any], time: int) -> bool:
+def _breaks(line: Line, scheme: Scheme, punctuated: dict[str, Any], time: int) -> bool:
     lapsed = scheme.lifespan is not None and line.time >= time + scheme.lifespan
-    return not lapsed and all(line.row[name] == value for name, value in promised.items())
+    return not lapsed and all(line.row[name] == value for name, value in punctuated.items())
 
 
 def resolve(table: Table, accepted: list[Line]) -> list[Life]:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seine.spark.session import open_session
-from tests.spark.command import python_path
+from tests.support.command import python_path
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,10 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from seine.local import run_local
+from seine.run_local import run_local
 from seine.spark.java import require_java
-from tests.spark.command import kill, python_path, start
-from tests.spark.story import sorted_file, sorted_records, write_story
+from tests.support.command import kill, python_path, start
+from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.cluster
 

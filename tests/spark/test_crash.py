@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from seine.local import run_local
-from tests.spark.command import kill, start
-from tests.spark.story import sorted_file, sorted_records, write_story
+from seine.run_local import run_local
+from tests.support.command import kill, start
+from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.spark
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from seine.engine import Options, Run, read_script
 from seine.errors import RunError, SeineError
-from seine.local import run_local
-from seine.spark.host import run_on_spark
-from tests.spark.command import start
-from tests.spark.story import sorted_file, sorted_records, write_story
+from seine.run import Options, Run, read_script
+from seine.run_local import run_local
+from seine.spark.spark_host import run_on_spark
+from tests.support.command import start
+from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.spark
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from seine.local import run_local
+from seine.run_local import run_local
 from seine.service.client import Client
 from tests.properties.test_live_registration import BORN
-from tests.spark.command import kill, python_path, start
-from tests.spark.story import sorted_records
+from tests.support.command import kill, python_path, start
+from tests.support.stateful_script import sorted_records
 
 pytestmark = pytest.mark.spark
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from seine.cli.main import main
-from seine.engine import Options, Run, read_script
 from seine.errors import SeineError
-from seine.local import run_local
-from seine.runtime.host import LocalHost
-from seine.runtime.overwriting import refuse_overwriting
+from seine.run import Options, Run, read_script
+from seine.run_local import run_local
+from seine.runtime.local_host import LocalHost
+from seine.runtime.output.overwriting import refuse_overwriting
 
 STREAM = (
     "CREATE STREAM s (a BIGINT, b STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM '{path}' {clauses};\n"
@@ -231,7 +231,7 @@ def test_a_fault_of_ours_is_one_line_and_a_file(tmp_path, monkeypatch, capsys):
     def fail(*_: object) -> None:
         raise ZeroDivisionError("ours\nnot theirs")
 
-    monkeypatch.setattr("seine.cli.check.read_script", fail)
+    monkeypatch.setattr("seine.cli.check_command.read_script", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(["check", "x"]) == 3
     first, hint = capsys.readouterr().err.strip().split("\n")

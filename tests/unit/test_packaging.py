@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import seine
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK = (ROOT / "requirements.lock").read_text().splitlines()
 

@@ -22,7 +22,7 @@ PART_KINDS = ("sum", "count", "min", "max")
 Part = tuple[str, Callable[..., np.ndarray] | None]
 
 
-class Aggregate:
+class UserAggregate:
     """Subclass it and `register` the subclass to make an aggregate known by its name.
 
     `arguments` are the types that arguments are cast to. Each of `parts` is a kind (sum, count,
@@ -30,7 +30,7 @@ class Aggregate:
     itself. Rows with a NULL argument are left out. `finish` gets each part as an array with one
     value a group and returns the results, NaN meaning NULL.
 
-    >>> class GeometricMean(Aggregate):
+    >>> class GeometricMean(UserAggregate):
     ...     name = "geometric_mean"
     ...     arguments = (DOUBLE,)
     ...     parts = {"logs": ("sum", np.log), "n": ("count", None)}
@@ -53,10 +53,10 @@ class Aggregate:
         raise NotImplementedError
 
 
-_REGISTERED: dict[str, Aggregate] = {}
+_REGISTERED: dict[str, UserAggregate] = {}
 
 
-def register(aggregate: type[Aggregate]) -> None:
+def register(aggregate: type[UserAggregate]) -> None:
     """Makes a user's aggregate known; refuses one that is not well formed.
 
     The class must be importable where queries run. A later class of the same name replaces an earlier one.
@@ -70,7 +70,7 @@ def unregister(name: str) -> None:
     _REGISTERED.pop(name.lower(), None)
 
 
-def lookup(name: str) -> Aggregate | None:
+def lookup(name: str) -> UserAggregate | None:
     """The user's aggregate of this name, in any case, or None."""
     return _REGISTERED.get(name.lower())
 
@@ -79,8 +79,8 @@ def registered_names() -> list[str]:
     return sorted(_REGISTERED)
 
 
-def _check(aggregate: type[Aggregate]) -> None:
-    if not (isinstance(aggregate, type) and issubclass(aggregate, Aggregate)):
+def _check(aggregate: type[UserAggregate]) -> None:
+    if not (isinstance(aggregate, type) and issubclass(aggregate, UserAggregate)):
         raise SeineError(f"{aggregate!r} is not a subclass of Aggregate", hint="class MyMean(Aggregate): ...")
     label = aggregate.__name__
     name = getattr(aggregate, "name", None)
@@ -90,7 +90,7 @@ def _check(aggregate: type[Aggregate]) -> None:
         raise SeineError(f"aggregate {label}: result and arguments must be types", hint="result = DOUBLE")
     if not aggregate.arguments:
         raise SeineError(f"aggregate {label} needs at least one argument", hint="arguments = (DOUBLE,)")
-    if aggregate.finish is Aggregate.finish:
+    if aggregate.finish is UserAggregate.finish:
         raise SeineError(
             f"aggregate {label} does not say how its parts finish", hint="def finish(self, total, n): ..."
         )

@@ -15,7 +15,7 @@ from seine.algebra.types import Type
 
 
 @dataclass(frozen=True)
-class Item:
+class StarItem:
     """One of the rows side by side: tuples that come by a port, or those of a relation.
 
     `start` is where its columns begin, `window` a stream's. `importance` and, of a relation with VALID,
@@ -52,7 +52,7 @@ class Probe:
     conditions: tuple[Expression, ...]
 
 
-Way = tuple[Probe, ...]
+ArrivalProbes = tuple[Probe, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Edge:
 
     ports: tuple[int, ...]
     keys: tuple[tuple[Expression, ...], ...]
-    ways: tuple[Way, ...]
+    ways: tuple[ArrivalProbes, ...]
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class Star:
     `filters` are, for each port, the relations in which its tuples must find something, apart from edges.
     """
 
-    items: tuple[Item, ...]
-    ways: tuple[Way, ...]
+    items: tuple[StarItem, ...]
+    ways: tuple[ArrivalProbes, ...]
     edges: tuple[Edge, ...]
-    filters: tuple[tuple[Way, ...], ...]
+    filters: tuple[tuple[ArrivalProbes, ...], ...]
 
     @property
     def streams(self) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ def star_to_json(star: Star) -> dict[str, Any]:
 
 def star_from_json(form: dict[str, Any]) -> Star:
     return Star(
-        tuple(Item(**{**item, "types": tuple(map(Type.parse, item["types"]))}) for item in form["items"]),
+        tuple(StarItem(**{**item, "types": tuple(map(Type.parse, item["types"]))}) for item in form["items"]),
         tuple(map(_way_from_json, form["ways"])),
         tuple(
             Edge(
@@ -121,14 +121,14 @@ def star_from_json(form: dict[str, Any]) -> Star:
 _EXPRESSIONS = ("bound_key", "own_key", "conditions")
 
 
-def _way_to_json(way: Way) -> list[dict[str, Any]]:
+def _way_to_json(way: ArrivalProbes) -> list[dict[str, Any]]:
     return [
         {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSIONS}}
         for probe in way
     ]
 
 
-def _way_from_json(form: list[dict[str, Any]]) -> Way:
+def _way_from_json(form: list[dict[str, Any]]) -> ArrivalProbes:
     return tuple(
         Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSIONS)) for probe in form
     )

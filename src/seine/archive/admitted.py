@@ -10,7 +10,7 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
-from seine.intake.layout import Layout
+from seine.intake.record_layout import RecordLayout
 
 
 def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
@@ -28,6 +28,6 @@ def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
 
 
 def _whole(stream: StreamDef, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
-    schema = pa.schema([pa.field("_q", pa.int64()), *Layout.of(stream).schema])
+    schema = pa.schema([pa.field("_q", pa.int64()), *RecordLayout.of(stream).schema])
     none = pa.RecordBatch.from_pylist([], schema)
     return pa.concat_batches([none, *(piece.select(schema.names).cast(schema) for piece in pieces)])

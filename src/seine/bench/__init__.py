@@ -1,0 +1,1 @@
+"""The benchmarks: each measures Seine beside an alternative in the same run."""

@@ -19,7 +19,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Pace:
+class BatchCost:
     """What a micro-batch costs between two marks; `total_out` counts from the very beginning."""
 
     batches: int
@@ -36,7 +36,7 @@ def mark(batch: int, rows: int, out: int) -> Mark:
     return Mark(batch, time.monotonic(), tree_cpu(os.getpid()), rows, out)
 
 
-def pace(marks: list[Mark], warm: int) -> Pace:
+def pace(marks: list[Mark], warm: int) -> BatchCost:
     """The pace from the end of batch `warm` to the last mark: what came before is warming up.
 
     >>> marks = [Mark(1, 9.0, 20.0, 100, 7), Mark(2, 11.0, 23.0, 300, 9), Mark(3, 12.0, 25.0, 400, 13)]
@@ -50,7 +50,7 @@ def pace(marks: list[Mark], warm: int) -> Pace:
     end = marks[-1]
     batches, rows = end.batch - start.batch, end.rows - start.rows
     wall, cpu = end.wall - start.wall, end.cpu - start.cpu
-    return Pace(
+    return BatchCost(
         batches=batches,
         rows_per_second=rows / wall,
         cpu_per_million=cpu / rows * 1e6,

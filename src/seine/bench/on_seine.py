@@ -10,16 +10,16 @@ import os
 import sys
 import tempfile
 
-from seine.bench.measure import Mark, Pace, mark, pace
+from seine.bench.measure import BatchCost, Mark, mark, pace
 from seine.bench.side import tell
-from seine.engine import Options, Run, read_script
-from seine.runtime.sink import Sink
-from seine.sharing.strategy import CONFIGURATIONS, Strategy
-from seine.spark.host import run_on_spark
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.run import Options, Run, read_script
+from seine.runtime.output.sink import Sink
 from seine.spark.session import open_session
+from seine.spark.spark_host import run_on_spark
 
 
-def run_side(words: list[str]) -> Pace:
+def run_side(words: list[str]) -> BatchCost:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("script")
     parser.add_argument("batch_rows", type=int)

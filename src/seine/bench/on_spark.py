@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming import StreamingQueryListener
 
-from seine.bench.measure import Mark, Pace, mark, pace
+from seine.bench.measure import BatchCost, Mark, mark, pace
 from seine.bench.side import tell
 from seine.errors import RunError
 from seine.spark.session import ROCKSDB
@@ -49,7 +49,7 @@ class Marks(StreamingQueryListener):
             self.taken.append(mark(progress.batchId + 1, self._rows, self._out))
 
 
-def run_side(words: list[str]) -> Pace:
+def run_side(words: list[str]) -> BatchCost:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("window", type=int, help="seconds")

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from seine.bench.keyed_streams import write_stream
 from seine.bench.table import Table
-from seine.local import run_local
-from seine.sharing.strategy import Strategy
+from seine.network.plan.strategy import Strategy
+from seine.run_local import run_local
 
 KEYS = ("branch", "kind", "day", "branch, kind", "branch, day", "kind, day", "")
 SIZES = {"branch": 5, "kind": 8, "day": 6}

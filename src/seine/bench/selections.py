@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.bench.keyed_streams import write_stream
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
 
@@ -81,7 +81,7 @@ def main(batches: int, rows: int, counts: Sequence[int] = (100, 100_000), runner
     return tabulate({queries: measure(queries, batches, rows, runner) for queries in counts})
 
 
-def measure(queries: int, batches: int, rows: int, runner: Runner) -> Pace:
+def measure(queries: int, batches: int, rows: int, runner: Runner) -> BatchCost:
     """Run so many queries; building and loading their network falls into warming up."""
     random = np.random.default_rng(7)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
@@ -92,7 +92,7 @@ def measure(queries: int, batches: int, rows: int, runner: Runner) -> Pace:
         return runner(f"selections, {queries:,} queries", SEINE, path, rows, batches // 2)
 
 
-def tabulate(found: dict[int, Pace]) -> Table:
+def tabulate(found: dict[int, BatchCost]) -> Table:
     """One row a number of queries; the ratio is to the throughput of the fewest."""
     table = Table("queries", "rows/s", "CPU-s per million rows", "matches per batch", "throughput ratio")
     fewest = found[min(found)]

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.errors import RunError
 
 SEINE = "seine.bench.on_seine"
 SPARK = "seine.bench.on_spark"
 
-Runner = Callable[..., Pace]  # (title, module, *words)
+Runner = Callable[..., BatchCost]  # (title, module, *words)
 
 
 def announce(title: str) -> None:
@@ -26,7 +26,7 @@ def announce(title: str) -> None:
     print(f"  {title} ...", file=sys.stderr, flush=True)
 
 
-def apart(title: str, module: str, *words: object) -> Pace:
+def apart(title: str, module: str, *words: object) -> BatchCost:
     """Run a side in a fresh process, so that no side warms up, or slows down, another."""
     announce(title)
     command = [sys.executable, "-m", module, *map(str, words)]
@@ -34,16 +34,16 @@ def apart(title: str, module: str, *words: object) -> Pace:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no reason given"]
         raise RunError(f"the side '{title}' failed: {lines[-1]}")
-    return Pace(**json.loads(done.stdout.splitlines()[-1]))
+    return BatchCost(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def together(title: str, module: str, *words: object) -> Pace:
+def together(title: str, module: str, *words: object) -> BatchCost:
     """Run a side in this process, on a Spark that is there already: starting one takes half a minute."""
     announce(title)
-    measured: Pace = import_module(module).run_side(list(map(str, words)))
+    measured: BatchCost = import_module(module).run_side(list(map(str, words)))
     return measured
 
 
-def tell(measured: Pace) -> None:
+def tell(measured: BatchCost) -> None:
     """Print what `apart` reads."""
     print(json.dumps(asdict(measured)))

@@ -9,7 +9,7 @@ import os
 import tempfile
 
 from seine.bench.keyed_streams import declare, seconds_of, write_keyed_streams
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
 
@@ -37,7 +37,7 @@ def main(batches: int, rows: int, runner: Runner = apart) -> Table:
     return tabulate(found)
 
 
-def measure(stages: int, folder: str, rows: int, warm: int, runner: Runner) -> Pace:
+def measure(stages: int, folder: str, rows: int, warm: int, runner: Runner) -> BatchCost:
     """Run one of the scripts over the files of a folder."""
     path = os.path.join(folder, f"stages-{stages}.sql")
     with open(path, "w", encoding="utf-8") as file:
@@ -45,7 +45,7 @@ def measure(stages: int, folder: str, rows: int, warm: int, runner: Runner) -> P
     return runner(f"stages, {rows:,} rows a stream and batch: {stages}", SEINE, path, rows, warm)
 
 
-def tabulate(found: dict[int, Pace]) -> Table:
+def tabulate(found: dict[int, BatchCost]) -> Table:
     """One row a number of stages; the ratio is to one stage."""
     table = Table("stages", "s per batch", "CPU-s per batch", "rows out", "slower than one stage by")
     for stages, measured in found.items():

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index, join, memory, regroup, selections, stages, window
+from seine.bench import index_cost, join_throughput, regroup, selections, stages, state_bytes, window_growth
 from seine.bench.fed import sharing, sizes
-from seine.bench.safety import page as safety
+from seine.bench.safety import safety_page as safety
 from seine.bench.side import together
-from seine.bench.star import page as star
+from seine.bench.star import star_page as star
 from seine.bench.table import Table
 
 
@@ -40,14 +40,14 @@ SUITE = (
         "A windowed equi-join of two streams, {rows:,} rows of each a micro-batch: Seine beside Spark's own "
         "join, on its default store and on RocksDB, which Seine uses (there, Spark gets a third of the "
         "batches). Only Seine writes its results.",
-        join.main,
+        join_throughput.main,
         full={"batches": 60, "rows": 100_000},
         quick={"batches": 4, "rows": 5_000, "runner": together},
     ),
     Benchmark(
         "join-large",
         "The same join in large micro-batches, {rows:,} rows of each stream: Seine beside Spark's own join.",
-        join.main,
+        join_throughput.main,
         full={"batches": 12, "rows": 500_000, "sides": ("seine", "spark")},
         quick={"batches": 3, "rows": 25_000, "sides": ("seine", "spark"), "runner": together},
     ),
@@ -71,7 +71,7 @@ SUITE = (
         "window",
         "One join with windows that are multiples of {base:,} tuples, {rows:,} rows of each stream a "
         "micro-batch, at equally many matches: the price of holding more.",
-        window.main,
+        window_growth.main,
         full={"batches": 40, "rows": 100_000, "base": 100_000},
         quick={"batches": 6, "rows": 4_000, "base": 4_000, "factors": (1, 4), "runner": together},
     ),
@@ -79,7 +79,7 @@ SUITE = (
         "memory",
         "A join of two streams, {rows:,} rows of each a micro-batch: bytes of state beside the Arrow bytes "
         "of the tuples that are alive.",
-        memory.main,
+        state_bytes.main,
         full={"batches": 24, "rows": 100_000},
         quick={"batches": 12, "rows": 5_000},
     ),
@@ -87,7 +87,7 @@ SUITE = (
         "index",
         "Entering conditions in the computation index on SQLite, and {searches:,} searches of each kind: "
         "CPU milliseconds for one, ranges and rows read (steps), and SQLite's own instructions. No Spark.",
-        index.main,
+        index_cost.main,
         full={"counts": (1_000, 10_000, 100_000), "searches": 300},
         quick={"counts": (100, 1_000), "searches": 30},
     ),

@@ -1,8 +1,8 @@
 """The catalog: what is declared and what runs, as tables on SQLite or PostgreSQL."""
 
 from seine.catalog.catalog import Catalog
-from seine.catalog.change import Change
-from seine.catalog.records import StoredQuery
-from seine.catalog.snapshot import Snapshot
+from seine.catalog.catalog_change import CatalogChange
+from seine.catalog.catalog_view import CatalogView
+from seine.catalog.stored import StoredQuery
 
-__all__ = ["Catalog", "Change", "Snapshot", "StoredQuery"]
+__all__ = ["Catalog", "CatalogChange", "CatalogView", "StoredQuery"]

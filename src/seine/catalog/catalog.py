@@ -8,10 +8,10 @@ from threading import Lock, local
 
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from seine.catalog.change import Change
+from seine.catalog.catalog_change import CatalogChange
+from seine.catalog.catalog_tables import SCHEMA_VERSION, metadata
+from seine.catalog.catalog_view import CatalogView
 from seine.catalog.database import in_memory, open_engine, transaction
-from seine.catalog.snapshot import Snapshot
-from seine.catalog.tables import SCHEMA_VERSION, metadata
 from seine.errors import SeineError
 
 
@@ -35,16 +35,16 @@ class Catalog:
         self._prepare()
 
     @contextmanager
-    def read(self) -> Iterator[Snapshot]:
+    def read(self) -> Iterator[CatalogView]:
         """Read everything as of one moment."""
         with self._turn(), transaction(self._engine, writing=False) as connection:
-            yield Snapshot(connection)
+            yield CatalogView(connection)
 
     @contextmanager
-    def change(self) -> Iterator[Change]:
+    def change(self) -> Iterator[CatalogChange]:
         """Change the catalog: all of the block is committed at its end, or on any error nothing."""
         with self._turn(), transaction(self._engine, writing=True) as connection:
-            yield Change(connection)
+            yield CatalogChange(connection)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -76,7 +76,7 @@ class Catalog:
     def _create_or_check(self) -> None:
         with self._turn(), transaction(self._engine, writing=True) as connection:
             metadata.create_all(connection)
-            change = Change(connection)
+            change = CatalogChange(connection)
             found = change.setting("schema")
             if found is None:
                 change.set("schema", SCHEMA_VERSION)

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from seine.catalog import tables as t
-from seine.catalog.records import name_key, signature, storable
-from seine.catalog.rows import ids_by_key, portions, put, put_all
+from seine.catalog import catalog_tables as t
+from seine.catalog.stored import name_key, signature, storable
+from seine.catalog.table_rows import ids_by_key, portions, put, put_all
 
 
 def save_version(

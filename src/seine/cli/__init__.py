@@ -1,0 +1,1 @@
+"""The `seine` command: one module for each subcommand."""

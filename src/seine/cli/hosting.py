@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from seine.engine import Options, Run
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
-from seine.sharing.strategy import CONFIGURATIONS
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.run import Options, Run
 from seine.spark.master import chosen_master
 
 _CLUSTER_BUCKETS = 8
@@ -47,8 +47,8 @@ def carried(script: Script, options: Options, arguments: argparse.Namespace) -> 
     run = Run(script, options)
     try:
         if not run.driver.finished:
-            from seine.spark.host import run_on_spark
             from seine.spark.session import open_session
+            from seine.spark.spark_host import run_on_spark
 
             try:
                 with _spark_log(arguments.log) as log:

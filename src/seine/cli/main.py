@@ -8,7 +8,19 @@ import sys
 import tempfile
 import traceback
 
-from seine.cli import bench, check, demo, drop, explain, listing, optimum, register, run, serve, tail
+from seine.cli import (
+    bench_command,
+    check_command,
+    demo_command,
+    drop_command,
+    explain_command,
+    list_command,
+    optimum_command,
+    register_command,
+    run_command,
+    serve_command,
+    tail_command,
+)
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -70,7 +82,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="seine", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, run, check, explain, optimum, serve, register, drop, listing, tail, bench):
+    for module in (
+        demo_command,
+        run_command,
+        check_command,
+        explain_command,
+        optimum_command,
+        serve_command,
+        register_command,
+        drop_command,
+        list_command,
+        tail_command,
+        bench_command,
+    ):
         module.add_parser(commands)
     return parser
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from seine.demo.patterns import Pattern, plant
+from seine.demo.planted_patterns import Pattern, plant
 from seine.demo.world import World, bank_table, make_world, watch_list
 
 DAYS = 60  # business days

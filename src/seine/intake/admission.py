@@ -23,10 +23,10 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
-from seine.intake.layout import Layout
-from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Lines, Parsed, null_places
-from seine.intake.promises import Asked, Fresh, Promises, limits_of
-from seine.operators.delta import FOREVER, NEVER
+from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
+from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
+from seine.intake.record_layout import RecordLayout
+from seine.rows.delta import FOREVER, NEVER
 
 Letter = dict[str, Any]
 
@@ -47,7 +47,7 @@ class Admitted:
     latest: int
 
 
-class Verdict:
+class LineVerdict:
     """Which of some lines are alive, and why the others are not."""
 
     def __init__(self, count: int) -> None:
@@ -76,15 +76,15 @@ class Admission:
         state: Mapping[str, Any] | None = None,
         runs: Mapping[str, pa.RecordBatch] | None = None,
     ) -> None:
-        given: Mapping[str, Any] = state or {"clock": NEVER, "arrivals": 0, "made": 0, "promises": []}
+        given: Mapping[str, Any] = state or {"clock": NEVER, "arrivals": 0, "made": 0, "punctuations": []}
         self.stream = stream
-        self.layout = Layout.of(stream)
+        self.layout = RecordLayout.of(stream)
         self.clock: int = given["clock"]
         self.arrivals: int = given["arrivals"]
         self._made: int = given["made"]
-        names = [*given["promises"], *[[] for _ in stream.schemes]][: len(stream.schemes)]
-        self.promises = [
-            Promises(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
+        names = [*given["punctuations"], *[[] for _ in stream.schemes]][: len(stream.schemes)]
+        self.kept = [
+            Punctuations(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
             for index in range(len(stream.schemes))
         ]
 
@@ -99,21 +99,21 @@ class Admission:
             "clock": self.clock,
             "arrivals": self.arrivals,
             "made": self._made,
-            "promises": [list(promises.runs) for promises in self.promises],
+            "punctuations": [list(kept.runs) for kept in self.kept],
         }
 
     def runs(self) -> dict[str, pa.RecordBatch]:
-        return {name: run for promises in self.promises for name, run in promises.runs.items()}
+        return {name: run for kept in self.kept for name, run in kept.runs.items()}
 
     def admit(self, parsed: Parsed) -> Admitted:
         tuples, punctuations = parsed.tuples, parsed.punctuations
         before = np.searchsorted(tuples.numbers, punctuations.numbers)
-        verdict = Verdict(len(tuples))
+        verdict = LineVerdict(len(tuples))
         if not self.stream.retractable:
             verdict.refuse(tuples.kind == NEGATIVE, "a negative tuple in a stream that is not RETRACTABLE")
         self._judge_importance(tuples, verdict)
-        fresh = [self._fresh(punctuations, index) for index in range(len(self.promises))]
-        self._judge_promises(tuples, before, fresh, verdict)
+        fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
+        self._judge_punctuations(tuples, before, fresh, verdict)
         clock = self._judge_lateness(tuples, verdict)
         told = self._told(punctuations, fresh)
         admitted = self._admitted(parsed, before, verdict, told)
@@ -121,7 +121,7 @@ class Admission:
         self._keep(fresh)
         return admitted
 
-    def _judge_importance(self, tuples: Lines, verdict: Verdict) -> None:
+    def _judge_importance(self, tuples: ParsedLines, verdict: LineVerdict) -> None:
         if self.stream.importance is None:
             return
         column = tuples.rows.column(self.stream.importance)
@@ -131,25 +131,25 @@ class Admission:
         verdict.refuse(positive & (values < 0), f"the importance {name} is negative")
         verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
 
-    def _judge_promises(
-        self, tuples: Lines, before: np.ndarray, fresh: list[Fresh | None], verdict: Verdict
+    def _judge_punctuations(
+        self, tuples: ParsedLines, before: np.ndarray, fresh: list[Fresh | None], verdict: LineVerdict
     ) -> None:
         alive = verdict.alive
-        for index, (promises, made) in enumerate(zip(self.promises, fresh, strict=True)):
+        for index, (kept, made) in enumerate(zip(self.kept, fresh, strict=True)):
             keys = self._key_columns(tuples.rows, index)
             since = before[made.places] if made is not None else before[:0]
-            broken = promises.broken(Asked(keys, tuples.time), made, since)
+            broken = kept.broken(PunctuationProbe(keys, tuples.time), made, since)
             verdict.refuse(broken[alive[broken]], self._broken_reason(index))
 
-    def _told(self, punctuations: Lines, fresh: list[Fresh | None]) -> np.ndarray:
+    def _told(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> np.ndarray:
         """A mask of the punctuations that say something new."""
         told = np.ones(len(punctuations), bool)
-        for promises, made in zip(self.promises, fresh, strict=True):
+        for kept, made in zip(self.kept, fresh, strict=True):
             if made is not None:
-                told[made.places[promises.repeated(made)]] = False
+                told[made.places[kept.repeated(made)]] = False
         return told
 
-    def _fresh(self, punctuations: Lines, index: int) -> Fresh | None:
+    def _fresh(self, punctuations: ParsedLines, index: int) -> Fresh | None:
         places = np.flatnonzero(punctuations.kind == index)
         if not len(places):
             return None
@@ -158,13 +158,13 @@ class Admission:
         return Fresh(self._key_columns(own.rows, index), limits, places)
 
     def _keep(self, fresh: list[Fresh | None]) -> None:
-        for promises, made in zip(self.promises, fresh, strict=True):
+        for kept, made in zip(self.kept, fresh, strict=True):
             if made is not None:
-                promises.add(made, self.watermark, self._name)
+                kept.add(made, self.watermark, self._name)
             else:
-                promises.forget(self.watermark)
+                kept.forget(self.watermark)
 
-    def _judge_lateness(self, tuples: Lines, verdict: Verdict) -> int:
+    def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> int:
         """Mark the late tuples; the result is the clock after all of them."""
         alive = verdict.alive
         times = tuples.time if alive.all() else np.where(alive, tuples.time, NEVER)
@@ -175,7 +175,9 @@ class Admission:
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
         return int(clocks[-1])
 
-    def _admitted(self, parsed: Parsed, before: np.ndarray, verdict: Verdict, told: np.ndarray) -> Admitted:
+    def _admitted(
+        self, parsed: Parsed, before: np.ndarray, verdict: LineVerdict, told: np.ndarray
+    ) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)
@@ -192,7 +194,7 @@ class Admission:
         self.arrivals += len(rows)
         return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest())
 
-    def _letters(self, parsed: Parsed, verdict: Verdict) -> list[Letter]:
+    def _letters(self, parsed: Parsed, verdict: LineVerdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""
         dead = list(parsed.dead)
         for index in np.flatnonzero(~verdict.alive).tolist():

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from seine.errors import SeineError
-from seine.intake.block import LINE_LIMIT, Block
-from seine.intake.layout import Layout
+from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
+from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
 
 _FANOUT = 16
@@ -26,11 +26,11 @@ class CsvLines:
     A quoted empty field is the empty string, a bare one NULL; a field may not span lines.
     """
 
-    def __init__(self, layout: Layout, delimiter: str = ",") -> None:
+    def __init__(self, layout: RecordLayout, delimiter: str = ",") -> None:
         self.layout = layout
         self.delimiter = delimiter
 
-    def parse(self, block: Block) -> Parsed:
+    def parse(self, block: LineBlock) -> Parsed:
         positions = self._positions(block)
         dead: list[DeadLine] = []
         tables: list[tuple[np.ndarray, pa.Table]] = []
@@ -41,7 +41,7 @@ class CsvLines:
         table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
         return self._typed(block, positions, lines, table, dead)
 
-    def _positions(self, block: Block) -> list[int | None]:
+    def _positions(self, block: LineBlock) -> list[int | None]:
         """For each field its column; None for `@op`."""
         if block.header is None:
             return list(range(len(self.layout.fields)))
@@ -60,7 +60,7 @@ class CsvLines:
 
     def _split(
         self,
-        block: Block,
+        block: LineBlock,
         chosen: np.ndarray,
         width: int,
         tables: list[tuple[np.ndarray, pa.Table]],
@@ -80,7 +80,7 @@ class CsvLines:
 
     def _typed(
         self,
-        block: Block,
+        block: LineBlock,
         positions: list[int | None],
         lines: np.ndarray,
         table: pa.Table,
@@ -110,7 +110,7 @@ def _read_ops(texts: pa.Array, op: np.ndarray) -> np.ndarray:
     return texts.is_valid().to_numpy(zero_copy_only=False) & ~minus
 
 
-def _bury(block: Block, chosen: np.ndarray, reason: str, dead: list[DeadLine]) -> None:
+def _bury(block: LineBlock, chosen: np.ndarray, reason: str, dead: list[DeadLine]) -> None:
     for index in chosen.tolist():
         dead.append(DeadLine(block.first + index, reason, block.record(block.first + index)))
 
@@ -140,7 +140,7 @@ def _read(data: bytes, width: int, delimiter: str) -> pa.Table | None:
         return None
 
 
-def _present_lines(block: Block) -> np.ndarray:
+def _present_lines(block: LineBlock) -> np.ndarray:
     """A mask of the lines that are not blank."""
     lengths = block.ends - block.starts
     first = np.frombuffer(block.data, np.uint8)[np.minimum(block.starts, max(len(block.data) - 1, 0))]

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
-from seine.intake.documents import refuse_documents
+from seine.intake.formats import Piece, open_source
 from seine.intake.parsed import Parsed
-from seine.intake.sources import Piece, open_source
-from seine.operators.delta import FOREVER, NEVER
+from seine.intake.xml_columns import refuse_documents
+from seine.rows.delta import FOREVER, NEVER
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Chunk:
         return self.piece.size(self.piece.count) - self.piece.size(self.taken)
 
 
-class Feed:
+class StreamFeed:
     """Reads ahead into a buffer, gives up its front, and remembers the position after what it gave.
 
     Law: what the buffer holds after `fill` depends on the position alone, so a feed that is resumed

@@ -13,10 +13,10 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
-from seine.intake.feed import Feed
+from seine.intake.feed import StreamFeed
 from seine.intake.journal import Draft, Entry, Journal, run_name
-from seine.operators.clock import Clock
-from seine.operators.delta import FOREVER, NEVER
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, NEVER
 
 DEFAULT_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
@@ -57,7 +57,7 @@ class Intake:
         self._follow = follow
         self._notice = notice
         self._reading = Lock()  # held while lines are admitted that are in no entry yet
-        self._coming: list[Feed] = []
+        self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
         self._rows = batch_rows or DEFAULT_ROWS
         self._network = network
@@ -78,12 +78,12 @@ class Intake:
         ]
         self._pool = ThreadPoolExecutor(_THREADS, "intake")
 
-    def _feed(self, stream: StreamDef, state: Mapping[str, Any] | None) -> Feed:
-        names = [name for runs in state["admission"]["promises"] for name in runs] if state else []
+    def _feed(self, stream: StreamDef, state: Mapping[str, Any] | None) -> StreamFeed:
+        names = [name for runs in state["admission"]["punctuations"] for name in runs] if state else []
         runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
-        return Feed(stream, state, runs, follow=self._follow, notice=self._notice)
+        return StreamFeed(stream, state, runs, follow=self._follow, notice=self._notice)
 
-    def open(self, stream: StreamDef) -> Feed:
+    def open(self, stream: StreamDef) -> StreamFeed:
         """A stream that is to join, from its beginning; refuses a source that cannot be read.
 
         If there was one of its name, the names of its promises go on: a name is never used twice.
@@ -92,10 +92,10 @@ class Intake:
         before = last.intake["streams"].get(stream.name) if last is not None else None
         if before is None:
             return self._feed(stream, None)
-        admission = {"clock": NEVER, "arrivals": 0, "made": before["admission"]["made"], "promises": []}
+        admission = {"clock": NEVER, "arrivals": 0, "made": before["admission"]["made"], "punctuations": []}
         return self._feed(stream, {"position": {}, "admission": admission})
 
-    def change(self, coming: Iterable[Feed], leaving: Iterable[str]) -> None:
+    def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
         """Let streams go and join with the next entry; the caller holds `turn`."""
         gone = set(leaving)
         for feed in self._coming:

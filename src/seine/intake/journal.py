@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from seine.errors import RunError
-from seine.operators.clock import Clock
+from seine.rows.clock import Clock
 
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
 
@@ -55,7 +55,7 @@ class Entry:
     network: int
     clock: Clock
     rows: Mapping[str, int]  # streams that have rows, and how many
-    promises: Mapping[str, int]  # streams that have punctuations, and how many
+    punctuation_counts: Mapping[str, int]  # streams that have punctuations, and how many
     dead: int
     end: bool
     intake: Mapping[str, Any]
@@ -73,12 +73,12 @@ class Entry:
 
     def punctuations(self, stream: str) -> pa.RecordBatch | None:
         path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
-        return _map(path) if self.promises.get(stream) else None
+        return _map(path) if self.punctuation_counts.get(stream) else None
 
-    def promised(self, stream: str) -> list[list[str]]:
+    def kept_punctuations(self, stream: str) -> list[list[str]]:
         """The runs of promises that admission keeps after this entry, by scheme; `Journal.run` has them."""
         state = self.intake["streams"].get(stream)
-        runs = state["admission"]["promises"] if state else []
+        runs = state["admission"]["punctuations"] if state else []
         return [[run_name(stream, name) for name in names] for names in runs]
 
     def dead_letters(self) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ class Journal:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._entries = os.path.join(folder, "entries")
-        self._runs = os.path.join(folder, "promises")
+        self._runs = os.path.join(folder, "punctuations")
         self._last: Entry | None = None
         self._turn = threading.Lock()
 
@@ -133,7 +133,7 @@ class Journal:
             form["network"],
             Clock.from_json(form["clock"]),
             form["rows"],
-            form["promises"],
+            form["punctuations"],
             form["dead"],
             form["end"],
             form["intake"],
@@ -238,7 +238,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         "network": draft.network,
         "clock": draft.clock.to_json(),
         "rows": {stream: batch.num_rows for stream, batch in draft.rows.items()},
-        "promises": {stream: batch.num_rows for stream, batch in draft.punctuations.items()},
+        "punctuations": {stream: batch.num_rows for stream, batch in draft.punctuations.items()},
         "dead": len(draft.dead),
         "end": draft.end,
         "intake": draft.intake,

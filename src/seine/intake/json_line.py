@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.types import Field, Kind
-from seine.intake.block import LINE_LIMIT, Block
-from seine.intake.layout import Layout
+from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import (
     NEGATIVE,
     TUPLE,
     DeadLine,
-    Lines,
     Parsed,
+    ParsedLines,
     event_times,
     null_places,
     refuse_times,
 )
+from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
 
 
@@ -37,7 +37,7 @@ class Integer(Number):
     """A JSON number without fraction and exponent."""
 
 
-class Pairs(list[tuple[str, Any]]):
+class JsonPairs(list[tuple[str, Any]]):
     """A JSON object, duplicate keys and all."""
 
 
@@ -46,7 +46,7 @@ def _refuse_constant(text: str) -> None:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=Pairs, parse_float=Number, parse_int=Integer, parse_constant=_refuse_constant
+    object_pairs_hook=JsonPairs, parse_float=Number, parse_int=Integer, parse_constant=_refuse_constant
 )
 
 
@@ -60,7 +60,7 @@ class _Row:
 
 
 @dataclass
-class _Rows:
+class _LineRows:
     kept: list[_Row] = field(default_factory=list)
     dead: list[DeadLine] = field(default_factory=list)
 
@@ -72,11 +72,11 @@ def is_blank(raw: bytes) -> bool:
 class JsonLine:
     """Reads lines of a block against a layout, exactly."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
-    def parse(self, block: Block, chosen: np.ndarray) -> Parsed:
-        rows = _Rows()
+    def parse(self, block: LineBlock, chosen: np.ndarray) -> Parsed:
+        rows = _LineRows()
         for index in chosen.tolist():
             raw = block.raw(index)
             if is_blank(raw):
@@ -97,16 +97,16 @@ class JsonLine:
         op = TUPLE
         if self.layout.time is not None and "@op" in keys:
             op = _operation([value for key, value in pairs if key == "@op"])
-            pairs = Pairs(pair for pair in pairs if pair[0] != "@op")
+            pairs = JsonPairs(pair for pair in pairs if pair[0] != "@op")
         texts = self._texts(pairs)
         values = [texts.get(index) for index in range(len(self.layout.fields))]
         return _Row(line, op, values, values[self.layout.time] if self.layout.time is not None else None)
 
-    def _punctuation(self, line: int, pairs: Pairs) -> _Row:
+    def _punctuation(self, line: int, pairs: JsonPairs) -> _Row:
         bound = [value for key, value in pairs if key == "@punctuate"]
-        if len(bound) != 1 or not isinstance(bound[0], Pairs):
+        if len(bound) != 1 or not isinstance(bound[0], JsonPairs):
             raise Refused("@punctuate is not one object")
-        rest = self._texts(Pairs(pair for pair in pairs if pair[0] != "@punctuate"))
+        rest = self._texts(JsonPairs(pair for pair in pairs if pair[0] != "@punctuate"))
         if set(rest) - {self.layout.time}:
             raise Refused("a punctuation has only @punctuate and the timestamp")
         texts = self._texts(bound[0])
@@ -116,7 +116,7 @@ class JsonLine:
         values = [texts.get(index) for index in range(len(self.layout.fields))]
         return _Row(line, 0, values, rest.get(self.layout.time or 0), scheme)
 
-    def _texts(self, pairs: Pairs) -> dict[int, str | None]:
+    def _texts(self, pairs: JsonPairs) -> dict[int, str | None]:
         texts: dict[int, str | None] = {}
         for key, value in pairs:
             index = self.layout.column(key)
@@ -127,7 +127,7 @@ class JsonLine:
             texts[index] = _text(value, self.layout.fields[index])
         return texts
 
-    def _columns(self, block: Block, rows: _Rows) -> Parsed:
+    def _columns(self, block: LineBlock, rows: _LineRows) -> Parsed:
         """Texts to typed columns; a row with a value that does not fit its type dies."""
         typed = []
         alive = np.ones(len(rows.kept), bool)
@@ -138,7 +138,7 @@ class JsonLine:
             self._bury(block, rows, declared, texts, bad & alive)
             alive &= ~bad
         time, missing = self._times(block, rows, alive)
-        whole = Lines(
+        whole = ParsedLines(
             pa.RecordBatch.from_arrays(typed, schema=self.layout.schema),
             np.array([row.scheme for row in rows.kept], np.int16),
             time,
@@ -147,17 +147,17 @@ class JsonLine:
         whole, dead = refuse_times(whole.take(alive), missing[alive], block.record)
         return self._apart(block, rows, whole, sorted(rows.dead + dead))
 
-    def _apart(self, block: Block, rows: _Rows, whole: Lines, dead: list[DeadLine]) -> Parsed:
+    def _apart(self, block: LineBlock, rows: _LineRows, whole: ParsedLines, dead: list[DeadLine]) -> Parsed:
         """Tuples and punctuations, each with their own columns; `whole` tells schemes of both, -1 if none."""
         tuples, punctuations = whole.take(whole.kind < 0), whole.take(whole.kind >= 0)
         ops = {row.line: row.op for row in rows.kept}
         signs = np.array([ops[line] for line in tuples.numbers.tolist()], np.int8)
-        told = punctuations.rows.select(self.layout.promised_schema.names)
+        told = punctuations.rows.select(self.layout.punctuated_schema.names)
         return Parsed(
             block.path, replace(tuples, kind=signs), replace(punctuations, rows=told), dead, block.record
         )
 
-    def _times(self, block: Block, rows: _Rows, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _times(self, block: LineBlock, rows: _LineRows, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Event times, and which rows have none; punctuations keep theirs apart from their attributes."""
         count = len(rows.kept)
         if self.layout.time is None:
@@ -170,14 +170,14 @@ class JsonLine:
         return event_times(values), null_places(values)
 
     def _bury(
-        self, block: Block, rows: _Rows, declared: Field, texts: list[str | None], bad: np.ndarray
+        self, block: LineBlock, rows: _LineRows, declared: Field, texts: list[str | None], bad: np.ndarray
     ) -> None:
         for index in np.flatnonzero(bad):
             line = rows.kept[index].line
             rows.dead.append(DeadLine(line, _misfit(declared, texts[index]), block.record(line)))
 
 
-def _decode(raw: bytes) -> Pairs:
+def _decode(raw: bytes) -> JsonPairs:
     if len(raw) > LINE_LIMIT:
         raise Refused(f"the line is longer than {LINE_LIMIT} bytes")
     try:
@@ -188,7 +188,7 @@ def _decode(raw: bytes) -> Pairs:
         raise Refused(f"broken JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
         raise Refused("the line is nested too deeply") from None
-    if not isinstance(value, Pairs):
+    if not isinstance(value, JsonPairs):
         raise Refused("the line is not a JSON object")
     return value
 
@@ -235,7 +235,7 @@ def _misfit(declared: Field, value: Any) -> str:
 
 def _show(value: Any) -> str:
     """A value in a reason, short and printable."""
-    if isinstance(value, Pairs):
+    if isinstance(value, JsonPairs):
         return "an object"
     if isinstance(value, list):
         return "an array"

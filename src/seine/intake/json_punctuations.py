@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.types import Kind, Type
-from seine.intake.block import Block
-from seine.intake.layout import Layout
+from seine.intake.line_block import LineBlock
 from seine.intake.line_text import Text
-from seine.intake.parsed import Lines, Parsed, event_times, no_lines, null_places, refuse_times
+from seine.intake.parsed import Parsed, ParsedLines, event_times, no_lines, null_places, refuse_times
+from seine.intake.record_layout import RecordLayout
 
 MARK = "@punctuate"
 _QUOTED = (Kind.STRING, Kind.XML, Kind.DATE, Kind.TIMESTAMP)  # values that JSON writes as strings
 Typed = Callable[[pa.Array, Type], pa.Array | None]
 
 
-class Bound(NamedTuple):
+class PunctuationColumns(NamedTuple):
     """Typed columns by position, which ascends, and the number of the scheme of each line."""
 
     columns: dict[int, pa.Array]
@@ -34,18 +34,18 @@ class Bound(NamedTuple):
 class JsonPunctuations:
     """What is read of a punctuation: the attributes of any scheme, and the timestamp."""
 
-    def __init__(self, layout: Layout, read_as: Callable[[Type], pa.DataType], typed: Typed) -> None:
+    def __init__(self, layout: RecordLayout, read_as: Callable[[Type], pa.DataType], typed: Typed) -> None:
         """`read_as` says as what Arrow's reader gives a type, and `typed` makes the type of it."""
         self.layout = layout
         self._typed = typed
-        named = [(layout.fields[c].name, read_as(layout.fields[c].type)) for c in layout.promised]
+        named = [(layout.fields[c].name, read_as(layout.fields[c].type)) for c in layout.punctuated]
         fields = [pa.field(MARK, pa.struct([pa.field(*pair) for pair in named]))]
         if layout.time is not None:
             time = layout.fields[layout.time]
             fields.append(pa.field(time.name, read_as(time.type)))
         self.schema = pa.schema(fields)
 
-    def parsed(self, table: pa.Table, data: Text, block: Block, chosen: np.ndarray) -> Parsed | None:
+    def parsed(self, table: pa.Table, data: Text, block: LineBlock, chosen: np.ndarray) -> Parsed | None:
         """Lines as Arrow's reader gave them; None if the exact way has to look at them."""
         assert self.layout.time is not None
         declared = self.layout.fields[self.layout.time]
@@ -53,15 +53,15 @@ class JsonPunctuations:
         bound = self._bound(flat(table.column(MARK)))
         if times is None or bound is None or b"\\" in data or not self._are_told(data, bound, times):
             return None
-        rows = pa.RecordBatch.from_arrays(list(bound.columns.values()), schema=self.layout.promised_schema)
-        lines = Lines(rows, bound.schemes, event_times(times), chosen + block.first)
+        rows = pa.RecordBatch.from_arrays(list(bound.columns.values()), schema=self.layout.punctuated_schema)
+        lines = ParsedLines(rows, bound.schemes, event_times(times), chosen + block.first)
         lines, dead = refuse_times(lines, null_places(times), block.record)
         return Parsed(block.path, no_lines(self.layout.schema, np.int8), lines, dead, block.record)
 
-    def _bound(self, objects: pa.Array) -> Bound | None:
+    def _bound(self, objects: pa.Array) -> PunctuationColumns | None:
         columns: dict[int, pa.Array] = {}
         given = np.zeros(len(objects), np.int64)  # a bit for each attribute
-        for place, (index, values) in enumerate(zip(self.layout.promised, objects.flatten(), strict=True)):
+        for place, (index, values) in enumerate(zip(self.layout.punctuated, objects.flatten(), strict=True)):
             column = self._typed(values, self.layout.fields[index].type)
             if column is None:
                 return None
@@ -70,13 +70,13 @@ class JsonPunctuations:
         schemes = np.full(len(objects), -1, np.int16)
         for number in reversed(range(len(self.layout.schemes))):
             schemes[given == self._bits(number)] = number
-        return None if (schemes < 0).any() else Bound(columns, schemes)
+        return None if (schemes < 0).any() else PunctuationColumns(columns, schemes)
 
     def _bits(self, scheme: int) -> int:
-        places = {self.layout.promised.index(column) for column in self.layout.schemes[scheme].columns}
+        places = {self.layout.punctuated.index(column) for column in self.layout.schemes[scheme].columns}
         return sum(1 << place for place in places)
 
-    def _are_told(self, data: Text, bound: Bound, times: pa.Array) -> bool:
+    def _are_told(self, data: Text, bound: PunctuationColumns, times: pa.Array) -> bool:
         """Whether all names that stand there have a value: else there are more strings than the mark of each
         line, a name for each value, and the values that are strings."""
         assert self.layout.time is not None

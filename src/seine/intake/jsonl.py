@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from seine.algebra.types import Kind, Type
-from seine.intake.block import LINE_LIMIT, Block
 from seine.intake.json_line import JsonLine
 from seine.intake.json_punctuations import JsonPunctuations, flat
-from seine.intake.layout import Layout
+from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.line_text import Text, lines_with, lines_with_at, text_of
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, parsed_tuples
+from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
 
 _PIECE = 256  # lines; a smaller piece that is not clean is read line by line
@@ -30,41 +30,43 @@ _ARROW_BLOCK = 4 * 1024 * 1024  # bytes that one thread of Arrow's reader takes 
 _JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
 _ESCAPED_NAME = re.compile(rb"\\u00[467]")  # "@op" may be written so
-_PROMISE = b'"@punctuate"'
-Fast = Callable[[Block, np.ndarray, Text], Parsed | None]
+_PUNCTUATION = b'"@punctuate"'
+Fast = Callable[[LineBlock, np.ndarray, Text], Parsed | None]
 _AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
 class JsonLines:
     """Parses blocks of JSON Lines against a layout."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
         self._exact = JsonLine(layout)
-        self._promises = JsonPunctuations(layout, _read_as, _typed_column)
+        self._punctuations = JsonPunctuations(layout, _read_as, _typed_column)
 
-    def parse(self, block: Block) -> Parsed:
+    def parse(self, block: LineBlock) -> Parsed:
         if block.skipped is not None:
             return self._too_long(block)
         regular = _regular_lines(block)
-        promising, text = _promising_lines(block, regular)
-        parts = self._pieces(block, np.flatnonzero(regular & ~promising), self._fast, text)
+        punctuating, text = _punctuating_lines(block, regular)
+        parts = self._pieces(block, np.flatnonzero(regular & ~punctuating), self._fast, text)
         if self.layout.schemes:
-            parts += self._pieces(block, np.flatnonzero(regular & promising), self._fast_punctuations)
+            parts += self._pieces(block, np.flatnonzero(regular & punctuating), self._fast_punctuations)
         else:
-            regular &= ~promising
+            regular &= ~punctuating
         odd = np.flatnonzero(~regular)
         if len(odd) or not parts:
             parts.append(self._exact.parse(block, odd))
         return join_parsed(parts)
 
-    def _too_long(self, block: Block) -> Parsed:
+    def _too_long(self, block: LineBlock) -> Parsed:
         dead = DeadLine(block.first, f"the line is longer than {LINE_LIMIT} bytes", block.record(block.first))
         parsed = self._exact.parse(block, np.array([], np.int64))
         parsed.dead.append(dead)
         return parsed
 
-    def _pieces(self, block: Block, chosen: np.ndarray, fast: Fast, text: Text | None = None) -> list[Parsed]:
+    def _pieces(
+        self, block: LineBlock, chosen: np.ndarray, fast: Fast, text: Text | None = None
+    ) -> list[Parsed]:
         """Clean runs fast, the lines of the last unclean pieces exactly."""
         if not len(chosen):
             return []
@@ -75,7 +77,7 @@ class JsonLines:
             return [self._exact.parse(block, chosen)]
         return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part, fast)]
 
-    def _fast(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
+    def _fast(self, block: LineBlock, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = self._spelling(block.raw(int(chosen[0])))
         if names is None or not _harmless(text, len(chosen)):
             return None
@@ -89,13 +91,13 @@ class JsonLines:
             return None
         return parsed_tuples(self.layout, block.path, rows, chosen + block.first, op, block.record)
 
-    def _fast_punctuations(self, block: Block, chosen: np.ndarray, text: Text) -> Parsed | None:
+    def _fast_punctuations(self, block: LineBlock, chosen: np.ndarray, text: Text) -> Parsed | None:
         names = [field.name for field in self.layout.fields]
         quoted = self._quote_decimals(text, names) if _harmless(text, len(chosen)) else None
-        table = _read(quoted, self._promises.schema, block.longest) if quoted is not None else None
+        table = _read(quoted, self._punctuations.schema, block.longest) if quoted is not None else None
         if table is None or table.num_rows != len(chosen):
             return None
-        return self._promises.parsed(table, text, block, chosen)
+        return self._punctuations.parsed(table, text, block, chosen)
 
     def _spelling(self, line: bytes) -> list[str] | None:
         """The declared names as the first line of a piece spells them."""
@@ -188,7 +190,7 @@ def _harmless(data: Text, lines: int) -> bool:
     return True
 
 
-def _regular_lines(block: Block) -> np.ndarray:
+def _regular_lines(block: LineBlock) -> np.ndarray:
     """Lines that look like `{...}`.
 
     If every line does, and there are as many objects as lines, then every line is one object: an
@@ -203,16 +205,16 @@ def _regular_lines(block: Block) -> np.ndarray:
     return regular
 
 
-def _promising_lines(block: Block, regular: np.ndarray) -> tuple[np.ndarray, Text]:
+def _punctuating_lines(block: LineBlock, regular: np.ndarray) -> tuple[np.ndarray, Text]:
     """The regular lines that may be punctuations, and the text of the others.
 
     Most begin with the mark. If one stands elsewhere, there is an "@" in the text of the others; one byte
     is looked for much faster than all of it.
     """
-    promising = np.zeros(len(regular), bool)
-    promising[lines_with_at(block, 1, _PROMISE)] = True
-    text = text_of(block, np.flatnonzero(regular & ~promising))
-    if b"@" in text and _PROMISE in text:
-        promising[lines_with(block, _PROMISE)] = True
-        text = text_of(block, np.flatnonzero(regular & ~promising))
-    return promising, text
+    punctuating = np.zeros(len(regular), bool)
+    punctuating[lines_with_at(block, 1, _PUNCTUATION)] = True
+    text = text_of(block, np.flatnonzero(regular & ~punctuating))
+    if b"@" in text and _PUNCTUATION in text:
+        punctuating[lines_with(block, _PUNCTUATION)] = True
+        text = text_of(block, np.flatnonzero(regular & ~punctuating))
+    return punctuating, text

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from seine.intake.block import Block
+from seine.intake.line_block import LineBlock
 
 Text = bytes | bytearray
-_FEW = 4  # others are few if they have no more than this part of the bytes
+_MOST_OTHERS_PART = 4  # others are few if they have no more than this part of the bytes
 _LONG = 512  # bytes of a line; longer ones are copied one by one
 _PIECE = 1 << 18  # bytes whose places are held at once
 _SPACE = 32
 
 
-def text_of(block: Block, chosen: np.ndarray) -> Text:
+def text_of(block: LineBlock, chosen: np.ndarray) -> Text:
     """The chosen lines in their order, with white space between them and nothing else.
 
     Either the chosen lines are gathered, or, where the others are few, these are blanked in a copy.
 
-    >>> lines = Block("", "", b"abcde\\n8\\nfghi", 1, 0, b"")
+    >>> lines = LineBlock("", "", b"abcde\\n8\\nfghi", 1, 0, b"")
     >>> [bytes(text_of(lines, np.array(some))) for some in ([1, 2], [0, 2], [1])]
     [b'8\\nfghi', b'abcde\\n \\nfghi', b'8']
     """
@@ -35,14 +35,14 @@ def text_of(block: Block, chosen: np.ndarray) -> Text:
     between = np.ones(count, bool)
     between[chosen - first] = False
     others = np.flatnonzero(between) + first
-    if _FEW * _size(block, others) > end - start:
+    if _MOST_OTHERS_PART * _size(block, others) > end - start:
         return _gathered(block, chosen)
     text = bytearray(memoryview(block.data)[start:end])
     _blank(text, start, block, others)
     return text
 
 
-def lines_with(block: Block, mark: bytes) -> np.ndarray:
+def lines_with(block: LineBlock, mark: bytes) -> np.ndarray:
     """The lines in which a mark stands; its second byte should be rare."""
     if mark not in block.data:
         return np.zeros(0, np.int64)
@@ -51,7 +51,7 @@ def lines_with(block: Block, mark: bytes) -> np.ndarray:
     return np.unique(np.searchsorted(block.ends, at[_standing(view, at, mark)]))
 
 
-def lines_with_at(block: Block, place: int, mark: bytes) -> np.ndarray:
+def lines_with_at(block: LineBlock, place: int, mark: bytes) -> np.ndarray:
     """The lines in which a mark stands at a place; for lines that are shorter, the result is arbitrary."""
     return _standing(np.frombuffer(block.data, np.uint8), block.starts + place, mark)
 
@@ -64,11 +64,11 @@ def _standing(view: np.ndarray, at: np.ndarray, mark: bytes) -> np.ndarray:
     return found[words[at[found]] == mark]
 
 
-def _size(block: Block, lines: np.ndarray) -> int:
+def _size(block: LineBlock, lines: np.ndarray) -> int:
     return int((block.ends[lines] - block.starts[lines]).sum())
 
 
-def _gathered(block: Block, lines: np.ndarray) -> Text:
+def _gathered(block: LineBlock, lines: np.ndarray) -> Text:
     if _size(block, lines) > _LONG * len(lines):
         return b"\n".join([block.raw(line) for line in lines.tolist()])
     view = np.frombuffer(block.data, np.uint8)
@@ -79,7 +79,7 @@ def _gathered(block: Block, lines: np.ndarray) -> Text:
     return b"".join(parts)
 
 
-def _blank(text: bytearray, start: int, block: Block, lines: np.ndarray) -> None:
+def _blank(text: bytearray, start: int, block: LineBlock, lines: np.ndarray) -> None:
     """Put spaces over lines of a text that begins at a place of its block."""
     if _size(block, lines) > _LONG * len(lines):
         for a, b in zip(block.starts[lines].tolist(), block.ends[lines].tolist(), strict=True):
@@ -90,7 +90,7 @@ def _blank(text: bytearray, start: int, block: Block, lines: np.ndarray) -> None
         view[_places(block.starts[some] - start, block.ends[some] - block.starts[some])] = _SPACE
 
 
-def _pieces(block: Block, lines: np.ndarray) -> Iterator[np.ndarray]:
+def _pieces(block: LineBlock, lines: np.ndarray) -> Iterator[np.ndarray]:
     yield from np.array_split(lines, 1 + _size(block, lines) // _PIECE)
 
 

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
-from seine.intake.layout import Layout
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
+from seine.intake.record_layout import RecordLayout
 
 
 @dataclass(frozen=True)
-class Rows:
+class ParquetSlice:
     """Rows [first, first + count) of a Parquet file; the counterpart of a block of lines."""
 
     key: str
@@ -51,7 +51,7 @@ class ParquetReader:
         self,
         files: Files,
         position: Mapping[str, Any],
-        layout: Layout,
+        layout: RecordLayout,
         *,
         follow: bool,
     ) -> None:
@@ -67,7 +67,7 @@ class ParquetReader:
             for path in self._listed:
                 self._open(path)
 
-    def read(self, lines: int, size: int, force: bool) -> Rows | None:
+    def read(self, lines: int, size: int, force: bool) -> ParquetSlice | None:
         """At most `lines` rows of one row group; `size` only says that there is no more room at all."""
         if size <= 0 and not force:
             return None
@@ -77,7 +77,7 @@ class ParquetReader:
                 continue
             row = self.cursors.setdefault(key, {"path": path, "row": 0})["row"]
             if row < file.metadata.num_rows:
-                rows = Rows(key, path, self._slice(key, path, file, row, lines), row + 1)
+                rows = ParquetSlice(key, path, self._slice(key, path, file, row, lines), row + 1)
                 self.cursors[key] = rows.cursor(rows.count)
                 return rows
         return None
@@ -147,13 +147,13 @@ def _read_group(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
         raise RunError(f"cannot read row group {group} of '{path}': {_first_line(error)}") from None
 
 
-class ParquetRows:
+class ParquetParser:
     """Converts runs of rows to the declared columns; a value that would lose something kills its row."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
-    def parse(self, rows: Rows) -> Parsed:
+    def parse(self, rows: ParquetSlice) -> Parsed:
         lines = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
         columns = [pa.nulls(rows.count, field.type.arrow()) for field in self.layout.fields]
         alive, dead = np.ones(rows.count, bool), []
@@ -209,7 +209,7 @@ def _cast_one(value: pa.Scalar, kind: Type) -> Any:
         return None
 
 
-def check_schema(path: str, found: pa.Schema, layout: Layout) -> None:
+def check_schema(path: str, found: pa.Schema, layout: RecordLayout) -> None:
     """Refuse a file with unknown or doubled columns, without the timestamp, or of other types."""
     seen: set[int] = set()
     for field in found:

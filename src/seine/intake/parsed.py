@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.intake.layout import Layout, empty_batch
-from seine.operators.delta import FOREVER, NEVER
+from seine.intake.record_layout import RecordLayout, empty_batch
+from seine.rows.delta import FOREVER, NEVER
 
 TUPLE, NEGATIVE = 1, -1
 RECORD_LIMIT = 1_000  # characters of a raw record that a dead letter repeats
@@ -27,7 +27,7 @@ class DeadLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lines:
+class ParsedLines:
     """Well-formed lines of one kind, tuples or punctuations, in columns; `numbers` ascends.
 
     A punctuation has the columns that some scheme of its stream binds, of which those of its own scheme are
@@ -43,20 +43,20 @@ class Lines:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, chosen: np.ndarray) -> Lines:
+    def take(self, chosen: np.ndarray) -> ParsedLines:
         """The lines of a boolean mask or of positions."""
         at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        return Lines(self.rows.take(pa.array(at)), self.kind[at], self.time[at], self.numbers[at])
+        return ParsedLines(self.rows.take(pa.array(at)), self.kind[at], self.time[at], self.numbers[at])
 
-    def split(self, line: int) -> tuple[Lines, Lines]:
+    def split(self, line: int) -> tuple[ParsedLines, ParsedLines]:
         """The lines before `line`, and those from it on."""
         cut = int(np.searchsorted(self.numbers, line))
         return self._range(0, cut), self._range(cut, len(self))
 
-    def _range(self, start: int, stop: int) -> Lines:
+    def _range(self, start: int, stop: int) -> ParsedLines:
         part = slice(start, stop)
         rows = self.rows.slice(start, stop - start)
-        return Lines(rows, self.kind[part], self.time[part], self.numbers[part])
+        return ParsedLines(rows, self.kind[part], self.time[part], self.numbers[part])
 
     def latest(self) -> int:
         """The largest event time; NEVER if there is no line."""
@@ -74,8 +74,8 @@ class Parsed:
     """The well-formed lines by kind, and the dead ones. Numbers of lines tell the order between them."""
 
     file: str
-    tuples: Lines
-    punctuations: Lines
+    tuples: ParsedLines
+    punctuations: ParsedLines
     dead: list[DeadLine]
     record: Record
 
@@ -102,22 +102,27 @@ def shorten(raw: bytes) -> str:
 
 
 def parsed_tuples(
-    layout: Layout, file: str, rows: pa.RecordBatch, numbers: np.ndarray, kind: np.ndarray, record: Record
+    layout: RecordLayout,
+    file: str,
+    rows: pa.RecordBatch,
+    numbers: np.ndarray,
+    kind: np.ndarray,
+    record: Record,
 ) -> Parsed:
     """Tuples and negatives whose event time is their timestamp column; a row without one is dead."""
-    none = no_lines(layout.promised_schema, np.int16)
+    none = no_lines(layout.punctuated_schema, np.int16)
     if layout.time is None:
-        lines = Lines(rows, kind, np.zeros(len(numbers), np.int64), numbers)
+        lines = ParsedLines(rows, kind, np.zeros(len(numbers), np.int64), numbers)
         return Parsed(file, lines, none, [], record)
     column = rows.column(layout.time)
-    lines = Lines(rows, kind, event_times(column), numbers)
+    lines = ParsedLines(rows, kind, event_times(column), numbers)
     lines, dead = refuse_times(lines, null_places(column), record)
     return Parsed(file, lines, none, dead, record)
 
 
-def no_lines(schema: pa.Schema, kind: type[np.signedinteger[Any]]) -> Lines:
+def no_lines(schema: pa.Schema, kind: type[np.signedinteger[Any]]) -> ParsedLines:
     none = np.zeros(0, np.int64)
-    return Lines(empty_batch(schema), none.astype(kind), none, none)
+    return ParsedLines(empty_batch(schema), none.astype(kind), none, none)
 
 
 def event_times(column: pa.Array) -> np.ndarray:
@@ -133,7 +138,9 @@ def null_places(column: pa.Array) -> np.ndarray:
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def refuse_times(lines: Lines, missing: np.ndarray, record: Record) -> tuple[Lines, list[DeadLine]]:
+def refuse_times(
+    lines: ParsedLines, missing: np.ndarray, record: Record
+) -> tuple[ParsedLines, list[DeadLine]]:
     """Kill lines without a timestamp, or with one that is reserved for the ends of time."""
     bad = missing | (lines.time == FOREVER) | (lines.time == NEVER)
     if not bad.any():
@@ -159,12 +166,12 @@ def join_parsed(parts: Sequence[Parsed]) -> Parsed:
     )
 
 
-def _join_lines(parts: list[Lines]) -> Lines:
+def _join_lines(parts: list[ParsedLines]) -> ParsedLines:
     """Lines in the order of their numbers again; what came in one part is not touched."""
     full = [part for part in parts if len(part)]
     if len(full) < 2:
         return full[0] if full else parts[0]
-    joined = Lines(
+    joined = ParsedLines(
         pa.concat_batches([part.rows for part in full]),
         np.concatenate([part.kind for part in full]),
         np.concatenate([part.time for part in full]),

@@ -10,32 +10,32 @@ import pyarrow.compute as pc
 
 from seine.algebra.definitions import RelationDef
 from seine.intake.admission import Letter, letter
-from seine.intake.documents import refuse_documents
+from seine.intake.database_tables import is_table, read_table
+from seine.intake.formats import LineParser, Reader, open_source
 from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
-from seine.intake.layout import Layout
 from seine.intake.parsed import DeadLine, Parsed
-from seine.intake.sources import Parser, Reader, open_source
+from seine.intake.record_layout import RecordLayout
 from seine.intake.spool import gathered
-from seine.intake.tables import is_table, read_table
+from seine.intake.xml_columns import refuse_documents
 
 
 def check_relation(relation: RelationDef) -> None:
     """Refuse a relation whose source cannot be read."""
     if is_table(relation.source):
-        next(read_table(relation, Layout.of(relation)), None)
+        next(read_table(relation, RecordLayout.of(relation)), None)
         return
-    _open(relation, Layout.of(relation))[0].close()
+    _open(relation, RecordLayout.of(relation))[0].close()
 
 
 def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
     begins is dead."""
     dead: list[Letter] = []
-    batches = _batches(relation, Layout.of(relation), dead)
-    return gathered(f"relation {relation.name}", Layout.of(relation).schema, batches), dead
+    batches = _batches(relation, RecordLayout.of(relation), dead)
+    return gathered(f"relation {relation.name}", RecordLayout.of(relation).schema, batches), dead
 
 
-def _batches(relation: RelationDef, layout: Layout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
+def _batches(relation: RelationDef, layout: RecordLayout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
     """The tuples, some at a time; notes the dead letters."""
     read = read_table if is_table(relation.source) else _read_files
     for parsed in read(relation, layout):
@@ -44,7 +44,7 @@ def _batches(relation: RelationDef, layout: Layout, dead: list[Letter]) -> Itera
         yield parsed.tuples.rows.filter(pa.array(valid))
 
 
-def _read_files(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
+def _read_files(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     reader, parser = _open(relation, layout)
     try:
         while (piece := reader.read(DEFAULT_ROWS, DEFAULT_BYTES, force=True)) is not None:
@@ -53,7 +53,7 @@ def _read_files(relation: RelationDef, layout: Layout) -> Iterator[Parsed]:
         reader.close()
 
 
-def _open(relation: RelationDef, layout: Layout) -> tuple[Reader, Parser]:
+def _open(relation: RelationDef, layout: RecordLayout) -> tuple[Reader, LineParser]:
     return open_source(
         f"relation {relation.name}", relation.source, layout, {}, follow=False, notice=lambda text: None
     )

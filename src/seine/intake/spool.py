@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.errors import SeineError
-from seine.intake.layout import empty_batch
+from seine.intake.record_layout import empty_batch
 
 HELD = 16 * 1024 * 1024  # bytes; what is smaller stays in memory
 MOST = 2**31 - 1  # rows, and bytes of text in a column: they are counted with 32 bits

@@ -1,1 +1,1 @@
-"""The shared network: its nodes and tables, adding and removing queries, versions, and showing it."""
+"""The shared network: adding and removing queries (`network.py`, `build.py`), by rooms below."""

@@ -13,45 +13,37 @@ from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of
-from seine.algebra.memory import star_limit
+from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
-from seine.network.blocks import Block, Blocks, is_plain
-from seine.network.conditions import Conditions, shaped
-from seine.network.fences import Fenced, Fences
-from seine.network.finals import place_final, refuse_no_groups, with_arrival
-from seine.network.form import RecordForm
-from seine.network.gates import Gates
-from seine.network.importance import importance_of
-from seine.network.join_placing import Joins
-from seine.network.joining import Base, Joining, Order, Step
-from seine.network.limited_placing import place_limited
-from seine.network.multi_joins import MultiPlan, Planning, planning_of
-from seine.network.multi_placing import place_multi_join
-from seine.network.nodes import (
-    ChangelogNode,
-    DeliverNode,
-    DistinctNode,
-    ExceptNode,
-    Filter,
-    Form,
-    Node,
-)
-from seine.network.placing import UNPLACED, Placer, Rows, port_of
-from seine.network.regrouping import Limits, Place, Regrouping, Wanted
-from seine.network.releasing import grouping_of, release
-from seine.network.site import Claim, Site
-from seine.network.stream_placing import place_stream, streams_of
-from seine.network.tree_placing import TreePlacing
-from seine.network.trees import TreePlan, at_once, tree_plan
+from seine.graph.nodes import ChangelogNode, DeliverNode, DistinctNode, ExceptNode, Filter, Form, Node
+from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
+from seine.network.groups.group_purging import grouping_of, release
+from seine.network.groups.pipeline_breakers import Fenced, Fences
+from seine.network.groups.vertical_expansion import Limits, Place, Regrouping, Wanted
+from seine.network.joins.join_placing import Joins
+from seine.network.joins.join_sharing import Base, Joining, JoinStep, Order
+from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
+from seine.network.joins.limited_placing import place_limited
+from seine.network.joins.multi_joins import MultiPlan, Planning, planning_of
+from seine.network.joins.multi_placing import place_multi_join
+from seine.network.joins.prefilters import Gates
+from seine.network.joins.stream_placing import place_stream, streams_of
+from seine.network.joins.tree_placing import TreePlacing
+from seine.network.plan.block_conditions import Conditions, shaped
+from seine.network.plan.blocks import Block, Blocks, is_plain
+from seine.network.plan.importance import importance_of
+from seine.network.plan.output_form import RecordForm
+from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
+from seine.network.site.node_signatures import deliver_signature
+from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
+from seine.network.site.site import Claim, Site
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.safety.grouping import Grouping
-from seine.safety.plans import EXACT
-from seine.safety.story import Nested
-from seine.sharing.consing import deliver_signature
-from seine.sharing.strategy import AT_ONCE, BY_COST, Strategy
+from seine.safety.final_groups import GroupedBlock
+from seine.safety.safe_plans import EXACT
+from seine.safety.verdict_story import Nested
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 
@@ -116,15 +108,15 @@ class Builder:
             return
         fenced = self._tell_ends(block)
         outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
-        self._deliver(Rows(fenced.node, tuple(fenced.tag_condition(0)), (), tuple(outputs)), form)
+        self._deliver(BlockRows(fenced.node, tuple(fenced.tag_condition(0)), (), tuple(outputs)), form)
 
-    def _joined(self, block: Block) -> Rows:
+    def _joined(self, block: Block) -> BlockRows:
         """The rows of a block, within the memory of its query if there is one."""
         if self._memory is None:
             return self._block(block)
         return place_limited(self._placer, self._gates, block, self._memory)
 
-    def _deliver(self, rows: Rows, form: RecordForm) -> None:
+    def _deliver(self, rows: BlockRows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
         way, computed = shaped((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
@@ -180,7 +172,7 @@ class Builder:
         """A fence that promises free, if they can."""
         return release(self._placer, self._streams, fenced, self._groupings(plan))
 
-    def _groupings(self, plan: Plan) -> list[Grouping]:
+    def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
         if isinstance(plan, Aggregate):
             return [grouping_of(self.blocks.of(plan.input), plan.input, plan.keys)]
@@ -202,12 +194,12 @@ class Builder:
             fenced = self._fence(plan)
         return place_final(self._placer, self._streams, fenced, groupings)
 
-    def _rows(self, plan: Plan) -> Rows:
+    def _rows(self, plan: Plan) -> BlockRows:
         return self._block(self.blocks.of(plan))
 
     # ---- blocks
 
-    def _block(self, block: Block) -> Rows:
+    def _block(self, block: Block) -> BlockRows:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
@@ -231,7 +223,7 @@ class Builder:
         for join, columns in growing.needed() if growing else ():
             self._placer.claim_columns(join, columns)
         last = joins[-1] if joins else self._first(bases[order.first])
-        return Rows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
+        return BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
     def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
         """How to join two by two what promises free, if that frees it and there are stages for it."""
@@ -327,7 +319,7 @@ class Builder:
     def _need_columns(
         self,
         joins: Sequence[Node],
-        steps: Sequence[Step],
+        steps: Sequence[JoinStep],
         conditions: Conditions,
         above: Sequence[Expression],
     ) -> None:

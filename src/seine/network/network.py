@@ -8,41 +8,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.memory import star_limit
+from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
-from seine.network.blocks import Blocks
+from seine.graph.node_json import node_from_json, node_to_json
+from seine.graph.nodes import JOINS, DeliverNode, DerivedPunctuationsNode, LimitedNode, Node, PunctuationsNode
+from seine.graph.parameter_table import ParameterTable
+from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.build import Builder, place_stream
-from seine.network.form import form_of
-from seine.network.live import counted_from, live, young
-from seine.network.node_json import node_from_json, node_to_json
-from seine.network.nodes import (
-    JOINS,
-    DeliverNode,
-    LimitedNode,
-    Node,
-    PromiseNode,
-    ToldNode,
-)
-from seine.network.placing import Placer
-from seine.network.regrouping import Place
-from seine.network.rerouting import Grouper, finest_first, left_places
-from seine.network.site import Claim, Site
-from seine.network.snapshot import Change, Snapshot
-from seine.network.tables import ParameterTable
+from seine.network.groups.rerouting import Grouper, finest_first, left_places
+from seine.network.groups.vertical_expansion import Place
+from seine.network.plan.birth import counted_from, live, young
+from seine.network.plan.blocks import Blocks
+from seine.network.plan.output_form import form_of
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.site.placing import Placer
+from seine.network.site.site import Claim, Site
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.pipeline import optimise
+from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
 from seine.safety.freeing import ends_are_told
-from seine.safety.story import Nested
-from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from seine.safety.verdict_story import Nested
 
 MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
 
 @dataclass(frozen=True)
-class Addition:
+class AddedQuery:
     """What one query brought: the ids of the nodes it added, and of those it found; and as what it runs."""
 
     added: tuple[int, ...]
@@ -86,7 +79,7 @@ class Network:
     def tables(self) -> dict[int, ParameterTable]:
         return self._site.tables
 
-    def add(self, query: Query, born: int = 0) -> Addition:
+    def add(self, query: Query, born: int = 0) -> AddedQuery:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
@@ -98,7 +91,7 @@ class Network:
             _deliver(builder, query, plan)
             used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
-            addition, claims = Addition(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
+            addition, claims = AddedQuery(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
             grouped = builder.grouped
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
@@ -199,13 +192,13 @@ class Network:
         self.take_change()
         return self.version
 
-    def take_change(self) -> Change | None:
+    def take_change(self) -> NetworkChange | None:
         """The same, and what the new version has changed."""
         if not self.changed:
             return None
         self._reroute()
         site = self._site
-        change = Change(
+        change = NetworkChange(
             {i: node_to_json(site.nodes[i]) if i in site.nodes else None for i in sorted(site.touched_nodes)},
             {
                 i: [str(t) for t in site.tables[i].types] if i in site.tables else None
@@ -227,11 +220,11 @@ class Network:
         self.version += 1
         return change
 
-    def renew(self) -> Change:
+    def renew(self) -> NetworkChange:
         """The next version, in which nothing but relations is another."""
         assert not self.changed
         self.version += 1
-        return Change(next_id=self._site.next_id)
+        return NetworkChange(next_id=self._site.next_id)
 
     @property
     def depth(self) -> int:
@@ -257,7 +250,7 @@ class Network:
         for node in (self.nodes[i] for i in used if i in self.nodes):
             if node.kind in JOINS:
                 for number, port in enumerate(node.ports):
-                    if not isinstance(self.nodes[port.node], PromiseNode | ToldNode):
+                    if not isinstance(self.nodes[port.node], PunctuationsNode | DerivedPunctuationsNode):
                         places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
         return {streams: ",".join(some) for streams, some in places.items()}
 
@@ -311,7 +304,7 @@ class Network:
     def from_json(
         form: dict[str, Any],
         strategy: Strategy = CONFIGURATIONS["all"],
-        changes: Iterable[Change] = (),
+        changes: Iterable[NetworkChange] = (),
     ) -> Network:
         """The network as it was printed, and then changed."""
         network = Network(strategy, live=form["live"])

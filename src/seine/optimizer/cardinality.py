@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
-from seine.operators.evaluate import evaluate, truth
+from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.equalities import connects, is_equality, one_type
 from seine.optimizer.estimates import Estimates, Sample, readable
@@ -25,7 +25,7 @@ PAIRS = 2_000  # combinations on which a condition over several items is tried
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowEstimate:
     """The rows of a plan that are alive at once: how many, and a sample of them if there is one."""
 
     rows: float
@@ -39,7 +39,7 @@ class Rows:
         return describe_column(evaluate(expression, self.columns, self.count), self.rows)
 
 
-def rows_of(plan: Plan, estimates: Estimates) -> Rows:
+def rows_of(plan: Plan, estimates: Estimates) -> RowEstimate:
     """What is known of a plan's rows. Selections and projections of a stream run on its sample."""
     match plan:
         case Scan(stream, _):
@@ -52,15 +52,15 @@ def rows_of(plan: Plan, estimates: Estimates) -> Rows:
             return _projected(rows_of(input, estimates), expressions)
         case Join(left, right, predicate):
             each = [rows_of(side, estimates).rows for side in (left, right)]
-            return Rows(each[0] * each[1] * (guess(predicate) if predicate is not None else 1.0))
+            return RowEstimate(each[0] * each[1] * (guess(predicate) if predicate is not None else 1.0))
         case Aggregate(input, keys, _, _):
-            return Rows(_groups(rows_of(input, estimates), keys))
+            return RowEstimate(_groups(rows_of(input, estimates), keys))
         case UnionAll(branches):
-            return Rows(sum(rows_of(branch, estimates).rows for branch in branches))
-    return Rows(max(rows_of(child, estimates).rows for child in plan.inputs))
+            return RowEstimate(sum(rows_of(branch, estimates).rows for branch in branches))
+    return RowEstimate(max(rows_of(child, estimates).rows for child in plan.inputs))
 
 
-def condition_selectivity(block: JoinBlock, number: int, items: Sequence[Rows]) -> float:
+def condition_selectivity(block: JoinBlock, number: int, items: Sequence[RowEstimate]) -> float:
     """The share of combinations that satisfy one condition of a block.
 
     An equality of two items is judged by distinct and common values, any other condition by
@@ -104,13 +104,13 @@ def _own(expression: Expression, base: int) -> Expression:
     return shift_columns(expression, lambda index: index - base)
 
 
-def _sampled(sample: Sample | None, window: int | None, width: int) -> Rows:
+def _sampled(sample: Sample | None, window: int | None, width: int) -> RowEstimate:
     if sample is None:
-        return Rows(ROWS)
-    return Rows(sample.alive(window), tuple(sample.rows.columns[:width]), sample.rows.num_rows)
+        return RowEstimate(ROWS)
+    return RowEstimate(sample.alive(window), tuple(sample.rows.columns[:width]), sample.rows.num_rows)
 
 
-def _selected(rows: Rows, predicate: Expression) -> Rows:
+def _selected(rows: RowEstimate, predicate: Expression) -> RowEstimate:
     if not rows.count:
         return replace(rows, rows=rows.rows * guess(predicate))
     told = conjunction([part for part in conjuncts(predicate) if readable(part, list(rows.columns))])
@@ -118,21 +118,21 @@ def _selected(rows: Rows, predicate: Expression) -> Rows:
         return rows
     chosen = np.flatnonzero(truth(told, rows.columns, rows.count))
     taken = pa.array(chosen)
-    return Rows(
+    return RowEstimate(
         rows.rows * (len(chosen) + guess(told)) / (rows.count + 1),
         tuple(column.take(taken) for column in rows.columns),
         len(chosen),
     )
 
 
-def _projected(rows: Rows, expressions: Sequence[Expression]) -> Rows:
+def _projected(rows: RowEstimate, expressions: Sequence[Expression]) -> RowEstimate:
     if not all(readable(expression, list(rows.columns)) for expression in expressions):
-        return Rows(rows.rows)
+        return RowEstimate(rows.rows)
     columns = tuple(evaluate(expression, rows.columns, rows.count) for expression in expressions)
-    return Rows(rows.rows, columns, rows.count)
+    return RowEstimate(rows.rows, columns, rows.count)
 
 
-def _groups(rows: Rows, keys: Sequence[Expression]) -> float:
+def _groups(rows: RowEstimate, keys: Sequence[Expression]) -> float:
     """At most every combination of key values, at most every row."""
     groups = 1.0
     for key in keys:

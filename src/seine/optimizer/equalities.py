@@ -45,11 +45,11 @@ def equal_columns(part: Expression) -> tuple[int, int] | None:
     """
     if not is_equality(part):
         return None
-    one, other = map(promised_column, part.args)
+    one, other = map(punctuated_column, part.args)
     return None if one is None or other is None or one == other else (one, other)
 
 
-def promised_column(expression: Expression) -> int | None:
+def punctuated_column(expression: Expression) -> int | None:
     """The column that a key reads, if different values of the column are different keys."""
     match expression:
         case Column(index):

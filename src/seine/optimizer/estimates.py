@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
-from seine.operators.evaluate import evaluate, truth
+from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
 

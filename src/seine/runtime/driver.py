@@ -12,8 +12,8 @@ from typing import Any
 
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
-from seine.runtime.deployment import Deployment
-from seine.runtime.sink import Sink
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.sink import Sink
 
 _AHEAD = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05

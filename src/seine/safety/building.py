@@ -19,7 +19,7 @@ from seine.optimizer.equalities import equal_columns
 from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
-from seine.safety.graph import CLOCK, PROMISE, Closer, Graph, Item, Rule
+from seine.safety.graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, GraphItem
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Source:
+class SafetyItem:
     """An item of a block as the check sees it; `finite`: a relation, or as few rows as one."""
 
     name: str
@@ -62,13 +62,13 @@ class BlockGraph:
         return closure(self.graph, facts=facts)
 
 
-def build_graph(block: Block, sources: Sequence[Source]) -> BlockGraph:
+def build_graph(block: Block, sources: Sequence[SafetyItem]) -> BlockGraph:
     """The graph of a block whose items are described by `sources`."""
     return _Building(block, sources).built()
 
 
 class _Building:
-    def __init__(self, block: Block, sources: Sequence[Source]) -> None:
+    def __init__(self, block: Block, sources: Sequence[SafetyItem]) -> None:
         self.block, self.sources = block, sources
         equalities = [condition for condition in block.conditions if equal_columns(condition) is not None]
         self.classes = Classes(_told_equal(equalities))
@@ -79,7 +79,7 @@ class _Building:
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
         self.count = 0  # of facts
-        self.rules: list[Rule] = []
+        self.rules: list[ClosureRule] = []
 
     def built(self) -> BlockGraph:
         streams = [number for number, source in enumerate(self.sources) if not source.finite]
@@ -112,14 +112,14 @@ class _Building:
                 continue
             needs = [self._known(start + column) for column in offer.known]
             needs += [self._bounded(start + column) for column in offer.bounded]
-            kind = CLOCK if offer.bounded else PROMISE
+            kind = CLOCK if offer.bounded else PUNCTUATION
             closers.append(Closer(frozenset(needs), kind, tuple(sorted(offer.known | offer.bounded))))
         return tuple(closers)
 
-    def _item(self, number: int, closers: tuple[Closer, ...], known: dict[int, int]) -> Item:
+    def _item(self, number: int, closers: tuple[Closer, ...], known: dict[int, int]) -> GraphItem:
         source = self.sources[number]
         gives = frozenset(known[column] for column in self._columns(number) if column in known)
-        return Item(source.name, gives, closers, source.expires, source.deletable)
+        return GraphItem(source.name, gives, closers, source.expires, source.deletable)
 
     def _is_read(self, terms: Terms) -> bool:
         """Whether a row of one item tells a sum: of one column any that has its class, of several one of
@@ -139,7 +139,7 @@ class _Building:
 
     def _limit(self, bound: UpperBound) -> None:
         needs = [self._known(column) for column, _ in bound.terms]
-        self.rules.append(Rule(frozenset(needs), self._bounded(bound.column)))
+        self.rules.append(ClosureRule(frozenset(needs), self._bounded(bound.column)))
 
     def _known(self, column: int) -> int:
         return self._fact(self.known, self.classes.of(column))
@@ -148,7 +148,7 @@ class _Building:
         class_ = self.classes.of(column)
         if class_ not in self.bounded:
             known = self._known(class_)
-            self.rules.append(Rule(frozenset([known]), self._fact(self.bounded, class_)))
+            self.rules.append(ClosureRule(frozenset([known]), self._fact(self.bounded, class_)))
         return self.bounded[class_]
 
     def _fact(self, facts: dict[int, int], class_: int) -> int:

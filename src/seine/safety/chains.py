@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.safety.closure import Closure, Step
-from seine.safety.graph import CLOCK, Graph, Rule
+from seine.safety.closure import Closure, ClosureStep
+from seine.safety.graph import CLOCK, ClosureRule, Graph
 
 MOST_TOLD = 12  # steps of one chain that are told
 
@@ -17,9 +17,9 @@ def chain_words(graph: Graph, columns: Sequence[Sequence[str]], found: Closure) 
     """What frees a row with this closure; `columns` are the names of each item's.
 
     >>> from seine.safety.closure import closure
-    >>> from seine.safety.graph import PROMISE, Closer, Item
-    >>> bid = Item("bid", frozenset([0]), (Closer(frozenset([0]), PROMISE, (1,)),))
-    >>> graph = Graph((Item("item", frozenset([0])), bid), 1)
+    >>> from seine.safety.graph import PUNCTUATION, Closer, GraphItem
+    >>> bid = GraphItem("bid", frozenset([0]), (Closer(frozenset([0]), PUNCTUATION, (1,)),))
+    >>> graph = Graph((GraphItem("item", frozenset([0])), bid), 1)
     >>> names = [["itemid"], ["bidder", "itemid"]]
     >>> chain_words(graph, names, closure(graph, [0])), chain_words(graph, names, closure(graph, [1]))
     ('freed once bid promises itemid', 'never freed: item may send matches for ever')
@@ -34,18 +34,18 @@ def chain_words(graph: Graph, columns: Sequence[Sequence[str]], found: Closure) 
     return f"freed once {_told(graph, columns, found.steps)}"
 
 
-def _told(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[Step]) -> str:
+def _told(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[ClosureStep]) -> str:
     said = []
     for step in steps:
         name = graph.items[step.item].name
         if step.by.kind == CLOCK:
             said.append(f"the watermark of {name} has passed")
         else:
-            said.append(f"{name} promises {promised(columns[step.item], step.by.columns)}")
+            said.append(f"{name} promises {punctuated(columns[step.item], step.by.columns)}")
     return _some(said, ", then ")
 
 
-def promised(names: Sequence[str], columns: Sequence[int]) -> str:
+def punctuated(names: Sequence[str], columns: Sequence[int]) -> str:
     """The columns of a scheme."""
     told = ", ".join(names[column] for column in columns)
     return told if len(columns) == 1 else f"({told})"
@@ -56,7 +56,7 @@ def _some(words: list[str], between: str = ", ") -> str:
     return between.join(words[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
-def _needed(found: Closure, goal: int) -> list[Step]:
+def _needed(found: Closure, goal: int) -> list[ClosureStep]:
     """The steps that one item's closing depends on, in their order."""
     needed, facts = {goal}, set[int]()
     for step in reversed(found.steps):
@@ -65,7 +65,7 @@ def _needed(found: Closure, goal: int) -> list[Step]:
     return [step for step in found.steps if step.item in needed]
 
 
-def _givers(found: Closure, step: Step, facts: set[int]) -> set[int]:
+def _givers(found: Closure, step: ClosureStep, facts: set[int]) -> set[int]:
     """The items that give what a step needs."""
     givers = set()
     ahead = list(step.by.needs)
@@ -74,7 +74,7 @@ def _givers(found: Closure, step: Step, facts: set[int]) -> set[int]:
         if fact not in facts:
             facts.add(fact)
             cause = found.causes[fact]
-            if isinstance(cause, Rule):
+            if isinstance(cause, ClosureRule):
                 ahead += cause.needs
             elif cause is not None:
                 givers.add(cause)

@@ -12,25 +12,25 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from seine.safety.graph import Closer, Graph, Rule
+from seine.safety.graph import Closer, ClosureRule, Graph
 
 
 @dataclass(frozen=True)
-class Step:
+class ClosureStep:
     """An item that becomes closed, by what."""
 
     item: int
     by: Closer
 
 
-Cause = int | Rule | None  # of a fact: the item that gives it, the rule that implies it, or nothing
+Cause = int | ClosureRule | None  # of a fact: the item that gives it, the rule that implies it, or nothing
 
 
 @dataclass(frozen=True)
 class Closure:
     """What is closed in the end, in the order in which it was found, and why each fact is known."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ClosureStep, ...]
     items: frozenset[int]
     causes: dict[int, Cause]
 
@@ -47,16 +47,16 @@ class _Chase:
         self.graph = graph
         self.waiting: dict[int, list[int]] = {}
         self.missing: list[int] = []
-        self.heads: list[Step | Rule] = []
+        self.heads: list[ClosureStep | ClosureRule] = []
         self.found: deque[tuple[int, Cause]] = deque()
-        self.steps: list[Step] = []
+        self.steps: list[ClosureStep] = []
         for number, item in enumerate(graph.items):
             for closer in item.closers:
-                self._watch(closer.needs, Step(number, closer))
+                self._watch(closer.needs, ClosureStep(number, closer))
         for rule in graph.rules:
             self._watch(rule.needs, rule)
 
-    def _watch(self, needs: frozenset[int], head: Step | Rule) -> None:
+    def _watch(self, needs: frozenset[int], head: ClosureStep | ClosureRule) -> None:
         for fact in needs:
             self.waiting.setdefault(fact, []).append(len(self.heads))
         self.missing.append(len(needs))
@@ -87,7 +87,7 @@ class _Chase:
     def _fire(self, ready: list[int], closed: set[int]) -> None:
         for number in ready:
             head = self.heads[number]
-            if isinstance(head, Rule):
+            if isinstance(head, ClosureRule):
                 self.found.append((head.gives, head))
             elif head.item not in closed:
                 closed.add(head.item)

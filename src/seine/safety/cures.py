@@ -22,11 +22,11 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan, walk
 from seine.optimizer.traverse import rebuild
 from seine.safety.freeing import is_appended
-from seine.safety.hitting import HittingSets, TooManyError
+from seine.safety.hitting_set import HittingSets, TooManyError
+from seine.safety.item_facts import Sources
 from seine.safety.judging import judge
-from seine.safety.remedies import Addition, Chosen, Joined, Judged
-from seine.safety.sources import Sources
-from seine.safety.state import kept_scans
+from seine.safety.remedies import Chosen, Joined, Judged, SchemeAddition
+from seine.safety.stateful_streams import kept_scans
 
 MOST_TRIED = 200  # sets of additions that are judged for one cure, where windows are tried beside promises
 MOST_CUTS = 60  # of one search; if no cure is found by then, what can be left out of all additions is
@@ -34,7 +34,7 @@ MOST_STEPS = 3_000  # of one search for the fewest additions that hit all cuts; 
 LARGEST = 40  # streams of a query for which schemes are looked for
 MOST_SCHEMES = 1_000  # that could help
 
-Cure = tuple[Addition, ...]
+Cure = tuple[SchemeAddition, ...]
 
 
 def cures(plan: Plan) -> list[Cure]:
@@ -46,20 +46,20 @@ def cures(plan: Plan) -> list[Cure]:
     unfreed = {scan.stream.name: scan.stream for scan in kept if not freed[scan.alias]}
     schemes = _schemes(plan) if len(kept) <= LARGEST else []
     if len(kept) > LARGEST or len(schemes) > MOST_SCHEMES:
-        return [tuple(map(Addition, unfreed.values()))]
+        return [tuple(map(SchemeAddition, unfreed.values()))]
     lasting = {scan.stream.name: scan.stream for scan in kept if scan.stream.window is None}
-    windows = list(map(Addition, lasting.values()))
+    windows = list(map(SchemeAddition, lasting.values()))
     found = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
     mixed = _smallest(plan, [*windows, *schemes], min(map(len, found)) - 1)
     return sorted([*found, *([mixed] if mixed is not None else [])], key=len)
 
 
-def heals(plan: Plan, additions: Iterable[Addition]) -> bool:
+def heals(plan: Plan, additions: Iterable[SchemeAddition]) -> bool:
     """Whether a plan is safe with these additions."""
     return all(judge(cured(plan, additions)).values())
 
 
-def cured(plan: Plan, additions: Iterable[Addition]) -> Plan:
+def cured(plan: Plan, additions: Iterable[SchemeAddition]) -> Plan:
     """The plan over streams with these additions."""
     chosen = list(additions)
 
@@ -82,11 +82,14 @@ def would_last(plan: Plan, aliases: Sequence[str]) -> bool:
     return any(freed[alias] for alias in aliases)
 
 
-def _lapsing(plan: Plan) -> list[Addition]:
+def _lapsing(plan: Plan) -> list[SchemeAddition]:
     """The schemes of a plan's streams that would last without their LIFESPAN."""
     streams = _streams(plan)
     return [
-        Addition(stream, s.columns) for stream in streams for s in stream.schemes if s.lifespan is not None
+        SchemeAddition(stream, s.columns)
+        for stream in streams
+        for s in stream.schemes
+        if s.lifespan is not None
     ]
 
 
@@ -95,15 +98,15 @@ def _streams(plan: Plan) -> list[StreamDef]:
     return list(named.values())
 
 
-def _schemes(plan: Plan) -> list[Addition]:
+def _schemes(plan: Plan) -> list[SchemeAddition]:
     """The schemes that could help: lapsing ones that would last, and columns that something else tells."""
-    told = [Addition(scan.stream, (column,)) for scan, column in Sources().told_columns(plan)]
+    told = [SchemeAddition(scan.stream, (column,)) for scan, column in Sources().told_columns(plan)]
     have = {(stream.name, scheme.columns) for stream in _streams(plan) for scheme in stream.schemes}
     fresh = [one for one in dict.fromkeys(told) if (one.stream.name, one.columns) not in have]
     return [*_lapsing(plan), *fresh]
 
 
-def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) -> Cure | None:
+def _smallest(plan: Plan, additions: Sequence[SchemeAddition], most: int = LARGEST) -> Cure | None:
     """A smallest set that heals, of at most so many additions; None if there is none."""
     if not heals(plan, additions):
         return None
@@ -113,7 +116,7 @@ def _smallest(plan: Plan, additions: Sequence[Addition], most: int = LARGEST) ->
     return _tried(plan, additions, most) if remedies is None else _hitting(remedies, most)
 
 
-def _joined(plan: Plan, additions: Sequence[Addition]) -> Joined | Judged | None:
+def _joined(plan: Plan, additions: Sequence[SchemeAddition]) -> Joined | Judged | None:
     """The additions in the graph of a plan that is a plain join; None for any other plan."""
     block, found = Sources().block(cured(plan, [addition for addition in additions if addition.columns]))
     if not is_appended(block) or len(found.items) < 2:
@@ -143,7 +146,7 @@ def _hitting(remedies: Joined | Judged, most: int) -> Cure | None:
     return tuple(remedies.additions[number] for number in sorted(chosen)) if len(chosen) <= most else None
 
 
-def _tried(plan: Plan, additions: Sequence[Addition], most: int) -> Cure | None:
+def _tried(plan: Plan, additions: Sequence[SchemeAddition], most: int) -> Cure | None:
     """The first of the smallest sets that heal, by trying; after many, all without what can be left out."""
     tried = 0
     for size in range(1, min(len(additions), most) + 1):
@@ -157,7 +160,7 @@ def _tried(plan: Plan, additions: Sequence[Addition], most: int) -> Cure | None:
     return None
 
 
-def _without_needless(plan: Plan, additions: Sequence[Addition]) -> Cure:
+def _without_needless(plan: Plan, additions: Sequence[SchemeAddition]) -> Cure:
     """Additions that heal, of which none can be left out."""
     for addition in additions:
         fewer = [one for one in additions if one != addition]

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan
 from seine.safety.block import Block
-from seine.safety.grouping import Grouping, common_rising_keys
-from seine.safety.sources import Branch
+from seine.safety.final_groups import GroupedBlock, common_rising_keys
+from seine.safety.item_facts import Branch
 
 
 def groups_go(branches: Sequence[Branch]) -> bool:
     """Whether what is held for each group of the rows of some blocks goes some day."""
     if all(branch.expires for branch in branches):
         return True
-    groupings = [Grouping(branch.block, branch.keys) for branch in branches]
+    groupings = [GroupedBlock(branch.block, branch.keys) for branch in branches]
     if not all(grouping.lasts for grouping in groupings):
         return False
-    promised = all(schemes for grouping in groupings for schemes in grouping.key_schemes())
-    return promised or bool(common_rising_keys(groupings))
+    punctuated = all(schemes for grouping in groupings for schemes in grouping.key_schemes())
+    return punctuated or bool(common_rising_keys(groupings))
 
 
 def is_appended(block: Block) -> bool:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PROMISE, CLOCK = "promise", "clock"
+PUNCTUATION, CLOCK = "promise", "clock"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Closer:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ClosureRule:
     """Facts that imply a fact."""
 
     needs: frozenset[int]
@@ -45,7 +45,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Item:
+class GraphItem:
     """What rows come from: its name, the facts its rows give, what closes it, how long rows stay.
 
     `expires`: a window ends the life of each row. `deletable`: a row may be deleted at any time, so
@@ -63,7 +63,7 @@ class Item:
 class Graph:
     """Items, how many facts there are, rules between them, and what is given: facts about relations."""
 
-    items: tuple[Item, ...]
+    items: tuple[GraphItem, ...]
     facts: int
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ClosureRule, ...] = ()
     given: frozenset[int] = frozenset()

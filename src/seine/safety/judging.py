@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from seine.algebra.plan import Plan
-from seine.safety.sources import Sources
-from seine.safety.state import kept_scans
-from seine.safety.states import result_state, states_of
+from seine.safety.item_facts import Sources
+from seine.safety.operator_states import result_state, states_of
+from seine.safety.stateful_streams import kept_scans
 
 
 def judge(plan: Plan) -> dict[str, bool]:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.plan import Scan
-from seine.safety.graph import PROMISE, Graph
+from seine.safety.graph import PUNCTUATION, Graph
 
 Chosen = frozenset[int]  # additions, by number
 
 
 @dataclass(frozen=True)
-class Addition:
+class SchemeAddition:
     """To the declaration of a stream: a scheme on `columns`, or a window if there are none."""
 
     stream: StreamDef
@@ -42,7 +42,9 @@ class Addition:
 class Judged:
     """A plan that is judged with every set of additions; more of them must never free less."""
 
-    def __init__(self, additions: Sequence[Addition], heals: Callable[[Iterable[Addition]], bool]) -> None:
+    def __init__(
+        self, additions: Sequence[SchemeAddition], heals: Callable[[Iterable[SchemeAddition]], bool]
+    ) -> None:
         self.additions = additions
         self._heals = heals
 
@@ -67,7 +69,7 @@ class Judged:
 class Joined:
     """A join of streams that only append, with the schemes and windows that could be added to it."""
 
-    def __init__(self, scans: Sequence[Scan], graph: Graph, additions: Sequence[Addition]) -> None:
+    def __init__(self, scans: Sequence[Scan], graph: Graph, additions: Sequence[SchemeAddition]) -> None:
         """The graph is that of a block of these scans, with all schemes of the additions."""
         self.additions = additions
         self._items = graph.items
@@ -77,7 +79,7 @@ class Joined:
         self._heads: list[_Head] = []
         for place, (scan, item) in enumerate(zip(scans, graph.items, strict=True)):
             for closer in item.closers:
-                scheme = (scan.stream.name, closer.columns) if closer.kind == PROMISE else ("", ())
+                scheme = (scan.stream.name, closer.columns) if closer.kind == PUNCTUATION else ("", ())
                 self._heads.append(_Head(closer.needs, place, True, numbers.get(scheme)))
         self._heads += [_Head(rule.needs, rule.gives, False, None) for rule in graph.rules]
         self._waiting: list[list[int]] = [[] for _ in range(graph.facts)]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 
-from seine.safety.graph import PROMISE, Closer, Graph
-from seine.safety.plans import MEMORY, Tree, is_safe
+from seine.safety.graph import PUNCTUATION, Closer, Graph
+from seine.safety.safe_plans import MEMORY, Tree, is_safe
 
 EXACT = 8  # up to so many schemes the smallest set is searched for; of more a set that none can leave
 
@@ -22,10 +22,10 @@ Used = tuple[int, Closer]  # a scheme of an item
 def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
     """The schemes that a safe plan listens to.
 
-    >>> from seine.safety.graph import Item
-    >>> from seine.safety.plans import JoinOf, THROUGHPUT
-    >>> schemes = [Closer(frozenset([0]), PROMISE, (0,)), Closer(frozenset([1]), PROMISE, (1,))]
-    >>> streams = [Item(name, frozenset([0, 1]), tuple(schemes)) for name in "xy"]
+    >>> from seine.safety.graph import GraphItem
+    >>> from seine.safety.safe_plans import JoinOf, THROUGHPUT
+    >>> schemes = [Closer(frozenset([0]), PUNCTUATION, (0,)), Closer(frozenset([1]), PUNCTUATION, (1,))]
+    >>> streams = [GraphItem(name, frozenset([0, 1]), tuple(schemes)) for name in "xy"]
     >>> both = Graph(tuple(streams), 2)
     >>> [len(schemes_used(both, JoinOf((0, 1)), wish)) for wish in (MEMORY, THROUGHPUT)]
     [4, 2]
@@ -57,4 +57,4 @@ def listening(graph: Graph, used: frozenset[Used]) -> Graph:
 
 
 def _is_scheme(closer: Closer) -> bool:
-    return closer.kind == PROMISE
+    return closer.kind == PUNCTUATION

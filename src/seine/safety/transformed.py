@@ -19,9 +19,10 @@ from seine.safety.graph import Graph
 def transformed(graph: Graph) -> list[frozenset[int]]:
     """The nodes that are left, in the order of their first streams.
 
-    >>> from seine.safety.graph import PROMISE, Closer, Item
+    >>> from seine.safety.graph import PUNCTUATION, Closer, GraphItem
     >>> def stream(name, gives, *schemes):
-    ...     return Item(name, frozenset(gives), tuple(Closer(frozenset(s), PROMISE, ()) for s in schemes))
+    ...     closers = tuple(Closer(frozenset(s), PUNCTUATION, ()) for s in schemes)
+    ...     return GraphItem(name, frozenset(gives), closers)
     >>> b, c, a = 0, 1, 2
     >>> s1, s3 = stream("s1", [a, b], [b]), stream("s3", [c, a], [c, a])
     >>> printed = Graph((s1, stream("s2", [b, c], [b]), s3), 3)

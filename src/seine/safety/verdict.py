@@ -13,7 +13,7 @@ from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
 from seine.safety.cures import cures, would_last
 from seine.safety.judging import judge, notes
-from seine.safety.state import kept_scans
+from seine.safety.stateful_streams import kept_scans
 
 
 @dataclass(frozen=True)

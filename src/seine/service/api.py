@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from seine.errors import SeineError
 from seine.service.service import Service
-from seine.service.tail import Records, read_records
+from seine.service.tail import TailedRecords, read_records
 
 LONGEST_WAIT = 60.0
 
@@ -28,14 +28,14 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Route:
+class ApiRoute:
     """A method and a path with {names}; `body` and `words` are JSON schemas of what it takes."""
 
     method: str
     path: str
     name: str
     summary: str
-    answer: Callable[[Service, Request], Form | list[Form] | Records]
+    answer: Callable[[Service, Request], Form | list[Form] | TailedRecords]
     reply: str  # the schema of what it answers
     body: Form | None = None
     words: Mapping[str, Form] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def _resume(service: Service, request: Request) -> Form:
     return service.registrar.resume(request.path["name"]).to_json()
 
 
-def _results(service: Service, request: Request) -> Records:
+def _results(service: Service, request: Request) -> TailedRecords:
     """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
     standing = service.present.find(request.path["name"])
     start = _start(service, standing.position["results"], request.words.get("from", "start"))
@@ -104,7 +104,7 @@ def _results(service: Service, request: Request) -> Records:
     return found
 
 
-def _read(service: Service, query: str, start: int) -> Records:
+def _read(service: Service, query: str, start: int) -> TailedRecords:
     return read_records(service.folder.results, query, start, service.sink.settled)
 
 
@@ -147,10 +147,10 @@ _WORDS: dict[str, Form] = {
 }
 
 ROUTES = (
-    Route("GET", "/v1/status", "status", "What the service is doing, in numbers", _status, "Status"),
-    Route("GET", "/v1/queries", "list", "Every query, with what it has delivered", _list, "Queries"),
-    Route("GET", "/v1/queries/{name}", "show", "One query", _query, "Query"),
-    Route(
+    ApiRoute("GET", "/v1/status", "status", "What the service is doing, in numbers", _status, "Status"),
+    ApiRoute("GET", "/v1/queries", "list", "Every query, with what it has delivered", _list, "Queries"),
+    ApiRoute("GET", "/v1/queries/{name}", "show", "One query", _query, "Query"),
+    ApiRoute(
         "GET",
         "/v1/queries/{name}/related",
         "related",
@@ -158,19 +158,21 @@ ROUTES = (
         _related,
         "Related",
     ),
-    Route("DELETE", "/v1/queries/{name}", "drop", "Drop a query", _drop, "Outcome"),
-    Route("POST", "/v1/queries/{name}/pause", "pause", "Pause a query", _pause, "Outcome"),
-    Route("POST", "/v1/queries/{name}/resume", "resume", "Let a paused query begin anew", _resume, "Outcome"),
-    Route(
+    ApiRoute("DELETE", "/v1/queries/{name}", "drop", "Drop a query", _drop, "Outcome"),
+    ApiRoute("POST", "/v1/queries/{name}/pause", "pause", "Pause a query", _pause, "Outcome"),
+    ApiRoute(
+        "POST", "/v1/queries/{name}/resume", "resume", "Let a paused query begin anew", _resume, "Outcome"
+    ),
+    ApiRoute(
         "GET",
         "/v1/queries/{name}/results",
         "results",
         "The records of a query from a place on, as JSON Lines; Seine-Next says where to go on",
         _results,
-        "Records",
+        "TailedRecords",
         words=_WORDS,
     ),
-    Route(
+    ApiRoute(
         "POST",
         "/v1/scripts",
         "register",

@@ -9,7 +9,7 @@ from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.errors import Position
 from seine.frontends.script.script import Declarations, Script
-from seine.service.present import Present, Standing
+from seine.service.present import Present, RegisteredQuery
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Edit:
         ending = [key for key in sorted(self.go | self.pause) if not present.standing[key].paused]
         return {key: present.standing[key].query for key in ending}
 
-    def standing(self, present: Present, begun: Mapping[str, Standing]) -> dict[str, Standing]:
+    def standing(self, present: Present, begun: Mapping[str, RegisteredQuery]) -> dict[str, RegisteredQuery]:
         """Who stands afterwards, in the order of registration."""
         standing = present.standing.copy()  # the one thing here that depends on how many there are
         for key in self.go:

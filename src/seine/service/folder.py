@@ -16,8 +16,8 @@ import os
 from typing import Any
 
 from seine.errors import SeineError
-from seine.runtime.durable import write_whole
-from seine.runtime.settings import read_object
+from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.settings import read_object
 
 
 class ServiceFolder:

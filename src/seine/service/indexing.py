@@ -21,7 +21,7 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, 
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.keys import digest, term_text
-from seine.network.blocks import Block, Blocks
+from seine.network.plan.blocks import Block, Blocks
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.service.arrange import Starts, arranged
@@ -30,7 +30,7 @@ Place = tuple[int, ...]  # for each position of a block, the one in which it is 
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _BlockContent:
     """The rows of a block: over which tables, under which conditions, and what is read from them."""
 
     topology: Topology
@@ -68,7 +68,7 @@ class _Entering:
     blocks: Blocks
     found: list[Placement] = field(default_factory=list)
 
-    def rows(self, plan: Plan) -> _Rows:
+    def rows(self, plan: Plan) -> _BlockContent:
         block = self.blocks.of(plan)
         names = [self._named(item) for item in block.items]
         rows = _rows(block, names)
@@ -116,7 +116,7 @@ def _called(kind: str, *parts: str | bytes) -> str:
     return f"({kind} {digest(kind, *parts).hex()})"
 
 
-def _rows(block: Block, names: Sequence[str]) -> _Rows:
+def _rows(block: Block, names: Sequence[str]) -> _BlockContent:
     starts = tuple(block.offsets)
     arrivals = {
         start + item.stream.arrival
@@ -129,9 +129,9 @@ def _rows(block: Block, names: Sequence[str]) -> _Rows:
     kind = "join" if len(names) > 1 else "select"
     topology = Topology(kind, tuple(names[item] for item in order))
     if order == tuple(range(len(names))):
-        return _Rows(topology, conjoin(sets), block.outputs, None)
+        return _BlockContent(topology, conjoin(sets), block.outputs, None)
     sets = [_moved(condition, starts, order) for condition in asked]
-    return _Rows(topology, conjoin(sets), block.outputs, _place(starts, order))
+    return _BlockContent(topology, conjoin(sets), block.outputs, _place(starts, order))
 
 
 @lru_cache(maxsize=1 << 12)

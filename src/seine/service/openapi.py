@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from seine.service.api import ROUTES, Route
+from seine.service.api import ROUTES, ApiRoute
 from seine.service.related import MOST_QUERIES
 
 Form = dict[str, Any]
@@ -145,7 +145,7 @@ def description() -> Form:
     }
 
 
-def _operation(route: Route) -> Form:
+def _operation(route: ApiRoute) -> Form:
     parameters: list[Form] = [
         {"name": name, "in": "path", "required": True, "schema": _TEXT}
         for name in re.findall(r"{(\w+)}", route.path)
@@ -161,7 +161,7 @@ def _operation(route: Route) -> Form:
     return form
 
 
-def _answer(route: Route) -> Form:
+def _answer(route: ApiRoute) -> Form:
     if route.reply == "Records":
         next_: Form = {"schema": _WHOLE, "description": "where to go on"}
         content: Form = {"application/x-ndjson": {"schema": _TEXT}}

@@ -11,7 +11,7 @@ from seine.intake.journal import Journal
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamPositions:
     """The next entry, the number of the next arrival of each stream, and the length of the results."""
 
     entry: int
@@ -19,13 +19,13 @@ class Place:
     results: int
 
     @staticmethod
-    def next(journal: Journal, results: int) -> Place:
+    def next(journal: Journal, results: int) -> StreamPositions:
         last = journal.last()
         if last is None:
-            return Place(0, {}, results)
+            return StreamPositions(0, {}, results)
         states = last.intake["streams"]
         arrivals = {name: state["admission"]["arrivals"] for name, state in states.items()}
-        return Place(last.number + 1, arrivals, results)
+        return StreamPositions(last.number + 1, arrivals, results)
 
     def of(self, query: Query) -> dict[str, Any]:
         """The position of a query that begins here."""

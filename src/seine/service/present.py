@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from seine.algebra.plan import Query
 from seine.algebra.serialise import plan_from_json
-from seine.catalog import Snapshot, StoredQuery
+from seine.catalog import CatalogView, StoredQuery
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Declarations, tables_of
 from seine.network.network import Network
-from seine.runtime.deployment import Deployment
-from seine.sharing.strategy import CONFIGURATIONS
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.runtime.folder.deployment import Deployment
 
 
 @dataclass(frozen=True)
-class Standing:
+class RegisteredQuery:
     """A registered query: it counts tuples of epoch `born` and later.
 
     `position` tells where that was: `entry`, the first that counts, `results`, how long the
@@ -42,7 +42,7 @@ class Present:
     """
 
     declared: Declarations
-    standing: dict[str, Standing]
+    standing: dict[str, RegisteredQuery]
     network: Network
     version: int
     nodes: int
@@ -53,7 +53,7 @@ class Present:
     relations: dict[str, pa.RecordBatch]
     uses: Counter[str]
 
-    def find(self, name: str) -> Standing:
+    def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""
         found = self.standing.get(name.lower())
         if found is None:
@@ -65,7 +65,7 @@ class MissingError(SeineError):
     """Something was asked of a query that is not there."""
 
 
-def restore(catalog: Snapshot, deployment: Deployment) -> Present:
+def restore(catalog: CatalogView, deployment: Deployment) -> Present:
     """What a catalog says stands; the network is the version that it names."""
     standing = {query.name.lower(): _standing(query) for query in catalog.queries()}
     queries = {key: one.query for key, one in standing.items()}
@@ -98,7 +98,7 @@ def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[st
     return Counter(name for query in queries for name in tables_of(query) if name in declared.relations)
 
 
-def _standing(stored: StoredQuery) -> Standing:
+def _standing(stored: StoredQuery) -> RegisteredQuery:
     options = tuple(stored.options.items())
     query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
-    return Standing(query, stored.born, stored.position, stored.paused)
+    return RegisteredQuery(query, stored.born, stored.position, stored.paused)

@@ -26,31 +26,33 @@ from seine.algebra.definitions import RelationDef
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
 from seine.catalog.index import Placement
-from seine.engine import limit_of, read_statements
 from seine.errors import SeineError, TakenError
+from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
-from seine.intake.feed import Feed
+from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
-from seine.network.blocks import Blocks
 from seine.network.network import Network
-from seine.network.snapshot import Change
-from seine.runtime.deployment import Deployment
-from seine.runtime.overwriting import refuse_overwriting
-from seine.runtime.sampling import StreamSamples
-from seine.runtime.sink import Sink
+from seine.network.plan.blocks import Blocks
+from seine.run import limit_of, read_statements
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.sampling import StreamSamples
+from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.output.sink import Sink
+from seine.service.commit_edit import enter
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
-from seine.service.enter import enter
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
-from seine.service.place import Place
-from seine.service.present import Present, Standing, relations_of
+from seine.service.place import StreamPositions
+from seine.service.present import Present, RegisteredQuery, relations_of
 from seine.service.related import MOST_QUERIES, Related, related
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _LONG = 1 << 17  # characters; a longer script makes so many objects that looking at all of them is in vain
 _RARE = (1_000_000, 100, 1_000)
-_FEW = 100  # so many queries are added while entries wait; more of them must not stop the stream
+_MOST_ADDED_WHILE_ENTRIES_WAIT = (
+    100  # so many queries are added while entries wait; more of them must not stop the stream
+)
 
 
 Computed = Mapping[str, list[Placement]]  # by query
@@ -179,7 +181,7 @@ class Registrar:
                 _refuse_followed(relation)
                 check_relation(relation)
             feeds = self._open_feeds(edit, undo)
-            few = len(edit.come) <= _FEW
+            few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
             with self._turn if few else nullcontext():
                 born = self._born(few)
                 after, change, dead, computes = self._work_out(edit, born, undo)
@@ -192,7 +194,7 @@ class Registrar:
             undo.pop_all()
             return outcome
 
-    def _open_feeds(self, edit: Edit, undo: ExitStack) -> list[Feed]:
+    def _open_feeds(self, edit: Edit, undo: ExitStack) -> list[StreamFeed]:
         """The streams that are to join; refuses those that cannot be read, or are what we write."""
         feeds = []
         for stream in edit.streams(self.present)[0]:
@@ -222,7 +224,7 @@ class Registrar:
 
     def _work_out(
         self, edit: Edit, born: int, undo: ExitStack
-    ) -> tuple[Present, Change | None, list[Letter], Computed]:
+    ) -> tuple[Present, NetworkChange | None, list[Letter], Computed]:
         """What will stand, but for positions; how the network changes; dead letters of relations; and
         what the queries that begin compute.
         """
@@ -275,13 +277,15 @@ class Registrar:
         return computes
 
     def _become_true(
-        self, edit: Edit, after: Present, feeds: list[Feed], born: int, computes: Computed
+        self, edit: Edit, after: Present, feeds: list[StreamFeed], born: int, computes: Computed
     ) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
         present = self.present
         begin, cease = edit.begin(present), edit.cease(present)
-        place = Place.next(self._deployment.journal, self._sink.settled)
-        standing = edit.standing(present, {q: Standing(begin[q], born, place.of(begin[q])) for q in begin})
+        place = StreamPositions.next(self._deployment.journal, self._sink.settled)
+        standing = edit.standing(
+            present, {q: RegisteredQuery(begin[q], born, place.of(begin[q])) for q in begin}
+        )
         _, leaving = edit.streams(present)
         since = {name: entry for name, entry in present.since.items() if name in after.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})

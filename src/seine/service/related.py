@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seine.catalog import Snapshot
+from seine.catalog import CatalogView
 from seine.catalog.index import Match, Placement
 
 MOST_QUERIES = 20  # of a script, that are searched for
@@ -61,13 +61,13 @@ class Related:
         return f"{', '.join(self.over)}: {told}" if self.over else told
 
 
-def related(catalog: Snapshot, placements: Sequence[Placement]) -> list[Related]:
+def related(catalog: CatalogView, placements: Sequence[Placement]) -> list[Related]:
     """Of each part of a query that has something in common with others, with whom, and how."""
     found = [_search(catalog, placement) for placement in placements[-_MOST_PARTS:]]
     return [one for one in found if one.equal or one.weaker or one.stronger]
 
 
-def _search(catalog: Snapshot, placement: Placement) -> Related:
+def _search(catalog: CatalogView, placement: Placement) -> Related:
     own, topology, predicates = placement.query, placement.topology, placement.predicates
     index = catalog.users_index
     equal = index.equivalent(topology, predicates)

@@ -19,11 +19,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from seine.errors import RunError, SeineError, TakenError
-from seine.service.api import ROUTES, Request, Route
+from seine.service.api import ROUTES, ApiRoute, Request
 from seine.service.openapi import description
 from seine.service.present import MissingError
 from seine.service.service import Service
-from seine.service.tail import Records
+from seine.service.tail import TailedRecords
 
 MOST_BODY = 64 << 20
 _DESCRIPTION = "/v1/openapi.json"
@@ -220,12 +220,12 @@ class _Handler(BaseHTTPRequestHandler):
             answer = route.answer(self.server.service, request)
         except OSError as error:  # of a disk, say; what happens to a connection is no answer's business
             raise RunError(f"the service failed: {error.strerror or error}") from error
-        if isinstance(answer, Records):
+        if isinstance(answer, TailedRecords):
             self._send(HTTPStatus.OK, answer.lines, "application/x-ndjson", {"Seine-Next": str(answer.next)})
         else:
             self._send_json(HTTPStatus.OK, answer)
 
-    def _route(self, path: str) -> tuple[Route, dict[str, str]]:
+    def _route(self, path: str) -> tuple[ApiRoute, dict[str, str]]:
         found = [(route, names) for route in ROUTES if (names := route.match(path)) is not None]
         for route, names in found:
             if route.method == self.command:
@@ -236,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, error, Allow=allowed)
         raise Refusal(HTTPStatus.NOT_FOUND, SeineError(f"there is no {path}", hint=f"see {_DESCRIPTION}"))
 
-    def _body(self, route: Route) -> dict[str, Any]:
+    def _body(self, route: ApiRoute) -> dict[str, Any]:
         """The body, checked against the route's schema; it is not read if it is too large."""
         size = self._size()
         if route.body is None:

@@ -13,12 +13,12 @@ from threading import Condition, RLock
 from typing import Any
 
 from seine.catalog import Catalog
-from seine.engine import limit_of, new_settings, refuse_other_format
 from seine.intake.intake import Intake
 from seine.network.network import Network
-from seine.runtime.deployment import Deployment
+from seine.run import limit_of, new_settings, refuse_other_format
 from seine.runtime.driver import Driver
-from seine.runtime.sink import Sink, exact_share
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.sink import Sink, exact_share
 from seine.service.folder import ServiceFolder
 from seine.service.present import Present, restore
 from seine.service.registrar import Registrar, planned_depth

@@ -9,14 +9,14 @@ _PIECE = 1 << 20
 _MOST_READ = 64 << 20  # of one answer, so that a rare query does not hold its client for ever
 
 
-class Records(NamedTuple):
+class TailedRecords(NamedTuple):
     """Lines of a query, and where to go on."""
 
     lines: bytes
     next: int
 
 
-def read_records(path: str, query: str, start: int, end: int, most: int = _PIECE) -> Records:
+def read_records(path: str, query: str, start: int, end: int, most: int = _PIECE) -> TailedRecords:
     """The lines of a query among the bytes [start, end), which are whole lines.
 
     Stops when it has about `most` bytes of them.
@@ -35,4 +35,4 @@ def read_records(path: str, query: str, start: int, end: int, most: int = _PIECE
                 if line.startswith(prefix):
                     found.append(line)
                     size += len(line)
-    return Records(b"".join(found), start)
+    return TailedRecords(b"".join(found), start)

@@ -19,7 +19,7 @@ import numpy as np
 
 from seine.shedding.arrivals import Floats
 from seine.shedding.matches import Edges, others_on
-from seine.shedding.policy import Groups, Policy, State, Tokens
+from seine.shedding.policy import Policy, State, TokenGroups, Tokens
 from seine.shedding.rates import MOST, Rates
 from seine.shedding.window import Window
 
@@ -51,13 +51,13 @@ class Auto(Policy):
             for token in tokens:
                 self._present.setdefault(token, []).append(min(importance, MOST))
 
-    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+    def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         self._now = now
         if self._pending * _OFTEN >= max(window.count, 1):
             self._learn(now)
             self._renew(window)
 
-    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         importance, gain = min(window.importance.item(slot), MOST), 0.0
         for token in window.tokens[slot]:
             for other in self._others[token % len(self._others)]:

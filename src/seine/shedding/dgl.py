@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seine.shedding.policy import Groups
+from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
@@ -28,7 +28,7 @@ class Dgl(SimpProb):
         self._alpha = alpha
         self._beta = beta
 
-    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+    def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         slots = slice(0, window.count)
         group, priority = window.group[slots], window.priority[slots]
         window.matches[slots] = groups.matches[group]
@@ -41,7 +41,7 @@ class Dgl(SimpProb):
             left = np.minimum(left, _MOST)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
-    def _winners(self, group: np.ndarray, groups: Groups) -> np.ndarray:
+    def _winners(self, group: np.ndarray, groups: TokenGroups) -> np.ndarray:
         """The slots of tuples with which an arrival of this instant makes output."""
         if not groups.fresh:
             return np.zeros(0, np.int64)

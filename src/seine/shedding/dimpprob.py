@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seine.shedding.policy import Groups
+from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
@@ -15,7 +15,7 @@ class DimpProb(SimpProb):
 
     watches = True
 
-    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+    def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         slots = slice(0, window.count)
         window.matches[slots] = groups.matches[window.group[slots]]
         window.priority[slots] = window.importance[slots] * window.matches[slots]

@@ -21,7 +21,7 @@ Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Groups:
+class TokenGroups:
     """The groups of a stream by number: their matches in the other windows, and what this instant added."""
 
     matches: Floats
@@ -38,10 +38,10 @@ class Policy:
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         """See an arrival of another stream at this instant."""
 
-    def refresh(self, window: Window, groups: Groups, now: int) -> None:
+    def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         """Look at the tuples held."""
 
-    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         """Give an arrival its priority."""
 
     def victims(self, window: Window, count: int) -> list[int]:

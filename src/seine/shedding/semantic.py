@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from seine.shedding.matches import Edges, others_on
-from seine.shedding.policy import Groups, Policy, State, Tokens
+from seine.shedding.policy import Policy, State, TokenGroups, Tokens
 from seine.shedding.window import Window
 
 _MOST = 1 << 16  # tokens remembered of a stream: beyond that, all counts are halved
@@ -35,7 +35,7 @@ class Semantic(Policy):
         if len(seen) > _MOST:
             self._seen[stream] = {token: count // 2 for token, count in seen.items() if count > 1}
 
-    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         window.priority[slot] = sum(map(self._frequency, window.tokens[slot]))
 
     def _frequency(self, token: int) -> int:

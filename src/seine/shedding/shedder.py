@@ -31,10 +31,10 @@ import pyarrow as pa
 from seine.shedding.arrivals import Arrivals, Evictions
 from seine.shedding.matches import Edges, Matches
 from seine.shedding.policies import Shedding
-from seine.shedding.policy import Groups, Policy, State
+from seine.shedding.policy import Policy, State, TokenGroups
 from seine.shedding.window import Window
 
-_NO_GROUPS = Groups(np.zeros(0), {})
+_NO_GROUPS = TokenGroups(np.zeros(0), {})
 
 
 class Shedder:
@@ -62,7 +62,7 @@ class Shedder:
         instants = np.unique(np.concatenate([some.ts for some in arrivals])).tolist()
         waiting = [next(queue, None) for queue in queues]
         for now in instants:
-            coming: list[tuple[int, Row]] = []
+            coming: list[tuple[int, ArrivingTuple]] = []
             for stream, queue in enumerate(queues):
                 while (row := waiting[stream]) is not None and row.ts == now:
                     coming.append((stream, row))
@@ -94,7 +94,7 @@ class Shedder:
         """How many tuples each window holds."""
         return [window.count for window in self._windows]
 
-    def _instant(self, now: int, coming: list[tuple[int, Row]]) -> None:
+    def _instant(self, now: int, coming: list[tuple[int, ArrivingTuple]]) -> None:
         self.leave(now)
         groups = [self._enter(stream, row.tokens) for stream, row in coming]
         for stream, policy in enumerate(self._policies):
@@ -116,16 +116,16 @@ class Shedder:
         self._matches.hold(stream, group)
         return group
 
-    def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, Row]]) -> None:
+    def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, ArrivingTuple]]) -> None:
         for other, row in coming:
             if other != stream:
                 policy.witness(other, row.tokens, row.importance, now)
         policy.refresh(self._windows[stream], self._groups(stream), now)
 
-    def _groups(self, stream: int) -> Groups:
+    def _groups(self, stream: int) -> TokenGroups:
         if not self._policies[stream].counts_matches:
             return _NO_GROUPS
-        return Groups(self._matches.matches[stream], self._matches.fresh[stream])
+        return TokenGroups(self._matches.matches[stream], self._matches.fresh[stream])
 
     def _evict(self, stream: int, now: int) -> None:
         window = self._windows[stream]
@@ -169,7 +169,7 @@ class Shedder:
             fresh.clear()
 
 
-class Row(NamedTuple):
+class ArrivingTuple(NamedTuple):
     """A tuple that arrives, `leaves` being when it goes by itself."""
 
     number: int
@@ -180,14 +180,14 @@ class Row(NamedTuple):
     tokens: tuple[int, ...]
 
 
-def _rows(arrivals: Arrivals) -> Iterator[Row]:
+def _rows(arrivals: Arrivals) -> Iterator[ArrivingTuple]:
     """Arrivals one by one, without those that match no relation tuple: they never enter."""
     tokens = arrivals.tokens.tolist()
     carried = (tuple(tokens[begin:end]) for begin, end in pairwise(arrivals.offsets.tolist()))
     leaves = np.minimum(arrivals.expiry, arrivals.until)
     columns = (arrivals.number, arrivals.ts, arrivals.expiry, leaves, arrivals.importance)
     rows = zip(*(column.tolist() for column in columns), carried, strict=True)
-    return map(Row._make, (row for row in rows if row[5]))
+    return map(ArrivingTuple._make, (row for row in rows if row[5]))
 
 
 def _part(columns: State, prefix: str) -> State:

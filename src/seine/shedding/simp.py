@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seine.shedding.policy import Groups, Policy
+from seine.shedding.policy import Policy, TokenGroups
 from seine.shedding.window import Window
 
 
@@ -12,5 +12,5 @@ class Simp(Policy):
     Cites: STAR 3.2 (Static Importance)
     """
 
-    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         window.priority[slot] = window.importance[slot]

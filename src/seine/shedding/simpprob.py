@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seine.shedding.policy import Groups, Policy
+from seine.shedding.policy import Policy, TokenGroups
 from seine.shedding.window import Window
 
 
@@ -16,6 +16,6 @@ class SimpProb(Policy):
     ties = ("importance", "matches", "number")
     counts_matches = True
 
-    def rank(self, window: Window, slot: int, groups: Groups) -> None:
+    def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         window.matches[slot] = found = groups.matches[window.group[slot]]
         window.priority[slot] = window.importance[slot] * found

@@ -1,0 +1,1 @@
+"""The pipeline hosted by Spark, and the Python API for programs that have a session."""

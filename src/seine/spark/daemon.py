@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark.daemon import manager
 
-import seine.runtime.tasks
+import seine.runtime.flow.tasks
 import seine.spark.stage  # noqa: F401
-from seine.spark.memory import keep_freed_memory
+from seine.spark.malloc import keep_freed_memory
 
 if __name__ == "__main__":
     keep_freed_memory()

@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from seine.algebra.aggregates import Aggregate
-from seine.runtime.deployment import Deployment
-from seine.runtime.rows import REPORT
-from seine.spark.source import SCHEMA, JournalSource
+from seine.algebra.aggregates import UserAggregate
+from seine.runtime.flow.task_row import REPORT
+from seine.runtime.folder.deployment import Deployment
+from seine.spark.journal_source import SCHEMA, JournalSource
 from seine.spark.stage import Stage
 from seine.spark.unfinished import discard_unfinished
 
@@ -20,7 +20,7 @@ Commit = Callable[[int, list[dict[str, Any]]], None]
 
 
 def start_pipeline(
-    spark: SparkSession, deployment: Deployment, aggregates: tuple[type[Aggregate], ...], commit: Commit
+    spark: SparkSession, deployment: Deployment, aggregates: tuple[type[UserAggregate], ...], commit: Commit
 ) -> StreamingQuery:
     """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order."""
     settings = deployment.settings

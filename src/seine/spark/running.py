@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from seine.algebra.aggregates import Aggregate
-from seine.engine import Run
+from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
-from seine.spark.host import reason_of, run_on_spark
+from seine.run import Run
+from seine.spark.spark_host import reason_of, run_on_spark
 
 _MOMENT_SECONDS = 0.2
 _SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
@@ -34,7 +34,7 @@ class Running:
         spark: SparkSession,
         run: Run,
         landings: dict[str, StreamingQuery],
-        registered: tuple[type[Aggregate], ...],
+        registered: tuple[type[UserAggregate], ...],
         results: DataFrame | None,
     ) -> None:
         self._spark = spark
@@ -73,7 +73,7 @@ class Running:
         """What `seine run --stats` tells, up to the last micro-batch."""
         return self._run.statistics(time.monotonic() - self._started)
 
-    def _carry(self, registered: tuple[type[Aggregate], ...]) -> None:
+    def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:
             run_on_spark(self._spark, self._run, registered)
         except BaseException as error:  # whoever waits gets it

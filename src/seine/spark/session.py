@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from seine.errors import SeineError
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
+from seine.spark.malloc import keep_freed_memory
 from seine.spark.master import chosen_master, require_master
-from seine.spark.memory import keep_freed_memory
 from seine.spark.sockets import local_sockets
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

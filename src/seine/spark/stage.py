@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from seine.runtime.handover import handover_path
-from seine.runtime.settings import read_settings
-from seine.spark.state import StateHandles
+from seine.runtime.folder.handover import handover_path
+from seine.runtime.folder.settings import read_settings
+from seine.spark.bucket_state import StateHandles
 
 if TYPE_CHECKING:
-    from seine.algebra.aggregates import Aggregate
+    from seine.algebra.aggregates import UserAggregate
 
 
 class Stage(StatefulProcessor):
     """Every batch, every bucket gets one control record, so every operator steps once."""
 
     def __init__(
-        self, folder: str, number: int, start: int, aggregates: tuple[type[Aggregate], ...] = ()
+        self, folder: str, number: int, start: int, aggregates: tuple[type[UserAggregate], ...] = ()
     ) -> None:
         """`start` is the entry that handed over to this pipeline, -1 if there was none before it."""
         self.folder = folder
@@ -45,8 +45,8 @@ class Stage(StatefulProcessor):
                 register(aggregate)
 
     def handleInputRows(self, key: Any, rows: Iterator[SparkRow], timerValues: Any) -> Iterator[SparkRow]:
-        from seine.runtime.rows import CONTROL
-        from seine.runtime.tasks import step_stage
+        from seine.runtime.flow.task_row import CONTROL
+        from seine.runtime.flow.tasks import step_stage
 
         control, blobs = None, []
         for row in rows:

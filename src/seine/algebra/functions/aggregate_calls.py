@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions.casting import implied_cast, literal
-from seine.algebra.functions.conditions import resolve_case
+from seine.algebra.functions.logic_types import resolve_case
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.polymorphic import number
 from seine.algebra.functions.signatures import check_arity
@@ -74,7 +74,9 @@ def _unknown(name: str) -> TypeMismatch:
     return TypeMismatch(f"there is no aggregate '{name}'", hint=hint)
 
 
-def _registered(aggregate: aggregates.Aggregate, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+def _registered(
+    aggregate: aggregates.UserAggregate, args: Sequence[Expression], distinct: bool
+) -> AggregateCall:
     name, wanted = aggregate.name.lower(), aggregate.arguments
     check_arity(name, args, len(wanted), len(wanted))
     pairs = enumerate(zip(args, wanted, strict=True), 1)

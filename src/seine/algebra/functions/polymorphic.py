@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.conditions import unify
+from seine.algebra.functions.logic_types import unify
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from seine.bench.fed.figures import Figure, Figures
 from seine.bench.fed.rules import mixed_templates, one_template, rules
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.workload import Workload
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
 from seine.errors import RunError
 
 RULES = "seine.bench.fed.on_rules"
 ONE, BY_HAND = "Seine, one template", "Spark by hand, one template"
-Found = dict[str, Pace]
+Found = dict[str, BatchCost]
 
 
 def measure(
@@ -47,7 +47,7 @@ def measure(
         for name, (module, *words) in sides.items():
             key = f"alternatives {queries} {transfers} {history} {batches} {name}"
             run = partial(_run, runner, f"alternatives, {name}", module, words)
-            found[name] = Pace(**figures.take(key, run))
+            found[name] = BatchCost(**figures.take(key, run))
     _check(found)
     return found
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from seine.bench.fed.figures import Figure, Figures
-from seine.bench.fed.on_network import Measured
+from seine.bench.fed.on_network import NetworkFigures
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.seeds import named_queries
 from seine.bench.fed.workload import Side, Workload, words
 
@@ -30,14 +30,14 @@ def sampled(count: int, every: int) -> list[str]:
 
 def measure(
     figures: Figures, workload: Workload, side: Side, count: int, every: int, recent: int, sample: int
-) -> Measured:
+) -> NetworkFigures:
     """What so many pipelines of one query cost together, by a sample of them; results are the sample's."""
     texts, alone = dict(named_queries(count)), []
     for name in sampled(count, every):
         stretch = workload.recent(recent, sample)
         key = f"apart {workload.batch_rows} {stretch.history} {stretch.batches} {name} {_short(texts[name])}"
         run = partial(_run, workload, side, name, texts[name], recent, sample)
-        alone.append(Measured(**figures.take(key, run)))
+        alone.append(NetworkFigures(**figures.take(key, run)))
     return together(alone, count)
 
 
@@ -52,14 +52,14 @@ def _run(workload: Workload, side: Side, name: str, text: str, recent: int, samp
     return asdict(side(words(f"curves, {name} alone", "all", script, stretch)))
 
 
-def together(alone: Sequence[Measured], count: int) -> Measured:
+def together(alone: Sequence[NetworkFigures], count: int) -> NetworkFigures:
     """All `count` pipelines, where some were measured."""
     times = count / len(alone)
 
     def scaled(part: str) -> float:
         return sum(getattr(one, part) for one in alone) * times
 
-    return Measured(
+    return NetworkFigures(
         queries=count,
         nodes=round(scaled("nodes")),
         joins=round(scaled("joins")),

@@ -9,11 +9,11 @@ from threading import Condition
 
 from seine.bench.measure import Mark, mark
 from seine.errors import RunError
-from seine.runtime.sink import Sink
+from seine.runtime.output.sink import Sink
 
 
 @dataclass(frozen=True)
-class Asked:
+class AwaitedQuery:
     """A query that was registered: when, the last entry delivered by then, the first that counts for it."""
 
     query: str
@@ -87,10 +87,10 @@ class Recorder:
             return self.batches >= batch
 
 
-def waits(asked: Iterable[Asked], firsts: Mapping[str, First]) -> list[Wait]:
+def waits(asked: Iterable[AwaitedQuery], firsts: Mapping[str, First]) -> list[Wait]:
     """What each query waited; one without any result is an error, for every batch has some for all of them.
 
-    >>> waits([Asked("q", 5.0, 7, 10)], {"q": First(11, 9.5)})
+    >>> waits([AwaitedQuery("q", 5.0, 7, 10)], {"q": First(11, 9.5)})
     [Wait(batches=2, since_call=4, seconds=4.5)]
     """
     found = []

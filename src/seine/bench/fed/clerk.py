@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from seine.bench.fed.awaiting import Asked, Recorder
+from seine.bench.fed.awaiting import AwaitedQuery, Recorder
 from seine.service.client import Client
 
 _SURE = "CREATE QUERY sure_{number} AS SELECT tran_id, amount FROM transfer WHERE amount > {bound};"
@@ -20,7 +20,7 @@ class Clerk:
     def __init__(
         self, client: Client, recorder: Recorder, others: Iterator[tuple[str, str]], interval: float
     ) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[AwaitedQuery] = []
         self.taken: list[float] = []  # seconds of each change
         self._client = client
         self._recorder = recorder
@@ -46,7 +46,7 @@ class Clerk:
         self._recorder.expect(name)
         called, delivered = time.monotonic(), self._recorder.delivered
         entry = self._register(_SURE.format(number=number, bound=_BOUND + number))
-        self.asked.append(Asked(name, called, delivered, entry))
+        self.asked.append(AwaitedQuery(name, called, delivered, entry))
 
     def _let_one_in(self) -> None:
         name, text = next(self._others)

@@ -12,13 +12,13 @@ from functools import partial
 
 from seine.bench.chart import Curve, line_chart
 from seine.bench.fed import apart
-from seine.bench.fed.figures import Figure, Figures
-from seine.bench.fed.on_network import Measured
+from seine.bench.fed.on_network import NetworkFigures
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.seeds import queries
 from seine.bench.fed.workload import Side, Workload, side_apart, words
 from seine.bench.table import Table
 from seine.errors import RunError
-from seine.sharing.strategy import CONFIGURATIONS
+from seine.network.plan.strategy import CONFIGURATIONS
 
 PAPER = {
     "all": "AllSharing",
@@ -38,7 +38,7 @@ SAID = (
     "joins, nodes and matches too."
 )
 _CONFIGURATIONS = {name: CONFIGURATIONS[name] for name in PAPER if name != apart.NAME}
-Found = dict[tuple[int, str], Measured]
+Found = dict[tuple[int, str], NetworkFigures]
 
 
 def measure(
@@ -67,7 +67,7 @@ def measure(
                 before = None if strategy.share and strategy.canonical else recent
                 key = f"curves {transfers} {history} {batches} {before} {sample} {count} {name}"
                 run = partial(_run, workload, side, count, name, before, sample)
-                found[count, name] = Measured(**figures.take(key, run))
+                found[count, name] = NetworkFigures(**figures.take(key, run))
             check_equal({name: found[count, name].outputs for name in _CONFIGURATIONS})
             alone = found[count, apart.NAME] = apart.measure(
                 figures, workload, side, count, every, recent, sample

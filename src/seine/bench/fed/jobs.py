@@ -13,10 +13,10 @@ from functools import partial
 from statistics import mean
 from typing import NamedTuple
 
-from seine.bench.fed.figures import Figure, Figures
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.seeds import named_queries
 from seine.bench.fed.workload import Workload
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
 from seine.errors import RunError
@@ -24,12 +24,12 @@ from seine.errors import RunError
 SHARED, UNSHARED = "one pipeline, shared", "one pipeline, unshared"
 
 
-class Found(NamedTuple):
+class JobsFigures(NamedTuple):
     """The number of queries, the pace of the pipelines with all of them, and that of each that ran alone."""
 
     queries: int
-    whole: dict[str, Pace]
-    alone: dict[str, Pace]
+    whole: dict[str, BatchCost]
+    alone: dict[str, BatchCost]
 
 
 def measure(
@@ -41,7 +41,7 @@ def measure(
     history: int,
     batches: int,
     runner: Runner = apart,
-) -> Found:
+) -> JobsFigures:
     """All queries both ways, with the same number of results, and every n-th of them alone."""
     texts = {name: f"CREATE QUERY {name} AS {text};\n" for name, text in named_queries(queries)}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
@@ -55,11 +55,11 @@ def measure(
             path = workload.script(str(number), workload.whole(workload.batches), script)
             key = f"jobs {queries} {sample} {transfers} {history} {batches} {name}"
             words = (path, workload.batch_rows, workload.history, configuration)
-            paces[name] = Pace(**figures.take(key, partial(_run, runner, name, words)))
+            paces[name] = BatchCost(**figures.take(key, partial(_run, runner, name, words)))
     shared, unshared = paces[SHARED].total_out, paces[UNSHARED].total_out
     if shared != unshared:
         raise RunError(f"{shared} results if shared, {unshared} if not")
-    return Found(
+    return JobsFigures(
         queries, {name: paces[name] for name in (SHARED, UNSHARED)}, {name: paces[name] for name in named}
     )
 
@@ -68,7 +68,7 @@ def _run(runner: Runner, name: str, words: tuple[object, ...]) -> Figure:
     return asdict(runner(f"jobs, {name}", SEINE, *words))
 
 
-def tabulate(found: Found) -> Table:
+def tabulate(found: JobsFigures) -> Table:
     """One row a way; the ratio is to the CPU time of the shared pipeline."""
     table = Table("way", "pipelines", "CPU-s per batch of each", "s per batch of each", "CPU-s to shared")
     shared = found.whole[SHARED].cpu_per_batch

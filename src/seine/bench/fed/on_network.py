@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from seine.bench.fed.progress import Line
-from seine.engine import Options, Run, read_script
-from seine.network.nodes import JOINS
-from seine.runtime.host import LocalHost
-from seine.runtime.sink import Sink
-from seine.sharing.strategy import CONFIGURATIONS, Strategy
+from seine.bench.fed.progress_text import ProgressText
+from seine.graph.nodes import JOINS
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.run import Options, Run, read_script
+from seine.runtime.local_host import LocalHost
+from seine.runtime.output.sink import Sink
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Measured:
+class NetworkFigures:
     """What the micro-batches after the history cost, and what they gave; queries without results left out."""
 
     queries: int
@@ -75,7 +75,7 @@ def open_run(strategy: Strategy, script: str, options: Options) -> Run:
 
 def run_with(
     strategy: Strategy, script: str, stretch: Stretch, tell: Callable[[str], None] = lambda text: None
-) -> Measured:
+) -> NetworkFigures:
     """Run a script whose files are those of the stretch, and measure what follows its history."""
     marks: dict[int, _Mark] = {}
     wanted = {stretch.history + passed for passed in (0, stretch.sample, stretch.batches)}
@@ -105,7 +105,7 @@ def run_with(
         run.driver.run_all(LocalHost(run.deployment).run)
         run.close()
     start, end = marks[0], marks[stretch.batches]
-    return Measured(
+    return NetworkFigures(
         queries=len(run.network.queries),
         nodes=len(run.network.nodes),
         joins=sum(node.kind in JOINS for node in run.network.nodes.values()),
@@ -125,7 +125,7 @@ def _since(start: _Mark, end: _Mark) -> dict[str, int]:
     return {query: count for query, count in grown.items() if count}
 
 
-def run_side(words: list[str]) -> Measured:
+def run_side(words: list[str]) -> NetworkFigures:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("title")
     parser.add_argument("configuration", choices=CONFIGURATIONS)
@@ -134,7 +134,7 @@ def run_side(words: list[str]) -> Measured:
         parser.add_argument(name, type=int)
     given = parser.parse_args(words)
     stretch = Stretch(given.batch_rows, given.history, given.batches, given.sample)
-    with Line(given.title) as line:
+    with ProgressText(given.title) as line:
         return run_with(CONFIGURATIONS[given.configuration], given.script, stretch, line.say)
 
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from seine.bench.fed.rules import Rule, rules
-from seine.bench.measure import Pace, pace
+from seine.bench.fed.rules import QueryRule, rules
+from seine.bench.measure import BatchCost, pace
 from seine.bench.on_spark import default_session, run_to_end
 from seine.bench.side import tell
 
@@ -25,7 +25,7 @@ _SCHEMA = "tran_id long, amount decimal(14,2), ts timestamp, sacct long, racct l
 _COLUMNS = ("tran_id", "amount", "ts", "sacct", "racct")
 
 
-def run_side(words: list[str]) -> Pace:
+def run_side(words: list[str]) -> BatchCost:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("rules", type=int)
@@ -49,7 +49,7 @@ def _lines(folder: str) -> int:
     return total
 
 
-def matched(spark: SparkSession, folder: str, given: list[Rule]) -> DataFrame:
+def matched(spark: SparkSession, folder: str, given: list[QueryRule]) -> DataFrame:
     """The pairs of transfers with every rule that they satisfy."""
     longest = f.expr(f"interval {max(rule.hours for rule in given)} hours")
     a = _transfers(spark, folder, "a").where(f.col("a_amount") > min(rule.came for rule in given))

@@ -51,7 +51,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ServiceStretch:
     """Some micro-batches, and the changes that were made meanwhile."""
 
     busy: bool
@@ -66,7 +66,7 @@ class Stretch:
 class Live:
     """The stretches, what the queries with results in every batch waited, and the seconds of each change."""
 
-    stretches: list[Stretch]
+    stretches: list[ServiceStretch]
     waits: list[Wait]
     changes: list[float]
 
@@ -91,7 +91,7 @@ def _measure(service: Service, recorder: Recorder, work: str, size: Size, host: 
     server = Server(service, Listening())
     clerk = Clerk(Client(server.url), recorder, others, size.interval)
 
-    def plan() -> list[Stretch]:
+    def plan() -> list[ServiceStretch]:
         try:
             recorder.wait(size.warm)
             return [_stretch(recorder, clerk, busy, size.batches) for busy in STRETCHES]
@@ -111,13 +111,13 @@ def _measure(service: Service, recorder: Recorder, work: str, size: Size, host: 
 
 
 def on_spark(service: Service, log: str) -> None:
-    from seine.spark.host import run_on_spark
     from seine.spark.session import open_session
+    from seine.spark.spark_host import run_on_spark
 
     run_on_spark(open_session(None, log), service)
 
 
-def _stretch(recorder: Recorder, clerk: Clerk, busy: bool, batches: int) -> Stretch:
+def _stretch(recorder: Recorder, clerk: Clerk, busy: bool, batches: int) -> ServiceStretch:
     begin = recorder.batches + _SETTLING
     changes = []
     for batch in (begin, begin + batches):
@@ -128,11 +128,11 @@ def _stretch(recorder: Recorder, clerk: Clerk, busy: bool, batches: int) -> Stre
     return between(recorder.marks, begin, begin + batches, busy, changes[1] - changes[0])
 
 
-def between(marks: Sequence[Mark], begin: int, end: int, busy: bool, changes: int) -> Stretch:
+def between(marks: Sequence[Mark], begin: int, end: int, busy: bool, changes: int) -> ServiceStretch:
     """What the micro-batches after `begin` up to `end` took."""
     first, last = (next(mark for mark in marks if mark.batch == batch) for batch in (begin, end))
     rows, wall, cpu = last.rows - first.rows, last.wall - first.wall, last.cpu - first.cpu
-    return Stretch(busy, end - begin, rows, wall, cpu, changes)
+    return ServiceStretch(busy, end - begin, rows, wall, cpu, changes)
 
 
 def main(words: list[str]) -> Live:

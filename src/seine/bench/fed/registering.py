@@ -17,8 +17,8 @@ from itertools import islice
 
 import numpy as np
 
-from seine.bench.fed.figures import Figure, Figures
-from seine.bench.fed.progress import Line
+from seine.bench.fed.progress_text import ProgressText
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.seeds import named_queries, queries
 from seine.bench.fed.transfers import DECLARATION, make_transfers, write_transfers
 from seine.bench.table import Table
@@ -26,7 +26,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
 Found = dict[str, Figure]
-_FEW = 1_000  # transfers: a source has to be there
+_TRANSFERS = 1_000  # transfers: a source has to be there
 _DEPTH = 8  # stages, so that no query has to wait for a deeper pipeline
 
 
@@ -43,7 +43,7 @@ def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int
 
 
 def _one_by_one(present: int, singles: int) -> Figure:
-    with Line(f"registering, one into {present:,}") as line, _service() as register:
+    with ProgressText(f"registering, one into {present:,}") as line, _service() as register:
         line.say("building")
         every = ((f"CREATE QUERY {n} AS {text};") for n, text in named_queries(present + singles))
         register("\n".join(islice(every, present)))
@@ -58,7 +58,7 @@ def _one_by_one(present: int, singles: int) -> Figure:
 
 
 def _in_bulk(count: int) -> Figure:
-    with Line(f"registering, {count:,} in bulk"), _service() as register:
+    with ProgressText(f"registering, {count:,} in bulk"), _service() as register:
         text = queries(count)
         started = time.perf_counter()
         register(text)
@@ -69,7 +69,7 @@ def _in_bulk(count: int) -> Figure:
 def _service() -> Iterator[Callable[[str], None]]:
     """How to register with a service over the transfers that lives as long as the context."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
-        write_transfers(work, make_transfers(_FEW), _FEW)
+        write_transfers(work, make_transfers(_TRANSFERS), _TRANSFERS)
         service = Service(ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH))
 
         def register(text: str) -> None:

@@ -25,7 +25,7 @@ _EXTRAS = (
 )
 
 
-class Rule(NamedTuple):
+class QueryRule(NamedTuple):
     """The constants of a query: what came, what went, the share that went, and within how many hours."""
 
     number: int
@@ -35,11 +35,11 @@ class Rule(NamedTuple):
     hours: int
 
 
-def rules(count: int, seed: int = 7) -> list[Rule]:
+def rules(count: int, seed: int = 7) -> list[QueryRule]:
     """So many rules; the same for the same arguments."""
     random = Random(seed)
     return [
-        Rule(
+        QueryRule(
             number,
             random.randrange(2_000_000, 12_000_000, 1_000),
             random.randrange(1_000_000, 6_000_000, 1_000),
@@ -50,7 +50,7 @@ def rules(count: int, seed: int = 7) -> list[Rule]:
     ]
 
 
-def one_template(given: Sequence[Rule]) -> str:
+def one_template(given: Sequence[QueryRule]) -> str:
     """The queries of these rules, all of one template."""
     return "".join(_TEMPLATE.format(**rule._asdict()) for rule in given)
 
@@ -66,7 +66,7 @@ def templates(count: int = 50) -> list[str]:
     return made
 
 
-def mixed_templates(given: Sequence[Rule], count: int = 50, seed: int = 7) -> str:
+def mixed_templates(given: Sequence[QueryRule], count: int = 50, seed: int = 7) -> str:
     """A query of each rule; rules take the templates in turn."""
     random, made = Random(seed), templates(count)
     return "".join(

@@ -11,13 +11,13 @@ from dataclasses import asdict
 from functools import partial
 
 from seine.bench.chart import Curve, line_chart
-from seine.bench.fed.figures import Figure, Figures
-from seine.bench.fed.on_network import Measured
+from seine.bench.fed.on_network import NetworkFigures
+from seine.bench.fed.saved_figures import Figure, Figures
 from seine.bench.fed.seeds import queries
 from seine.bench.fed.workload import Side, Workload, side_apart, words
 from seine.bench.table import Table
 
-Found = dict[int, Measured]
+Found = dict[int, NetworkFigures]
 
 
 def measure(
@@ -37,7 +37,7 @@ def measure(
         for count in counts:
             run = partial(_run, workload, side, count, watchers / count)
             key = f"scale {transfers} {history} {batches} {watchers} {count}"
-            found[count] = Measured(**figures.take(key, run))
+            found[count] = NetworkFigures(**figures.take(key, run))
     return found
 
 

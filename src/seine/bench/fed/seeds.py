@@ -20,7 +20,7 @@ from seine.bench.fed.spellings import Writer
 
 SEEDS = (*SELECTIONS, *JOINS, *AGGREGATES, *SETS)
 _STEPS = 6  # constants in a pool
-_FEW = 768  # up to so many queries; more have larger pools
+_MOST_QUERIES_OF_SMALL_POOLS = 768  # up to so many queries; more have larger pools
 
 
 def steps_for(count: int) -> int:
@@ -29,7 +29,7 @@ def steps_for(count: int) -> int:
     >>> [steps_for(count) for count in (100, 768, 10_000, 100_000)]
     [6, 6, 22, 68]
     """
-    return round(_STEPS * math.sqrt(max(count, _FEW) / _FEW))
+    return round(_STEPS * math.sqrt(max(count, _MOST_QUERIES_OF_SMALL_POOLS) / _MOST_QUERIES_OF_SMALL_POOLS))
 
 
 def named_queries(count: int, seed: int = 7, share: float | None = None) -> Iterator[tuple[str, str]]:

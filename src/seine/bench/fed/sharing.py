@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench.fed import alternatives, curves, jobs, live, registering, scale
-from seine.bench.fed.figures import Figures
+from seine.bench.fed import alternatives, curves, jobs, live_registration, registering, scale
+from seine.bench.fed.saved_figures import Figures
 from seine.bench.table import Table
 
 
@@ -64,8 +64,8 @@ PARTS = (
         "A service on Spark while queries are registered and dropped, beside the same service left alone; "
         "the medians, and the worst. A batch to a first result is one from the query's first entry on, that "
         "one included; since the call there are also those that were under way.",
-        live.measure,
-        live.tabulate,
+        live_registration.measure,
+        live_registration.tabulate,
     ),
 )
 

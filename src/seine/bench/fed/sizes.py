@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from seine.bench.fed.live import side_together as live_together
+from seine.bench.fed.live_registration import side_together as live_together
 from seine.bench.fed.transfers import HISTORY, TRANSFERS
 from seine.bench.fed.workload import side_together
 from seine.bench.side import together

@@ -58,7 +58,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class World:
+class TransferWorld:
     """Accounts and the banks they are at; a weight is a share of the traffic."""
 
     number: np.ndarray
@@ -100,11 +100,11 @@ def write_transfers(folder: str, table: pa.Table, batch_rows: int) -> None:
         pq.write_table(table.slice(start, batch_rows), os.path.join(target, f"{number:06d}.parquet"))
 
 
-def _world(random: np.random.Generator, count: int) -> World:
+def _world(random: np.random.Generator, count: int) -> TransferWorld:
     accounts = max(500, count // _TRANSFERS_AN_ACCOUNT)
     country = random.choice(COUNTRIES, size=BANKS, p=_COUNTRY_SHARE)
     country[: len(COUNTRIES)] = COUNTRIES
-    return World(
+    return TransferWorld(
         number=random.permutation(np.linspace(ACCOUNT_LOW, ACCOUNT_HIGH - 1, accounts).astype(np.int64)),
         bank=random.choice(BANKS, size=accounts, p=_zipf(random, BANKS)),
         sends=_zipf(random, accounts),
@@ -118,7 +118,7 @@ def _zipf(random: np.random.Generator, count: int) -> np.ndarray:
     return weight / weight.sum()
 
 
-def _honest(random: np.random.Generator, world: World, count: int) -> Flow:
+def _honest(random: np.random.Generator, world: TransferWorld, count: int) -> Flow:
     """Half the traffic all day long, half in the rush before the close; one in fifty at night."""
     accounts = len(world.number)
     sender = random.choice(accounts, size=count, p=world.sends)
@@ -143,7 +143,7 @@ def _honest_amounts(random: np.random.Generator, count: int) -> np.ndarray:
     return np.where((random.random(count) < 0.1) & (amount >= 1e5), amount // 1e5 * 1e5, amount)
 
 
-def _planted(random: np.random.Generator, world: World, count: int) -> Flow:
+def _planted(random: np.random.Generator, world: TransferWorld, count: int) -> Flow:
     """Chains and loops of every length, splits, and crowds: a few transfers in ten thousand."""
     few = max(1, count // 80_000)
     fewer = max(1, few // 2)
@@ -152,19 +152,19 @@ def _planted(random: np.random.Generator, world: World, count: int) -> Flow:
     return _stacked([*flows, _splits(random, world, few), _crowds(random, world, max(1, few // 16))])
 
 
-def _chains(random: np.random.Generator, world: World, instances: int, hops: int) -> Flow:
+def _chains(random: np.random.Generator, world: TransferWorld, instances: int, hops: int) -> Flow:
     """Money that is passed on, nearly whole: A to B, B to C, ..."""
     accounts = _quiet(random, world, instances, hops + 1)
     return _flow(accounts[:, :-1], accounts[:, 1:], *_passed_on(random, instances, hops))
 
 
-def _loops(random: np.random.Generator, world: World, instances: int, hops: int) -> Flow:
+def _loops(random: np.random.Generator, world: TransferWorld, instances: int, hops: int) -> Flow:
     """Money that comes back to where it started."""
     accounts = _quiet(random, world, instances, hops)
     return _flow(accounts, np.roll(accounts, -1, axis=1), *_passed_on(random, instances, hops))
 
 
-def _splits(random: np.random.Generator, world: World, instances: int) -> Flow:
+def _splits(random: np.random.Generator, world: TransferWorld, instances: int) -> Flow:
     """A large transfer that leaves again in two halves."""
     source, middle, one, other = _quiet(random, world, instances, 4).T
     amount = random.uniform(1e6, 4e6, (instances, 1)) * np.array([[1, 0.46, 0.49]])
@@ -173,7 +173,7 @@ def _splits(random: np.random.Generator, world: World, instances: int) -> Flow:
     return _flow(sender, np.stack([middle, one, other], axis=1), amount, times)
 
 
-def _crowds(random: np.random.Generator, world: World, instances: int) -> Flow:
+def _crowds(random: np.random.Generator, world: TransferWorld, instances: int) -> Flow:
     """Many transfers just below 10,000, collected and sent on."""
     accounts = _quiet(random, world, instances, _CROWD + 2)
     crowd, collector, exit_ = accounts[:, :_CROWD], accounts[:, -2:-1], accounts[:, -1:]
@@ -186,7 +186,7 @@ def _crowds(random: np.random.Generator, world: World, instances: int) -> Flow:
     )
 
 
-def _quiet(random: np.random.Generator, world: World, instances: int, each: int) -> np.ndarray:
+def _quiet(random: np.random.Generator, world: TransferWorld, instances: int, each: int) -> np.ndarray:
     return random.choice(world.quiet, size=(instances, each), replace=False)
 
 
@@ -219,7 +219,7 @@ def _taken(flow: Flow, order: np.ndarray) -> Flow:
     return Flow(*(column[order] for column in _columns(flow)))
 
 
-def _table(random: np.random.Generator, world: World, flow: Flow, instant: np.ndarray) -> pa.Table:
+def _table(random: np.random.Generator, world: TransferWorld, flow: Flow, instant: np.ndarray) -> pa.Table:
     count = len(instant)
     sbank, rbank = world.bank[flow.sender], world.bank[flow.receiver]
     columns = {

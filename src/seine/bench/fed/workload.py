@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 
-from seine.bench.fed.on_network import Measured, Stretch, run_side
+from seine.bench.fed.on_network import NetworkFigures, Stretch, run_side
 from seine.bench.fed.transfers import DECLARATION, make_transfers, write_transfers
 from seine.errors import RunError
 
-Side = Callable[[list[str]], Measured]
+Side = Callable[[list[str]], NetworkFigures]
 
 
 class Workload:
@@ -57,13 +57,13 @@ def words(title: str, configuration: str, script: str, stretch: Stretch) -> list
     return [title, configuration, script, *map(str, asdict(stretch).values())]
 
 
-def side_apart(told: list[str]) -> Measured:
+def side_apart(told: list[str]) -> NetworkFigures:
     """Measure in a fresh process, so that no configuration warms up, or slows down, another."""
     command = [sys.executable, "-m", "seine.bench.fed.on_network", *told]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RunError(f"the side '{told[0]}' failed")
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+    return NetworkFigures(**json.loads(done.stdout.splitlines()[-1]))
 
 
 side_together: Side = run_side

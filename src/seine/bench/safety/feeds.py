@@ -18,18 +18,18 @@ BIDS = 19  # for an item, on average: with the item 20 tuples, and of each strea
 
 
 @dataclass(frozen=True)
-class Feed:
+class StreamSample:
     """A stream: the names of its columns, which are BIGINT, `ts` the last; its tuples and its promises."""
 
     name: str
     columns: tuple[str, ...]
     tuples: tuple[np.ndarray, ...]
-    promises: tuple[tuple[str, np.ndarray, np.ndarray], ...]  # column, values, instants
+    punctuations: tuple[tuple[str, np.ndarray, np.ndarray], ...]  # column, values, instants
 
     def write(self, folder: str, punctuated: bool) -> None:
         lines = [_objects(self.columns, self.tuples)]
         times = [self.tuples[-1]]
-        for column, values, instants in self.promises if punctuated else ():
+        for column, values, instants in self.punctuations if punctuated else ():
             lines.append(_punctuations(column, values, instants))
             times.append(instants)
         order = np.argsort(np.concatenate(times), kind="stable")  # promises after tuples of their instant
@@ -40,7 +40,7 @@ class Feed:
 
     def declaration(self, punctuated: bool, window: int | None = None) -> str:
         columns = ", ".join(f"{name} BIGINT" for name in self.columns)
-        schemes = "".join(f" PUNCTUATED ON ({column})" for column, _, _ in self.promises)
+        schemes = "".join(f" PUNCTUATED ON ({column})" for column, _, _ in self.punctuations)
         return (
             f"CREATE STREAM {self.name} ({columns}) TIMESTAMP BY ts{schemes if punctuated else ''}"
             f"{f' WINDOW {window}' if window else ''} FROM '{self.name}.jsonl';\n"
@@ -48,10 +48,10 @@ class Feed:
 
 
 @dataclass(frozen=True)
-class Workload:
+class SafetyWorkload:
     """Streams and a query over them; windows that give the same results, if there are such."""
 
-    feeds: tuple[Feed, ...]
+    feeds: tuple[StreamSample, ...]
     query: str
     windows: tuple[int, ...] = ()
     others: tuple[str, ...] = ()  # more queries over them
@@ -72,7 +72,7 @@ class Workload:
         return path
 
 
-def auction(bids: int, open_items: int) -> Workload:
+def auction(bids: int, open_items: int) -> SafetyWorkload:
     """An item opens at each instant and takes bids for some; it comes once, and that is promised at once.
 
     One pair in ten is a result: bids are held and met whatever their price.
@@ -82,15 +82,15 @@ def auction(bids: int, open_items: int) -> Workload:
     at = np.repeat(items, BIDS)
     of = np.maximum(at - draw.integers(0, open_items, len(at)), 0)
     last = items[open_items - 1 :]
-    item = Feed(
+    item = StreamSample(
         "item",
         ("id", "reserve", "ts"),
         (items, draw.integers(0, 1_000, len(items)), items),
         (("id", items, items),),
     )
     price = draw.integers(0, 1_000, len(at))
-    bid = Feed("bid", ("id", "price", "ts"), (of, price, at), (("id", last - open_items + 1, last),))
-    return Workload(
+    bid = StreamSample("bid", ("id", "price", "ts"), (of, price, at), (("id", last - open_items + 1, last),))
+    return SafetyWorkload(
         (item, bid),
         "SELECT item.id, price FROM item, bid WHERE item.id = bid.id AND price >= reserve + 553",
         (open_items, 1),
@@ -106,7 +106,7 @@ def bid_lines(bids: int, punctuated: bool) -> int:
     return bids + bids // BIDS if punctuated else bids
 
 
-def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1) -> Workload:
+def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1) -> SafetyWorkload:
     """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or one near it.
 
     Of each key the second stream may have `many`. A key is used by all streams for so many instants, and
@@ -115,26 +115,26 @@ def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1)
     draw = np.random.default_rng(width)
     feeds = tuple(_linked(draw, n, keys, life, many if n == 1 else 1) for n in range(width))
     links = [(i, (i + 1) % width) for i in range(width if cycle else width - 1)]
-    return Workload(feeds, _joined_by(links))
+    return SafetyWorkload(feeds, _joined_by(links))
 
 
-def shared(queries: int, keys: int, life: int) -> Workload:
+def shared(queries: int, keys: int, life: int) -> SafetyWorkload:
     """Chains of three streams that have the first two in common."""
     draw = np.random.default_rng(queries)
     feeds = tuple(_linked(draw, n, keys, life, 1) for n in range(queries + 2))
     texts = [_joined_by([(0, 1), (1, n)]) for n in range(2, queries + 2)]
-    return Workload(feeds, texts[0], others=tuple(texts[1:]))
+    return SafetyWorkload(feeds, texts[0], others=tuple(texts[1:]))
 
 
-def _linked(draw: np.random.Generator, number: int, keys: int, life: int, many: int) -> Feed:
+def _linked(draw: np.random.Generator, number: int, keys: int, life: int, many: int) -> StreamSample:
     known = np.arange(keys)
     a = np.repeat(known, many)
     near = a + draw.integers(-(life // 4), life // 4 + 1, len(a))
     b = np.where(draw.random(len(a)) < 0.5, a, np.clip(near, 0, keys - 1))
     ts = a + draw.integers(0, life // 2, len(a))
     order = np.argsort(ts, kind="stable")
-    promises = tuple((column, known, known + life) for column in ("a", "b"))
-    return Feed(f"s{number}", ("a", "b", "ts"), (a[order], b[order], ts[order]), promises)
+    punctuations = tuple((column, known, known + life) for column in ("a", "b"))
+    return StreamSample(f"s{number}", ("a", "b", "ts"), (a[order], b[order], ts[order]), punctuations)
 
 
 def _joined_by(links: Sequence[tuple[int, int]]) -> str:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from seine.bench.chart import Curve, line_chart
-from seine.bench.safety.feeds import BIDS, Workload, auction, linked
-from seine.bench.safety.running import Ran, run, written
+from seine.bench.safety.feeds import BIDS, SafetyWorkload, auction, linked
+from seine.bench.safety.measured_run import Ran, run, written
 from seine.bench.table import Table
 
 Picture = tuple[str, str]  # the name of its file, and the SVG
@@ -70,7 +70,7 @@ def _told(name: str) -> str:
     return name.replace("eager", "with").replace("chain of ", "chain ").replace("cycle of ", "cycle ")
 
 
-def _runs(name: str, workload: Workload, batch_rows: int) -> Iterable[tuple[str, Ran]]:
+def _runs(name: str, workload: SafetyWorkload, batch_rows: int) -> Iterable[tuple[str, Ran]]:
     """One run for each way; all have the same results."""
     results = set()
     for way, (punctuated, lazy) in WAYS.items():

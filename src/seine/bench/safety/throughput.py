@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from statistics import median
 
-from seine.bench.measure import Pace
+from seine.bench.measure import BatchCost
 from seine.bench.safety.feeds import auction, bid_lines
-from seine.bench.safety.running import written
+from seine.bench.safety.measured_run import written
 from seine.bench.side import SEINE, Runner, apart
 from seine.bench.table import Table
 
 WAYS = {"punctuations": (True, False), "unbounded": (False, False), "windows": (False, True)}
 _BESIDE = ("unbounded", "windows")
-Paces = Mapping[str, list[Pace]]
+Paces = Mapping[str, list[BatchCost]]
 
 
 def throughput(
     bids: int, open_items: int, batch_rows: int, warm: int, rounds: int, runner: Runner = apart
 ) -> Table:
     """Tuples a second and CPU seconds for a million of them, once the first micro-batches are over."""
-    paces: dict[str, list[Pace]] = {name: [] for name in WAYS}
+    paces: dict[str, list[BatchCost]] = {name: [] for name in WAYS}
     with ExitStack() as files:
         workload = auction(bids, open_items)
         paths = {name: files.enter_context(written(workload, *way)) for name, way in WAYS.items()}

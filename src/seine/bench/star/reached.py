@@ -15,7 +15,7 @@ from seine.shedding.shedder import Shedder
 Streams = tuple[Arrivals, Arrivals]
 
 
-class Measured:
+class StarBenchmark:
     """Two streams, and their exact results."""
 
     def __init__(self, streams: Streams) -> None:

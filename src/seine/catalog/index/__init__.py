@@ -1,10 +1,10 @@
 """The computation index: which conditions the queries have, found by what equals, implies or follows."""
 
-from seine.catalog.index.enter import enter
+from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.groups import grouping, set_operation
-from seine.catalog.index.leave import leave
+from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Match, Placement, Topology
-from seine.catalog.index.search import Search
+from seine.catalog.index.search_index import Search
 from seine.catalog.index.spots import Spot, placements_of
 
 __all__ = [
@@ -13,9 +13,9 @@ __all__ = [
     "Search",
     "Spot",
     "Topology",
-    "enter",
+    "enter_index",
     "grouping",
-    "leave",
+    "leave_index",
     "placements_of",
     "set_operation",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, update
 
-from seine.catalog.tables import setting
+from seine.catalog.catalog_tables import setting
 
 # Two that leave at once could each keep, for the other's sake, what neither needs. Writing one and the
 # same row makes them notice: the database refuses a row that changed after the transaction began.

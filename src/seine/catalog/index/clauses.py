@@ -21,7 +21,7 @@ _AS_IS = 1
 Order = tuple[int, bytes]
 
 
-class Place(NamedTuple):
+class ClausePlace(NamedTuple):
     """A literal or clause: its id, its line and its key there."""
 
     id: bytes
@@ -30,13 +30,13 @@ class Place(NamedTuple):
     order: Order
 
 
-class Step(NamedTuple):
+class PredicateChainStep(NamedTuple):
     """A predicate set as the set before it and one clause more."""
 
     id: bytes
     parent: bytes
     clause: Clause
-    place: Place
+    place: ClausePlace
 
 
 def topology_id(topology: Topology) -> bytes:
@@ -70,22 +70,22 @@ def line_order(side: str, line: bytes) -> Order:
 
 
 @lru_cache(maxsize=1 << 14)
-def literal_place(topology: bytes, atom: Atom) -> Place:
+def literal_place(topology: bytes, atom: Atom) -> ClausePlace:
     term, side, key = point(atom)
     line = line_id(base_id(topology, term), side)
-    return Place(digest("literal", line, key), line, key, line_order(side, line))
+    return ClausePlace(digest("literal", line, key), line, key, line_order(side, line))
 
 
-def clause_place(topology: bytes, clause: Clause, literals: Sequence[Place]) -> Place:
+def clause_place(topology: bytes, clause: Clause, literals: Sequence[ClausePlace]) -> ClausePlace:
     """A clause of one literal stands where the literal does."""
     if len(clause) == 1:
         return literals[0]
     line = line_id(base_id(topology, SEVERAL), SEVERAL)
     own = digest("clause", *sorted({literal.id for literal in literals}))
-    return Place(own, line, own, line_order(SEVERAL, line))
+    return ClausePlace(own, line, own, line_order(SEVERAL, line))
 
 
-def path(topology: bytes, predicates: PredicateSet) -> Iterator[Step]:
+def path(topology: bytes, predicates: PredicateSet) -> Iterator[PredicateChainStep]:
     """The predicate sets from the first clause to all of them, clauses in their fixed order."""
     placed = {}
     for clause in predicates:
@@ -94,7 +94,7 @@ def path(topology: bytes, predicates: PredicateSet) -> Iterator[Step]:
     parent = root_id(topology)
     for _, _, place, clause in sorted(placed.values(), key=lambda found: found[:2]):
         own = digest("set", parent, place.id)
-        yield Step(own, parent, clause, place)
+        yield PredicateChainStep(own, parent, clause, place)
         parent = own
 
 

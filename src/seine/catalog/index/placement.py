@@ -47,7 +47,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The matches, nearest first. If `complete`, there are no others but those beyond the limit asked for.
 
     `steps` counts the probes of an index and the rows they returned.

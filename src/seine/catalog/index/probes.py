@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, Integer, LargeBinary, bindparam, literal_column, select, union_all
 
-from seine.catalog.index import tables as t
-from seine.catalog.index.lines import Span
+from seine.catalog.index import index_tables as t
+from seine.catalog.index.key_lines import Span
 
 LONGEST = 32  # ranges in one statement
 
 
-class Row(NamedTuple):
+class ProbeRow(NamedTuple):
     """A row of a range: the number of its probe, how near it is, and the columns asked for."""
 
     probe: int
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProbeKind:
     """What is read: an optional column that must equal the probe's owner, a line, a key, and more."""
 
     owner: Column[Any] | None
@@ -41,22 +41,22 @@ class Kind:
         return hash((self.line.table.name, self.descending, self.limit))
 
 
-def continuations(*, descending: bool, limit: int) -> Kind:
+def continuations(*, descending: bool, limit: int) -> ProbeKind:
     """The predicate sets that add one clause to the owner."""
     of = t.predicate_set.c
-    return Kind(of.parent_id, of.term_id, of.key, (of.id, of.term_id, of.key), descending, limit)
+    return ProbeKind(of.parent_id, of.term_id, of.key, (of.id, of.term_id, of.key), descending, limit)
 
 
-def members(*, limit: int) -> Kind:
+def members(*, limit: int) -> ProbeKind:
     """The sets that have a clause on a line."""
     of = t.set_clause.c
-    return Kind(None, of.term_id, of.key, (of.set_id,), True, limit)
+    return ProbeKind(None, of.term_id, of.key, (of.set_id,), True, limit)
 
 
-def alternatives(*, descending: bool, limit: int) -> Kind:
+def alternatives(*, descending: bool, limit: int) -> ProbeKind:
     """The clauses that have an alternative on a line."""
     of = t.alternative.c
-    return Kind(None, of.term_id, of.key, (of.clause_id,), descending, limit)
+    return ProbeKind(None, of.term_id, of.key, (of.clause_id,), descending, limit)
 
 
 class Counter:
@@ -67,10 +67,10 @@ class Counter:
 
 
 def read(
-    connection: Connection, kind: Kind, probes: Sequence[tuple[bytes | None, Span]], counter: Counter
-) -> list[Row]:
+    connection: Connection, kind: ProbeKind, probes: Sequence[tuple[bytes | None, Span]], counter: Counter
+) -> list[ProbeRow]:
     """The nearest rows of each probe, an owner and a span."""
-    rows: list[Row] = []
+    rows: list[ProbeRow] = []
     for start in range(0, len(probes), LONGEST):
         some = probes[start : start + LONGEST]
         size = rounded(len(some))
@@ -82,7 +82,7 @@ def read(
                 values[f"owner{number}"] = owner
         seen = [0] * size
         for number, *found in _execute(connection, kind, size, values):
-            rows.append(Row(start + number, seen[number], tuple(found)))
+            rows.append(ProbeRow(start + number, seen[number], tuple(found)))
             seen[number] += 1
     counter.steps += len(probes) + len(rows)
     return rows
@@ -97,7 +97,7 @@ def rounded(count: int) -> int:
     return next(size for size in _SIZES if size >= count)
 
 
-def _execute(connection: Connection, kind: Kind, size: int, values: dict[str, Any]) -> Sequence[Any]:
+def _execute(connection: Connection, kind: ProbeKind, size: int, values: dict[str, Any]) -> Sequence[Any]:
     # Compiled once and then given to the driver as it is: a search asks dozens of these.
     dialect = connection.dialect
     key = (kind, size, dialect.name, dialect.driver)
@@ -110,12 +110,12 @@ def _execute(connection: Connection, kind: Kind, size: int, values: dict[str, An
 
 
 # Text, the names of its parameters in their order if it has none in itself, and those that it brings.
-_COMPILED: dict[tuple[Kind, int, str, str], tuple[str, list[str] | None, dict[str, Any]]] = {}
+_COMPILED: dict[tuple[ProbeKind, int, str, str], tuple[str, list[str] | None, dict[str, Any]]] = {}
 _SIZES = (1, 4, 8, 16, LONGEST)
 _NOTHING = Span((0, b""), b"\1", b"\0")
 
 
-def _statement(kind: Kind, size: int) -> Any:
+def _statement(kind: ProbeKind, size: int) -> Any:
     """Ranges number 0 to size - 1, each by itself in order."""
     order = kind.key.desc() if kind.descending else kind.key
     parts = []

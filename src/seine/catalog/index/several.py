@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, bindparam, select
 
-from seine.catalog.index import tables as t
-from seine.catalog.index.lines import Lines, Span
-from seine.catalog.index.probes import Counter, Kind, alternatives, read
+from seine.catalog.index import index_tables as t
+from seine.catalog.index.key_lines import Span, TermLines
+from seine.catalog.index.probes import Counter, ProbeKind, alternatives, read
 from seine.optimizer.canonical.atoms import PredicateSet
 
 LIMIT = 32  # candidates of one span
@@ -31,7 +31,7 @@ _LITERALS = select(t.alternative.c.clause_id, t.alternative.c.term_id, t.alterna
 class Several:
     """Searches the clauses with alternatives over one topology."""
 
-    def __init__(self, connection: Connection, lines: Lines, counter: Counter) -> None:
+    def __init__(self, connection: Connection, lines: TermLines, counter: Counter) -> None:
         self._connection = connection
         self._lines = lines
         self._counter = counter
@@ -65,7 +65,7 @@ class Several:
             for spans, some in zip(reach, candidates, strict=True)
         ]
 
-    def _candidates(self, spans: Iterable[Span], kind: Kind) -> dict[Span, list[bytes]]:
+    def _candidates(self, spans: Iterable[Span], kind: ProbeKind) -> dict[Span, list[bytes]]:
         """The clauses with an atom on a span, nearest first."""
         wanted = list(dict.fromkeys(spans))
         found: dict[Span, list[bytes]] = {span: [] for span in wanted}

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from seine.catalog.index import tables as t
+from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import Order, root_id
-from seine.catalog.index.lines import Lines, Span
+from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import Counter, continuations, members, read
 from seine.catalog.index.several import Several
 from seine.optimizer.canonical.atoms import PredicateSet
@@ -53,7 +53,7 @@ def stronger_sets(
     connection: Connection, topology: bytes, predicates: PredicateSet, limit: int, counter: Counter
 ) -> tuple[list[bytes], bool]:
     """Ids of predicate sets that imply the given one, nearest first, and whether these are all."""
-    lines = Lines(connection, topology, predicates)
+    lines = TermLines(connection, topology, predicates)
     several = Several(connection, lines, counter)
     counter.steps += 1
     asked: Asked = [

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from seine.catalog.index.clauses import Order, root_id
-from seine.catalog.index.lines import Lines, Span
+from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import Counter, continuations, read
 from seine.catalog.index.several import Several
 from seine.optimizer.canonical.atoms import PredicateSet
@@ -38,7 +38,7 @@ def weaker_sets(
     connection: Connection, topology: bytes, predicates: PredicateSet, counter: Counter
 ) -> tuple[list[Reached], bool]:
     """Predicate sets that the given one implies, entered or on the way to one; and whether these are all."""
-    lines = Lines(connection, topology, predicates)
+    lines = TermLines(connection, topology, predicates)
     several = Several(connection, lines, counter)
     counter.steps += 1
     spans = _implied_spans(predicates, lines, several)
@@ -53,7 +53,7 @@ def weaker_sets(
     return reached, complete
 
 
-def _implied_spans(predicates: PredicateSet, lines: Lines, several: Several) -> list[Span]:
+def _implied_spans(predicates: PredicateSet, lines: TermLines, several: Several) -> list[Span]:
     spans = [span for clause in predicates for span in lines.weaker(clause)]
     spans += [lines.clause_span(own) for own in several.weaker(predicates)]
     return list(dict.fromkeys(spans))

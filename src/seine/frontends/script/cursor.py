@@ -9,7 +9,7 @@ from typing import TypeVar
 from seine.errors import Position, ScriptError
 from seine.frontends.names import fold, suggest_keyword
 from seine.frontends.script.lexer import Token, TokenKind, lex
-from seine.frontends.text import ScriptText
+from seine.frontends.source_text import ScriptText
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from seine.algebra.memory import IMPORTANCES, SHEDDERS, bytes_of
+from seine.algebra.memory_limit import IMPORTANCES, SHEDDERS, bytes_of
 from seine.frontends.script.cursor import Cursor
 from seine.frontends.script.lexer import Token, TokenKind
 

@@ -12,14 +12,14 @@ from typing import Any
 from seine.algebra.plan import Query
 from seine.errors import ScriptError, TakenError
 from seine.frontends.names import suggest
+from seine.frontends.script.create_join import read_edge, same_edge
+from seine.frontends.script.create_query import Registration, read_query
+from seine.frontends.script.create_relation import read_relation
+from seine.frontends.script.create_stream import read_stream
 from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.joins import read_edge, same_edge
-from seine.frontends.script.queries import Registration, read_query
-from seine.frontends.script.relations import read_relation
 from seine.frontends.script.script import Declarations, Script, tables_of
-from seine.frontends.script.streams import read_stream
+from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.phrases import Phrasebook
-from seine.frontends.text import ScriptText
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 
@@ -37,10 +37,10 @@ def parse_script(
     >>> script.declarations.streams["s"].source.path, [query.name for query, _ in script.queries]
     ('/data/s.jsonl', ['q'])
     """
-    return _Reader(ScriptText(text, file), folder, known or Declarations(), replace).read()
+    return _StatementReader(ScriptText(text, file), folder, known or Declarations(), replace).read()
 
 
-class _Reader:
+class _StatementReader:
     """Reads statements one after the other; holds what stands so far."""
 
     def __init__(self, source: ScriptText, folder: str, known: Declarations, replace: bool) -> None:

@@ -11,13 +11,13 @@ from sqlglot import exp
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression
 from seine.errors import ScriptError
-from seine.frontends.text import ScriptText
+from seine.frontends.source_text import ScriptText
 
 if TYPE_CHECKING:
-    from seine.frontends.sql.scope import Block
+    from seine.frontends.sql.scope import FromBlock
 
 Table = StreamDef | RelationDef
-Where = Callable[[exp.Expr, "Block"], Expression]  # what a condition over a block means
+Where = Callable[[exp.Expr, "FromBlock"], Expression]  # what a condition over a block means
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def cut(text: str, tokens: Sequence[Token], start: int, end: int) -> Cut | None:
     outside of parentheses is left to the parser.
 
     >>> from seine.frontends.script.lexer import tokenize
-    >>> from seine.frontends.text import ScriptText
+    >>> from seine.frontends.source_text import ScriptText
     >>> text = "SELECT a FROM s WHERE a BETWEEN 1 AND 2 AND (b = 1 OR c = 2) GROUP BY a"
     >>> skeleton, conditions = cut(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
     >>> skeleton, conditions[0]

@@ -10,30 +10,30 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.names import suggest
-from seine.frontends.sql.blocks import Projection
-from seine.frontends.sql.bounds import refuse_large
+from seine.frontends.sql.bind_expressions import Translator
+from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
-from seine.frontends.sql.expressions import Translator
-from seine.frontends.sql.scope import Block, Named, Visible, key_of
+from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of
+from seine.frontends.sql.size_limits import refuse_large
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
 
 _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
-def read_from(select: exp.Select, context: Context, analyse: Analyse) -> Block:
+def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlock:
     """The block of a SELECT's FROM clause; `analyse` translates sub-queries."""
     source = select.args.get("from_")
     if source is None:
         raise context.error(select, "a SELECT needs FROM", "name a stream")
-    block = Block()
+    block = FromBlock()
     _add(source.this, block, context, analyse)
     for join in (*(source.this.args.get("joins") or ()), *(select.args.get("joins") or ())):
         _add_join(join, block, context, analyse)
     return block
 
 
-def _add_join(join: exp.Join, block: Block, context: Context, analyse: Analyse) -> None:
+def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analyse) -> None:
     side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
     if join.args.get("method") or side or kind not in ("", "INNER", "CROSS"):
         words = " ".join(filter(None, (join.args.get("method"), side, kind)))
@@ -47,7 +47,7 @@ def _add_join(join: exp.Join, block: Block, context: Context, analyse: Analyse) 
         block.conjuncts.append(Translator(context, block, "ON").condition(join.args["on"], "ON"))
 
 
-def _use(names: list[exp.Expr], block: Block, context: Context) -> None:
+def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
     """USING (c): equal on both sides, and shown once."""
     *earlier, last = block.visible
     for node in names:
@@ -62,7 +62,7 @@ def _use(names: list[exp.Expr], block: Block, context: Context) -> None:
         last.merged.add(name)
 
 
-def _add(node: exp.Expr, block: Block, context: Context, analyse: Analyse) -> None:
+def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -> None:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         alias, columns = _add_table(node, block, context, analyse)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
@@ -76,7 +76,9 @@ def _add(node: exp.Expr, block: Block, context: Context, analyse: Analyse) -> No
     block.visible.append(Visible(alias, _renamed(node, columns, context)))
 
 
-def _add_table(node: exp.Table, block: Block, context: Context, analyse: Analyse) -> tuple[str, list[Named]]:
+def _add_table(
+    node: exp.Table, block: FromBlock, context: Context, analyse: Analyse
+) -> tuple[str, list[Named]]:
     _refuse_extras(node, _TABLE_ARGS, context)
     name = key_of(node.this)
     alias_node = node.args.get("alias")
@@ -102,14 +104,14 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
 
 
 def _columns_of_common(
-    common: CommonTable, block: Block, context: Context, analyse: Analyse, node: exp.Expr
+    common: CommonTable, block: FromBlock, context: Context, analyse: Analyse, node: exp.Expr
 ) -> list[Named]:
     columns = _take_over(analyse(common.query, common.context), block, context, node)
     return _rename(columns, common.columns, context, node)
 
 
 def _add_query(
-    node: exp.Subquery, block: Block, context: Context, analyse: Analyse
+    node: exp.Subquery, block: FromBlock, context: Context, analyse: Analyse
 ) -> tuple[str, list[Named]]:
     _refuse_extras(node, {"this", "alias", "joins"}, context)
     alias = node.args.get("alias")
@@ -118,7 +120,7 @@ def _add_query(
     return key_of(alias.this), _take_over(analyse(node.this, context), block, context, node)
 
 
-def _take_over(source: Projection | Plan, block: Block, context: Context, node: exp.Expr) -> list[Named]:
+def _take_over(source: Projection | Plan, block: FromBlock, context: Context, node: exp.Expr) -> list[Named]:
     """Merge a plain SELECT into the block; join anything else as one item."""
     refuse_large(source, len(block.items), context, node)
     if isinstance(source, Projection):

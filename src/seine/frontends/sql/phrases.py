@@ -20,13 +20,13 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project,
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
 from seine.frontends.script.lexer import Token
+from seine.frontends.source_text import ScriptText
+from seine.frontends.sql.bind_expressions import Translator
 from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.cutting import cut
-from seine.frontends.sql.expressions import Translator
-from seine.frontends.sql.parse import parse_select
-from seine.frontends.sql.scope import Block, Named, Visible
+from seine.frontends.sql.parse_select import parse_select
+from seine.frontends.sql.scope import FromBlock, Named, Visible
 from seine.frontends.sql.templates import Templates
-from seine.frontends.text import ScriptText
 
 _MOST_KNOWN = 1 << 16  # skeletons, or conditions of a scope
 _LARGEST = 100  # parts of a condition; so none is nested too deeply either
@@ -39,7 +39,7 @@ Meaning = tuple[Expression, ...] | None  # conjuncts; None if a condition has to
 class _Scope:
     """The columns that a WHERE may name, and what conditions mean over a row of just these."""
 
-    block: Block
+    block: FromBlock
     templates: Templates
     known: dict[str, Meaning] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ class Phrasebook:
     def _taken_apart(self, text: str) -> _Skeleton | None:
         scopes: dict[str, _Scope] = {}
 
-        def where(node: exp.Expr, block: Block) -> Expression:
+        def where(node: exp.Expr, block: FromBlock) -> Expression:
             name = _called(int(node.name))
             scopes[name], columns = self._scope(block)
             return Call(name, columns, BOOLEAN)
@@ -131,7 +131,7 @@ class Phrasebook:
         names = map(_called, range(len(scopes)))
         return _Skeleton(plan, tuple(_Hole(scopes[name], columns[name]) for name in names))
 
-    def _scope(self, block: Block) -> tuple[_Scope, tuple[Expression, ...]]:
+    def _scope(self, block: FromBlock) -> tuple[_Scope, tuple[Expression, ...]]:
         """What a WHERE sees, whatever the order of FROM; and the values of its columns."""
         visible = sorted(block.visible, key=lambda item: item.alias)
         columns = tuple(column.value for item in visible for column in item.columns)
@@ -151,10 +151,10 @@ def _called(number: int) -> str:
     return f"where {number}"
 
 
-def _local(visible: Sequence[Visible]) -> Block:
+def _local(visible: Sequence[Visible]) -> FromBlock:
     """The same names over a row that has nothing else."""
     places = count()
-    return Block(
+    return FromBlock(
         visible=[
             Visible(
                 item.alias,
@@ -166,7 +166,7 @@ def _local(visible: Sequence[Visible]) -> Block:
     )
 
 
-def _meaning(text: str, scope: Block, templates: Templates) -> Meaning:
+def _meaning(text: str, scope: FromBlock, templates: Templates) -> Meaning:
     """What a condition means by itself."""
     try:
         condition = templates.condition(text)

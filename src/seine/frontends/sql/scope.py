@@ -39,7 +39,7 @@ class Visible:
 
 
 @dataclass
-class Block:
+class FromBlock:
     """A join under construction: its row is the concatenation of the items' rows."""
 
     items: list[Plan] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Block:
         self.items.append(item)
         return [Named(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
 
-    def merge(self, other: Block, outputs: list[Named]) -> list[Named]:
+    def merge(self, other: FromBlock, outputs: list[Named]) -> list[Named]:
         """Join all items of another block, keeping its conjuncts; returns its outputs over this row."""
         start = self.width
 
@@ -75,7 +75,7 @@ class Block:
         return next((item for item in self.visible if item.alias == alias), None)
 
 
-def resolve_column(node: exp.Column, block: Block, context: Context) -> Expression:
+def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expression:
     """The value of a column reference; refuses unknown and ambiguous names."""
     if node.args.get("db") is not None:
         raise context.error(node, "a column has at most one qualifier", "write alias.column")
@@ -94,19 +94,19 @@ def resolve_column(node: exp.Column, block: Block, context: Context) -> Expressi
     return found[0].value
 
 
-def _ambiguity_hint(name: str, block: Block) -> str:
+def _ambiguity_hint(name: str, block: FromBlock) -> str:
     aliases = [item.alias for item in block.visible if any(c.name == name for c in item.plain_columns())]
     if len(aliases) == 1:
         return f"give the columns of {aliases[0]} names of their own"
     return "say " + " or ".join(f"{alias}.{name}" for alias in aliases)
 
 
-def _qualified(table: exp.Identifier, name: str, block: Block, context: Context) -> list[Named]:
+def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[Named]:
     item = visible_item(table, block, context)
     return [column for column in item.columns if column.name == name]
 
 
-def visible_item(table: exp.Identifier, block: Block, context: Context) -> Visible:
+def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> Visible:
     item = block.item(key_of(table))
     if item is None:
         hint = suggest(table.name, [item.alias for item in block.visible], "in FROM")
@@ -114,7 +114,7 @@ def visible_item(table: exp.Identifier, block: Block, context: Context) -> Visib
     return item
 
 
-def _column_hint(node: exp.Column, block: Block) -> str | None:
+def _column_hint(node: exp.Column, block: FromBlock) -> str | None:
     table = node.args.get("table")
     items = [i for i in block.visible if table is None or i.alias == key_of(table)]
     known = {column.name.lower() for item in items for column in item.columns}

@@ -7,13 +7,13 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
 from seine.algebra.types import XML
-from seine.frontends.sql.blocks import Projection
+from seine.frontends.sql.bind_expressions import Translator
+from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.expressions import Translator
 from seine.frontends.sql.from_clause import Analyse, read_from
-from seine.frontends.sql.grouping import Grouping, is_grouped
-from seine.frontends.sql.scope import Block, Named, Visible, key_of, visible_item
+from seine.frontends.sql.group_by import GroupedSelect, is_grouped
+from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of, visible_item
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -37,7 +37,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
     if is_grouped(select):
-        grouping = Grouping(select, block, context)
+        grouping = GroupedSelect(select, block, context)
         plan = grouping.plan(_outputs(select, grouping.translator))
         return plan if distinct is None else Distinct(plan)
     outputs = _outputs(select, Translator(context, block, "SELECT"))
@@ -45,7 +45,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     return projection if distinct is None else Distinct(projection.plan())
 
 
-def _condition(node: exp.Expr, block: Block, context: Context) -> Expression:
+def _condition(node: exp.Expr, block: FromBlock, context: Context) -> Expression:
     if context.where is not None:
         return context.where(node, block)
     return Translator(context, block, "WHERE").condition(node, "WHERE")

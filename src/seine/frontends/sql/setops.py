@@ -8,7 +8,7 @@ from seine.algebra.expressions import Column
 from seine.algebra.functions import TypeMismatch, common_type, resolve_cast
 from seine.algebra.plan import Distinct, Except, Plan, Project, UnionAll
 from seine.algebra.types import Type
-from seine.frontends.sql.blocks import Projection
+from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.scope import key_of
 from seine.frontends.sql.select import analyse_select, refuse_clauses

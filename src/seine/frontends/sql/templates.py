@@ -13,8 +13,8 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from seine.frontends.script.lexer import Token, TokenKind, tokenize
-from seine.frontends.sql.parse import syntax_tree
-from seine.frontends.text import ScriptText
+from seine.frontends.source_text import ScriptText
+from seine.frontends.sql.parse_select import syntax_tree
 
 _BEFORE = "SELECT * FROM x WHERE "
 _HAS = {"expressions", "from_", "where"}
@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"'\d+'", re.ASCII)
 _MOST_KNOWN = 1 << 14
 
 
-class Condition(NamedTuple):
+class ParsedCondition(NamedTuple):
     """A condition as a tree, and the text that the places in it refer to."""
 
     tree: exp.Expr
@@ -36,7 +36,7 @@ class Templates:
     def __init__(self) -> None:
         self._known: dict[str, tuple[exp.Expr, list[exp.Literal]] | None] = {}
 
-    def condition(self, text: str) -> Condition | None:
+    def condition(self, text: str) -> ParsedCondition | None:
         """The tree of one conjunct, good until the next is asked for; None if it is none, or more than one.
 
         >>> templates = Templates()
@@ -50,7 +50,7 @@ class Templates:
         shape = _shape(source, constants)
         if shape is None:
             tree = _tree(source)
-            return None if tree is None else Condition(tree, source)
+            return None if tree is None else ParsedCondition(tree, source)
         if shape not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -62,7 +62,7 @@ class Templates:
         for literal, token in zip(literals, constants, strict=True):
             literal.set("this", token.value)
             literal.meta.update(start=token.start, end=token.end - 1)
-        return Condition(tree, source)
+        return ParsedCondition(tree, source)
 
 
 def _shape(source: ScriptText, constants: list[Token]) -> str | None:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.operators.evaluate import evaluate
-from seine.operators.grouping import as_mask, normalise
+from seine.evaluate.evaluate import evaluate
+from seine.rows.grouping import as_mask, normalise
 
 
 @dataclass(frozen=True)

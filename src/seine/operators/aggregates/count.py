@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.fold import Changes, Kept
-from seine.operators.keyed import Found
+from seine.operators.state.keyed_table import KeyedMatches
 
 
 class Count:
@@ -18,7 +18,7 @@ class Count:
     state: tuple[pa.DataType, ...] = (pa.int64(),)
     parts = state
 
-    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[np.ndarray, Kept]:
+    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[np.ndarray, Kept]:
         counts = changes.running(_amounts(changes), found.numbers(names[0]))
         return counts, [counts[changes.layout.last]]
 

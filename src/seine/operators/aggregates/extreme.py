@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.operators.aggregates.fold import ROWS, Changes, Kept
-from seine.operators.grouping import as_mask, dense_ranks, equal
-from seine.operators.keyed import Found
-from seine.operators.layout import Layout
-from seine.operators.values import ValueStep
+from seine.operators.aggregates.value_counts import ValueStep
+from seine.operators.state.change_layout import ChangeLayout
+from seine.operators.state.keyed_table import KeyedMatches
+from seine.rows.grouping import as_mask, dense_ranks, equal
 
 NOTHING = np.int64(2**62)
 
@@ -52,7 +52,7 @@ class Extreme:
         self.parts: tuple[pa.DataType, ...] = (type_, type_)
         self._greatest = greatest
 
-    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[pa.Array, Kept]:
+    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[pa.Array, Kept]:
         step = changes.counted
         assert step is not None
         start = found.column(names[0])
@@ -88,7 +88,7 @@ def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray
 
 
 def _least(
-    layout: Layout, step: ValueStep, extremes: pa.Array, groups: np.ndarray, ranks: np.ndarray
+    layout: ChangeLayout, step: ValueStep, extremes: pa.Array, groups: np.ndarray, ranks: np.ndarray
 ) -> np.ndarray:
     pairs = len(step.owner)
     touched, before, others = np.split(ranks, [pairs, pairs + layout.groups])

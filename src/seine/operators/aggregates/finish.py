@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from seine.operators.aggregates.limbs import Limbs
 from seine.operators.aggregates.splits import DOUBLE_UNIT
 from seine.operators.aggregates.sum import Total, Whole
-from seine.operators.limbs import Limbs
 
 
 def doubles_of(total: Total | Whole, unit: int = DOUBLE_UNIT) -> np.ndarray:

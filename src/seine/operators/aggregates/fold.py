@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.keyed import Found
-from seine.operators.layout import Excerpt, Layout
-from seine.operators.values import ValueStep
+from seine.operators.aggregates.value_counts import ValueStep
+from seine.operators.state.change_layout import ChangeLayout, Excerpt
+from seine.operators.state.keyed_table import KeyedMatches
 
 ROWS = "_n"
 Kept: TypeAlias = list[np.ndarray | pa.Array]
@@ -26,7 +26,7 @@ class Changes:
     told of finer groups, not an argument's.
     """
 
-    layout: Layout
+    layout: ChangeLayout
     places: np.ndarray
     reached: np.ndarray
     weights: np.ndarray
@@ -77,7 +77,7 @@ class Fold(Protocol):
     state: tuple[pa.DataType, ...]
     parts: tuple[pa.DataType, ...]
 
-    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Any, Kept]: ...
+    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[Any, Kept]: ...
 
     def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
         """What changes at each place; an extreme needs its value there, and what it was before."""

@@ -12,10 +12,10 @@ from seine.operators.aggregates.argument import complete
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.aggregates.parted import Parted, part_name
-from seine.operators.keyed import Found
-from seine.operators.layout import Excerpt, Layout
-from seine.operators.store import Store
-from seine.operators.values import ValueTable
+from seine.operators.aggregates.value_counts import ValueTable
+from seine.operators.state.change_layout import ChangeLayout, Excerpt
+from seine.operators.state.keyed_table import KeyedMatches
+from seine.operators.state.store import Store
 
 Named = tuple[str, pa.Array]
 
@@ -67,7 +67,7 @@ class Folding:
         return any(key.counts_values for key in self._folds)
 
     def advance(
-        self, events: Events, layout: Layout, found: Found, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, found: KeyedMatches, numbers: np.ndarray, store: Store
     ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
         """What the folds are at all places, the state to keep of each group, and how to make parts."""
         by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
@@ -105,7 +105,9 @@ class Folding:
         for i in self._counted:
             ValueTable(store, f"values{i}", self._types[i]).forget(numbers)
 
-    def _changes(self, i: int, events: Events, layout: Layout, numbers: np.ndarray, store: Store) -> Changes:
+    def _changes(
+        self, i: int, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
+    ) -> Changes:
         arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(self._types[i])]
         places, reached, weights = events.places, events.reached, events.weights
         if any(array.null_count for array in arrays):
@@ -131,11 +133,11 @@ class _NamedFold:
         # Extremes look at all values anyway; other folds over distinct values get each once.
         self._distinct = key.argument.distinct and not key.is_extreme
 
-    def advance(self, changes: Changes, found: Found) -> tuple[Any, Kept]:
+    def advance(self, changes: Changes, found: KeyedMatches) -> tuple[Any, Kept]:
         changes = changes.distinct() if self._distinct else changes
         return self._fold.advance(changes, found, self._names)
 
-    def part(self, changes: Changes, value: Any, found: Found, excerpt: Excerpt) -> list[Named]:
+    def part(self, changes: Changes, value: Any, found: KeyedMatches, excerpt: Excerpt) -> list[Named]:
         start = None
         if self._key.is_extreme:
             value = value.take(pa.array(excerpt.places))

@@ -17,10 +17,10 @@ import pyarrow as pa
 from seine.algebra.expressions import columns_of
 from seine.operators.aggregates.calls import FoldKey
 from seine.operators.aggregates.fold import Changes
-from seine.operators.grouping import as_mask
-from seine.operators.layout import Layout
-from seine.operators.store import Store
-from seine.operators.values import ValueTable
+from seine.operators.aggregates.value_counts import ValueTable
+from seine.operators.state.change_layout import ChangeLayout
+from seine.operators.state.store import Store
+from seine.rows.grouping import as_mask
 
 if TYPE_CHECKING:
     from seine.operators.aggregates.folding import Events
@@ -50,7 +50,7 @@ class Parted:
         return list(dict.fromkeys(name for names in self._names.values() for name in names))
 
     def changes(
-        self, events: Events, layout: Layout, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
     ) -> dict[FoldKey, Changes]:
         """What each of them advances by."""
         made = {}
@@ -73,7 +73,7 @@ def _lies_behind(key: FoldKey, width: int) -> bool:
 
 
 def _replaced(
-    events: Events, layout: Layout, numbers: np.ndarray, table: ValueTable, arrays: list[pa.Array]
+    events: Events, layout: ChangeLayout, numbers: np.ndarray, table: ValueTable, arrays: list[pa.Array]
 ) -> Changes:
     """The extremes of finer groups as values: where one is replaced, one goes and another comes."""
     count = len(events.places)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.aggregates import Aggregate
+from seine.algebra.aggregates import UserAggregate
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, as_numpy
 from seine.operators.aggregates.calls import Compiled, FoldKey
@@ -25,7 +25,7 @@ from seine.operators.aggregates.sum import Total, Whole
 Notice = Callable[[str], None]
 
 
-def compile_registered(call: AggregateCall, aggregate: Aggregate, notice: Notice) -> Compiled:
+def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: Notice) -> Compiled:
     """The folds of a user's aggregate: the rows it is over, then value and number of each part."""
     base = Argument(call.args, distinct=call.distinct)
     parts = {name: _part(call, name, kind, function) for name, (kind, function) in aggregate.parts.items()}
@@ -102,7 +102,7 @@ def _numbers(part: FoldKey, value: Any) -> np.ndarray:
 
 
 def _finish(
-    aggregate: Aggregate, parts: dict[str, np.ndarray], size: int, type_: pa.DataType, notice: Notice
+    aggregate: UserAggregate, parts: dict[str, np.ndarray], size: int, type_: pa.DataType, notice: Notice
 ) -> pa.Array:
     if not size:
         return pa.nulls(1, type_)

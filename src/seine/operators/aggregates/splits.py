@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from seine.operators.limbs import BITS, MASK
+from seine.operators.aggregates.limbs import BITS, MASK
 
 DOUBLE_UNIT = 1152
 SQUARE_UNIT = 2 * DOUBLE_UNIT

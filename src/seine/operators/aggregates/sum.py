@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
 from seine.operators.aggregates.splits import Piece, limbs_of
-from seine.operators.keyed import Found
-from seine.operators.limbs import Limbs, from_lists, to_lists
+from seine.operators.state.keyed_table import KeyedMatches
 
 _LISTS = pa.list_(pa.int64())
 
@@ -63,7 +63,7 @@ class SumOfDoubles:
     def __init__(self, split: Callable[[pa.Array], Iterator[Piece]]) -> None:
         self._split = split
 
-    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Total, Kept]:
+    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[Total, Kept]:
         sign, size = _run(changes, self._amounts(changes), from_lists(found.column(names[0]))).normal()
         odd = [
             changes.running(amounts, found.numbers(name))
@@ -107,7 +107,9 @@ class SumOfWholes:
         self._split = split
         self._whole = whole
 
-    def advance(self, changes: Changes, found: Found, names: Sequence[str]) -> tuple[Whole | Total, Kept]:
+    def advance(
+        self, changes: Changes, found: KeyedMatches, names: Sequence[str]
+    ) -> tuple[Whole | Total, Kept]:
         start, wide = found.numbers(names[0]), found.column(names[1])
         last = changes.layout.last
         if wide.null_count == len(wide):

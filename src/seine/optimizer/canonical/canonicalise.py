@@ -26,7 +26,7 @@ from seine.optimizer.canonical.atoms import (
     clause_expression,
     clause_key,
 )
-from seine.optimizer.canonical.comparison import paired
+from seine.optimizer.canonical.compare_terms import paired
 from seine.optimizer.canonical.extents import conjunction, disjunction, extent
 from seine.optimizer.canonical.implies import clause_implies
 from seine.optimizer.canonical.normal_form import formula

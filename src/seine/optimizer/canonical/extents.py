@@ -16,7 +16,7 @@ from typing import Any
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.optimizer.canonical.atoms import Atom
-from seine.optimizer.canonical.numbers import is_exact, literal_of, number_of, step
+from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of, step
 
 Cut = tuple[Any, ...]
 Extent = list[tuple[Cut, Cut]]  # ascending, without gaps of no width

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
 from seine.algebra.types import DOUBLE
-from seine.optimizer.canonical import bounds, order
+from seine.optimizer.canonical import linear_bounds, order_bounds
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key
 from seine.optimizer.canonical.canonicalise import conjoin
+from seine.optimizer.canonical.exact_numbers import bounds as type_bounds
+from seine.optimizer.canonical.exact_numbers import literal_of, step
 from seine.optimizer.canonical.implies import clause_implies
-from seine.optimizer.canonical.numbers import bounds as type_bounds
-from seine.optimizer.canonical.numbers import literal_of, step
 
 MOST_CLAUSES = 64  # inferred beyond this would cost more than they save
 
@@ -53,10 +53,10 @@ def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
 
 def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:
     """Through linear conditions on exact numbers."""
-    linear = bounds.conditions_of(conditions)
+    linear = linear_bounds.conditions_of(conditions)
     if all(len(condition.variables) == 1 for condition in linear):
         return
-    found = bounds.ranges(linear)
+    found = linear_bounds.ranges(linear)
     if found is None:
         yield (NEVER,)
         return
@@ -68,7 +68,7 @@ def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:
 
 
 def _range_clauses(
-    base: Expression, low: int | None, high: int | None, old: bounds.Range
+    base: Expression, low: int | None, high: int | None, old: linear_bounds.Range
 ) -> Iterator[Clause]:
     least, most = (
         int(end / step(base.type)) if base.type.scale else int(end) for end in type_bounds(base.type)
@@ -90,7 +90,7 @@ def _atom(base: Expression, op: str, steps: int) -> Atom:
 
 def _ordered_bounds(conditions: PredicateSet) -> Iterator[Clause]:
     """Through comparisons of doubles and of strings."""
-    given, known = order.limits(conditions)
+    given, known = order_bounds.limits(conditions)
     for column, (low, high) in known.items():
         old = given.get(column, (None, None))
         if (low, high) == old:
@@ -105,7 +105,7 @@ def _ordered_bounds(conditions: PredicateSet) -> Iterator[Clause]:
             yield (Atom(column, "lt" if high.open else "le", _literal(column, high)),)
 
 
-def _literal(column: Column, limit: order.Limit) -> Literal:
+def _literal(column: Column, limit: order_bounds.Limit) -> Literal:
     return Literal(0.0 if limit.value == 0 else limit.value, column.type)
 
 

@@ -13,10 +13,10 @@ from math import prod
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BOOLEAN, NULL, Kind
 from seine.optimizer.canonical.atoms import Atom
-from seine.optimizer.canonical.comparison import FALSE, MIRRORED, NEGATED, TRUE, Formula, compare, either
-from seine.optimizer.canonical.linear import linear_form
-from seine.optimizer.canonical.numbers import is_exact
-from seine.optimizer.canonical.patterns import LONGEST, affix, like
+from seine.optimizer.canonical.compare_terms import FALSE, MIRRORED, NEGATED, TRUE, Formula, compare, either
+from seine.optimizer.canonical.exact_numbers import is_exact
+from seine.optimizer.canonical.like_patterns import LONGEST, affix, like
+from seine.optimizer.canonical.linear_forms import linear_form
 from seine.optimizer.canonical.simplify import simplify
 
 MOST_CLAUSES = 32  # a disjunction that would become more stays as it is written

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
-from seine.operators.evaluate import evaluate
-from seine.optimizer.canonical.numbers import is_exact, literal_of, number_of
+from seine.evaluate.evaluate import evaluate
+from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
 _COMMUTATIVE_ON_NUMBERS = ("add", "mul")  # a date stays to the left of an interval

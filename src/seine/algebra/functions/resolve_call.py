@@ -1,0 +1,227 @@
+"""From a name and arguments to a typed call: `resolve_call` is the whole of it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Sequence
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.functions import logic_types, polymorphic
+from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
+from seine.algebra.functions.casting import literal, resolve_cast
+from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.signatures import SIGNATURES, check_arity
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
+
+Resolver = Callable[[Sequence[Expression]], Expression]
+
+ALIASES = {
+    "ucase": "upper",
+    "lcase": "lower",
+    "btrim": "trim",
+    "char_length": "length",
+    "character_length": "length",
+    "len": "length",
+    "substr": "substring",
+    "mid": "substring",
+    "char": "chr",
+    "position": "locate",
+    "charindex": "locate",
+    "sha": "sha1",
+    "regexp": "rlike",
+    "regexp_like": "rlike",
+    "ceiling": "ceil",
+    "signum": "sign",
+    "pow": "power",
+    "negative": "neg",
+    "dayofmonth": "day",
+    "week": "weekofyear",
+    "dateadd": "date_add",
+    "date_diff": "datediff",
+    "date_part": "extract",
+    "datepart": "extract",
+    "to_unix_timestamp": "unix_timestamp",
+    "nvl": "coalesce",
+    "ifnull": "coalesce",
+    "iff": "if",
+    "isnull": "is_null",
+    "isnotnull": "is_not_null",
+    "try_add": "add",
+    "try_subtract": "sub",
+    "try_multiply": "mul",
+    "try_divide": "div",
+    "try_mod": "mod",
+    "try_to_date": "to_date",
+    "try_to_timestamp": "to_timestamp",
+    "try_make_date": "make_date",
+}
+
+_CAST_FUNCTIONS: dict[str, Type] = {
+    "boolean": BOOLEAN,
+    "int": INT,
+    "bigint": BIGINT,
+    "double": DOUBLE,
+    "decimal": Type(Kind.DECIMAL, 10, 0),
+    "string": STRING,
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+}
+
+_OF_NOW = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
+_OF_CHANCE = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
+
+
+def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
+    """The typed call of an operator (canonical name) or a Spark function (lower case).
+
+    Arguments are cast where Spark's ANSI mode casts them by itself, sugar is written out, and
+    what has no type is refused.
+
+    >>> from seine.algebra.expressions import Column
+    >>> str(resolve_call("nvl", [Column(0, BIGINT), literal(0)]))
+    'coalesce(#0, 0)'
+    >>> resolve_call("uper", [literal("a")])
+    Traceback (most recent call last):
+    seine.algebra.functions.mismatch.TypeMismatch: there is no function 'uper'
+    """
+    canonical = ALIASES.get(name, name)
+    if canonical in _RESOLVERS:
+        least, most, resolver = _RESOLVERS[canonical]
+        check_arity(name, args, least, most)
+        return resolver(args)
+    if canonical in SIGNATURES:
+        return SIGNATURES[canonical].bind(canonical, args)
+    raise _unknown(name)
+
+
+def is_function(name: str) -> bool:
+    """Whether `resolve_call` knows the name."""
+    canonical = ALIASES.get(name, name)
+    return canonical in _RESOLVERS or canonical in SIGNATURES
+
+
+def function_names() -> list[str]:
+    """Every name that `resolve_call` knows, aliases included."""
+    return sorted({*ALIASES, *_RESOLVERS, *SIGNATURES})
+
+
+def _unknown(name: str) -> TypeMismatch:
+    if name in _OF_NOW:
+        return TypeMismatch(
+            f"{name} is refused: results depend on event times alone",
+            hint="use the stream's timestamp column",
+        )
+    if name in _OF_CHANCE:
+        return TypeMismatch(f"{name} is refused: results depend on the input alone")
+    close = difflib.get_close_matches(name, function_names(), n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else "see the list of functions in the SQL reference"
+    return TypeMismatch(f"there is no function '{name}'", hint=hint)
+
+
+def _resolve_if(args: Sequence[Expression]) -> Expression:
+    return logic_types.resolve_case(args)
+
+
+def _resolve_nvl2(args: Sequence[Expression]) -> Expression:
+    return logic_types.resolve_case([logic_types.resolve_null_test("is_not_null", args[0]), args[1], args[2]])
+
+
+def _resolve_ilike(args: Sequence[Expression]) -> Expression:
+    lowered = [resolve_call("lower", [arg]) for arg in args[:2]]
+    return logic_types.resolve_like("like", [*lowered, *args[2:]])
+
+
+def _resolve_nanvl(args: Sequence[Expression]) -> Expression:
+    left, right = (polymorphic.number(arg, "nanvl") for arg in args)
+    value = resolve_cast(left, DOUBLE)
+    return logic_types.resolve_case([resolve_call("isnan", [value]), resolve_cast(right, DOUBLE), value])
+
+
+def _resolve_concat(args: Sequence[Expression]) -> Expression:
+    """Nested || become one concatenation."""
+    flat: list[Expression] = []
+    for arg in args:
+        nested = isinstance(arg, Call) and arg.name == "concat"
+        flat.extend(arg.args if nested and isinstance(arg, Call) else [arg])
+    return SIGNATURES["concat"].bind("concat", flat)
+
+
+def _resolve_regex(name: str, args: Sequence[Expression]) -> Expression:
+    call = SIGNATURES[name].bind(name, args)
+    logic_types.check_regex(call.args[1])
+    return call
+
+
+def _resolve_locate(args: Sequence[Expression]) -> Expression:
+    if len(args) == 2:
+        return SIGNATURES["instr"].bind("instr", [args[1], args[0]])
+    return SIGNATURES["locate"].bind("locate", args)
+
+
+def _resolve_not(args: Sequence[Expression]) -> Expression:
+    return logic_types.resolve_logic("not", args)
+
+
+def _arithmetic(name: str) -> tuple[int, int | None, Resolver]:
+    return 2, 2, lambda args: resolve_arithmetic(name, args[0], args[1])
+
+
+def _comparison(name: str) -> tuple[int, int | None, Resolver]:
+    return 2, 2, lambda args: logic_types.resolve_comparison(name, args[0], args[1])
+
+
+def _null_test(name: str) -> tuple[int, int | None, Resolver]:
+    return 1, 1, lambda args: logic_types.resolve_null_test(name, args[0])
+
+
+def _cast_function(type_: Type) -> tuple[int, int | None, Resolver]:
+    return 1, 1, lambda args: resolve_cast(args[0], type_)
+
+
+_RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
+    **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div", "mod", "pmod", "int_div")},
+    **{name: _comparison(name) for name in logic_types.COMPARISONS},
+    **{name: _null_test(name) for name in ("is_null", "is_not_null")},
+    **{name: _cast_function(type_) for name, type_ in _CAST_FUNCTIONS.items()},
+    "neg": (1, 1, lambda args: resolve_negation(args[0])),
+    "positive": (1, 1, lambda args: polymorphic.number(args[0], "positive")),
+    "and": (2, None, lambda args: logic_types.resolve_logic("and", args)),
+    "or": (2, None, lambda args: logic_types.resolve_logic("or", args)),
+    "not": (1, 1, _resolve_not),
+    "between": (3, 3, lambda args: logic_types.resolve_between(args[0], args[1], args[2])),
+    "in": (2, None, logic_types.resolve_in),
+    "like": (2, 3, lambda args: logic_types.resolve_like("like", args)),
+    "ilike": (2, 3, _resolve_ilike),
+    "rlike": (2, 2, lambda args: logic_types.resolve_like("rlike", args)),
+    "regexp_replace": (3, 3, lambda args: _resolve_regex("regexp_replace", args)),
+    "regexp_count": (2, 2, lambda args: _resolve_regex("regexp_count", args)),
+    "case": (2, None, logic_types.resolve_case),
+    "if": (3, 3, _resolve_if),
+    "coalesce": (1, None, logic_types.resolve_coalesce),
+    "nvl2": (3, 3, _resolve_nvl2),
+    "nullif": (2, 2, lambda args: logic_types.resolve_nullif(args[0], args[1])),
+    "nullifzero": (1, 1, lambda args: logic_types.resolve_nullif(args[0], literal(0))),
+    "zeroifnull": (1, 1, lambda args: logic_types.resolve_coalesce([args[0], literal(0)])),
+    "nanvl": (2, 2, _resolve_nanvl),
+    "concat": (1, None, _resolve_concat),
+    "locate": (2, 3, _resolve_locate),
+    "abs": (1, 1, polymorphic.resolve_abs),
+    "ceil": (1, 1, lambda args: polymorphic.resolve_whole("ceil", args)),
+    "floor": (1, 1, lambda args: polymorphic.resolve_whole("floor", args)),
+    "round": (1, 2, lambda args: polymorphic.resolve_round("round", args)),
+    "bround": (1, 2, lambda args: polymorphic.resolve_round("bround", args)),
+    "greatest": (2, None, lambda args: polymorphic.resolve_extreme("greatest", args)),
+    "least": (2, None, lambda args: polymorphic.resolve_extreme("least", args)),
+    "log": (1, 2, polymorphic.resolve_logarithm),
+    "e": (0, 0, lambda args: Literal(math.e, DOUBLE)),
+    "pi": (0, 0, lambda args: Literal(math.pi, DOUBLE)),
+    "date_trunc": (2, 2, polymorphic.resolve_date_trunc),
+    "trunc": (2, 2, polymorphic.resolve_trunc),
+    "extract": (2, 2, polymorphic.resolve_extract),
+    "to_date": (1, 2, lambda args: polymorphic.resolve_parsed("to_date", args)),
+    "to_timestamp": (1, 2, lambda args: polymorphic.resolve_parsed("to_timestamp", args)),
+    "unix_timestamp": (1, 2, polymorphic.resolve_unix_timestamp),
+    "date_format": (2, 2, polymorphic.resolve_date_format),
+    "from_unixtime": (1, 2, polymorphic.resolve_from_unixtime),
+}

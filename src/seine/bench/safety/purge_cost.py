@@ -1,0 +1,72 @@
+"""What purging costs: the auction with a punctuation for every 10 tuples, beside the same tuples without.
+
+The same results come without punctuations if nothing is ever let go, and with windows that are as long as
+items are open. All take turns, so that whatever else the machine does is shared; and a micro-batch has as
+many tuples in each, for it has a cost of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from statistics import median
+
+from seine.bench.safety.feeds import auction, bid_lines
+from seine.bench.safety.measured_run import run, written
+from seine.bench.table import Table
+
+WAYS = {  # punctuated, windowed, lazy
+    "punctuations, eager": (True, False, False),
+    "punctuations, lazy": (True, False, True),
+    "unbounded": (False, False, False),
+    "windows": (False, True, False),
+}
+
+
+def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Table:
+    """CPU seconds for a million tuples, and the throughput lost beside both ways without punctuations."""
+    table = Table(
+        "bids a micro-batch", "bounded by", "CPU s a million tuples", "spread", "beside unbounded", "windows"
+    )
+    with ExitStack() as files:
+        workload = auction(bids, open_items)
+        paths = {
+            name: files.enter_context(written(workload, punctuated, windowed))
+            for name, (punctuated, windowed, _) in WAYS.items()
+        }
+        for batch_rows in batches:
+            print(f"  cost, {batch_rows:,} bids a micro-batch ...", file=sys.stderr, flush=True)
+            _report(table, batch_rows, _take_turns(paths, batch_rows, rounds))
+    return table
+
+
+def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str, list[float]]:
+    """CPU seconds for a million tuples; the first round is for warming up."""
+    spent: dict[str, list[float]] = {name: [] for name in paths}
+    results = set()
+    for number in range(rounds + 1):
+        for name, path in paths.items():
+            punctuated, _, lazy = WAYS[name]
+            ran = run(path, lazy, bid_lines(batch_rows, punctuated))
+            results.add((ran.tuples, ran.results))
+            if number:
+                spent[name].append(1e6 * ran.seconds / ran.tuples)
+    assert len(results) == 1
+    return spent
+
+
+def _report(table: Table, batch_rows: int, spent: dict[str, list[float]]) -> None:
+    for name, own in spent.items():
+        lost = [f"{_lost(own, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
+        seconds, spread = f"{median(own):.2f}", f"{min(own):.2f} to {max(own):.2f}"
+        table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if WAYS[name][0] else ("", "")))
+
+
+def _lost(own: list[float], other: list[float]) -> float:
+    """By how many per cent throughput differs, the median of the rounds.
+
+    >>> _lost([2.0, 4.0, 2.0], [1.0, 2.0, 2.0])
+    -50.0
+    """
+    return 100 * (median(theirs / mine for mine, theirs in zip(own, other, strict=True)) - 1)

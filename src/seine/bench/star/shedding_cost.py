@@ -1,0 +1,63 @@
+"""What a decision costs: CPU microseconds a tuple, by the size of the window; and the optimum's time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from seine.bench.star.reached import StarBenchmark
+from seine.bench.star.star_streams import make
+from seine.bench.table import Table
+from seine.shedding.arrivals import Arrivals
+from seine.shedding.policies import NAMES, Shedding
+from seine.shedding.shedder import Shedder
+
+
+def policies(tuples: int, memories: Sequence[int], names: Sequence[str] = NAMES) -> Table:
+    """Streams that are joined directly, one tuple of each at an instant; every window is always full."""
+    table = Table("policy", *(f"memory {memory:,}" for memory in memories))
+    for name in names:
+        spent = [_spent(name, memory, tuples) for memory in memories]
+        table.add(name, *(f"{1e6 * seconds / tuples:.1f} µs a tuple" for seconds in spent))
+    return table
+
+
+def many(tuples: int, memory: int, names: Sequence[str]) -> Table:
+    """The same with very many tuples."""
+    table = Table("policy", "tuples", "memory", "CPU seconds", "CPU µs a tuple")
+    for name in names:
+        seconds = _spent(name, memory, tuples)
+        table.add(name, f"{tuples:,}", f"{memory:,}", f"{seconds:.1f}", f"{1e6 * seconds / tuples:.1f}")
+    return table
+
+
+def optimum(sizes: Sequence[tuple[int, int, int]]) -> Table:
+    """CPU seconds of the optimum on the paper's streams, from exact results to memory states."""
+    table = Table("tuples of each stream", "life", "memory", "exact results", "CPU seconds", "optimum")
+    for length, life, memory in sizes:
+        measured = StarBenchmark(make("as in the paper", 1, length, life, 250))
+        began = time.process_time()
+        best = measured.optimum(memory)
+        spent = time.process_time() - began
+        share = f"{100 * best.importance / measured.total:.2f} % of exact"
+        results = len(measured.exact.left)
+        table.add(f"{length:,}", str(life), str(memory), f"{results:,}", f"{spent:.1f}", share)
+    return table
+
+
+def _spent(name: str, memory: int, tuples: int) -> float:
+    streams = [_keyed(seed, tuples // 2, memory) for seed in (1, 2)]
+    shedder = Shedder(Shedding(name), memory // 2, 2)
+    began = time.process_time()
+    shedder.step(streams)
+    return time.process_time() - began
+
+
+def _keyed(seed: int, length: int, memory: int) -> Arrivals:
+    """As many keys as a window holds tuples, and lives that are twice as long as memory lasts."""
+    draw = np.random.default_rng(seed)
+    ts = np.arange(length)
+    keys, levels = draw.integers(0, memory // 2, length), draw.integers(1, 11, length)
+    return Arrivals.keyed(ts, ts, ts + memory, keys, levels.astype(float))

@@ -1,0 +1,209 @@
+"""Typed reading of the catalog at one moment."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, or_, select
+
+from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
+from seine.algebra.types import Field, Type
+from seine.catalog import catalog_tables as t
+from seine.catalog.index.search_index import Search
+from seine.catalog.stored import StoredQuery, name_key
+
+
+class CatalogView:
+    """What the catalog holds, all of it as of one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def streams(self) -> dict[str, StreamDef]:
+        """All streams by name, in the order of their declaration."""
+        return self._streams(None)
+
+    def stream(self, name: str) -> StreamDef | None:
+        return next(iter(self._streams(name).values()), None)
+
+    def relations(self) -> dict[str, RelationDef]:
+        """All relations by name, in the order of their declaration."""
+        return self._relations(None)
+
+    def relation(self, name: str) -> RelationDef | None:
+        return next(iter(self._relations(name).values()), None)
+
+    def edges(self) -> list[JoinEdge]:
+        """The edges of the streaming schema as they were written, in the order of their declaration."""
+        left, right = t.input_.alias(), t.input_.alias()
+        edge = t.join_edge
+        ask = (
+            select(left.c.name, edge.c.left_column, right.c.name, edge.c.right_column)
+            .join(left, left.c.id == edge.c.left_id)
+            .join(right, right.c.id == edge.c.right_id)
+            .order_by(edge.c.id)
+        )
+        return [JoinEdge(*row) for row in self._rows(ask)]
+
+    def queries(self) -> list[StoredQuery]:
+        """All queries in the order of their registration."""
+        reads: dict[int, list[str]] = defaultdict(list)
+        for query_id, name in self._rows(_inputs_read()):
+            reads[query_id].append(name)
+        return [
+            _stored_query(row, reads[row.id]) for row in self._rows(select(t.query).order_by(t.query.c.id))
+        ]
+
+    def query(self, name: str) -> StoredQuery | None:
+        row = self._connection.execute(select(t.query).where(t.query.c.key == name_key(name))).first()
+        if row is None:
+            return None
+        reads = self._rows(_inputs_read().where(t.query_input.c.query_id == row.id))
+        return _stored_query(row, [name for _, name in reads])
+
+    def version(self) -> int:
+        """The current network version; 0 before the first."""
+        return self._connection.execute(select(func.max(t.network_version.c.version))).scalar() or 0
+
+    def nodes(self, version: int | None = None) -> list[dict[str, Any]]:
+        """The nodes of a network version (the current one) in their JSON form, by id."""
+        node = t.node.c
+        alive = (
+            node.removed.is_(None)
+            if version is None
+            else (node.added <= version) & or_(node.removed.is_(None), node.removed > version)
+        )
+        return self._forms(select(node.form).where(alive).order_by(node.id))
+
+    def nodes_like(self, signature: str) -> list[dict[str, Any]]:
+        """The current nodes that compute the same, found by the index on signatures."""
+        node = t.node.c
+        return self._forms(
+            select(node.form).where(node.signature == signature, node.removed.is_(None)).order_by(node.id)
+        )
+
+    def readers(self, node_id: int) -> list[int]:
+        """The current nodes that read a node: the topology upwards."""
+        ask = (
+            select(t.node.c.id)
+            .join(t.node_input, t.node_input.c.node_row == t.node.c.row)
+            .where(t.node_input.c.input_id == node_id, t.node.c.removed.is_(None))
+            .distinct()
+            .order_by(t.node.c.id)
+        )
+        return [row.id for row in self._rows(ask)]
+
+    def users(self) -> dict[int, tuple[str, ...]]:
+        """Of each node the queries that use it, in the order of their registration."""
+        ask = (
+            select(t.node_user.c.node_id, t.query.c.name)
+            .join(t.query, t.query.c.id == t.node_user.c.query_id)
+            .order_by(t.node_user.c.node_id, t.query.c.id)
+        )
+        users: dict[int, list[str]] = defaultdict(list)
+        for node_id, name in self._rows(ask):
+            users[node_id].append(name)
+        return {node_id: tuple(names) for node_id, names in users.items()}
+
+    @property
+    def index(self) -> Search:
+        """The computation index: whose conditions equal, imply or follow from given ones."""
+        return Search(self._connection)
+
+    @property
+    def users_index(self) -> Search:
+        """The same, for who asks by whom and not what: matches come without their predicates."""
+        return Search(self._connection, told=False)
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        text = self._connection.execute(select(t.setting.c.value).where(t.setting.c.name == name)).scalar()
+        return default if text is None else json.loads(text)
+
+    def _rows(self, ask: Select[Any]) -> list[Any]:
+        return list(self._connection.execute(ask).all())
+
+    def _forms(self, ask: Select[Any]) -> list[dict[str, Any]]:
+        return [json.loads(row.form) for row in self._rows(ask)]
+
+    def _streams(self, name: str | None) -> dict[str, StreamDef]:
+        ask = _named(select(t.input_, t.stream).join(t.stream), name)
+        fields, schemes = self._fields(name), self._schemes(name)
+        return {row.name: _stream(row, fields[row.id], schemes[row.id]) for row in self._rows(ask)}
+
+    def _relations(self, name: str | None) -> dict[str, RelationDef]:
+        ask = _named(select(t.input_, t.relation).join(t.relation), name)
+        fields = self._fields(name)
+        return {row.name: _relation(row, fields[row.id]) for row in self._rows(ask)}
+
+    def _fields(self, name: str | None) -> dict[int, list[Field]]:
+        ask = _named(select(t.column).join(t.input_), name).order_by(t.column.c.position)
+        fields: dict[int, list[Field]] = defaultdict(list)
+        for row in self._rows(ask):
+            fields[row.input_id].append(Field(row.name, Type.parse(row.type)))
+        return fields
+
+    def _schemes(self, name: str | None) -> dict[int, list[Scheme]]:
+        of, part = t.scheme.c, t.scheme_column.c
+        places = defaultdict(list)
+        for row in self._rows(select(t.scheme_column).order_by(part.stream_id, part.scheme, part.place)):
+            places[row.stream_id, row.scheme].append(row.position)
+        ask = select(t.scheme).join(t.input_, t.input_.c.id == of.stream_id)
+        schemes: dict[int, list[Scheme]] = defaultdict(list)
+        for row in self._rows(_named(ask, name).order_by(of.number)):
+            columns = tuple(places[row.stream_id, row.number])
+            schemes[row.stream_id].append(Scheme(columns, row.lifespan))
+        return schemes
+
+
+def _named(ask: Select[Any], name: str | None) -> Select[Any]:
+    if name is not None:
+        ask = ask.where(t.input_.c.key == name_key(name))
+    return ask.order_by(t.input_.c.id)
+
+
+def _inputs_read() -> Select[Any]:
+    return (
+        select(t.query_input.c.query_id, t.input_.c.name)
+        .join(t.input_, t.input_.c.id == t.query_input.c.input_id)
+        .order_by(t.query_input.c.query_id, t.input_.c.id)
+    )
+
+
+def _stream(row: Row[Any], fields: list[Field], schemes: list[Scheme]) -> StreamDef:
+    return StreamDef(
+        name=row.name,
+        fields=tuple(fields),
+        time=row.time_column,
+        source=_source(row),
+        window=row.life,
+        lateness=row.lateness,
+        schemes=tuple(schemes),
+        retractable=row.retractable,
+        importance=row.importance_column,
+    )
+
+
+def _relation(row: Row[Any], fields: list[Field]) -> RelationDef:
+    valid = None if row.valid_from is None else (row.valid_from, row.valid_to)
+    return RelationDef(row.name, tuple(fields), _source(row), valid)
+
+
+def _source(row: Row[Any]) -> Source | None:
+    if row.source_path is None:
+        return None
+    return Source(row.source_path, row.source_format, tuple(map(tuple, json.loads(row.source_options))))
+
+
+def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
+    return StoredQuery(
+        name=row.name,
+        text=row.text,
+        plan=json.loads(row.plan),
+        inputs=tuple(inputs),
+        options=json.loads(row.options),
+        born=row.born,
+        position=json.loads(row.position),
+        paused=row.paused,
+    )

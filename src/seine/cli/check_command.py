@@ -1,0 +1,56 @@
+"""`seine check`: parse, plan and judge a script without running it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from seine.algebra.plan import Query, walk
+from seine.errors import ScriptError, printable
+from seine.network.network import MOST_TABLES, build_network
+from seine.run import read_script
+from seine.safety.verdict import Verdict, verdict
+from seine.safety.verdict_story import edges, safety_lines, to_dot
+
+_ABOUT = "Parse, plan and safety-check a script: one verdict a query; exit 1 if any is refused."
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check", help="is a script right, and its state bounded?", description=_ABOUT
+    )
+    parser.add_argument("script", metavar="SCRIPT")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="verdicts as JSON")
+    form.add_argument("--dot", action="store_true", help="the punctuation graphs, for Graphviz")
+    parser.set_defaults(command=command)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    script = read_script(arguments.script)
+    judged = [(verdict(query), query, position) for query, position in script.queries]
+    network = build_network(query for _, query, _ in judged if _is_planned(query))
+    if arguments.json:
+        print(json.dumps({"queries": [found.to_json() for found, _, _ in judged]}))
+    elif arguments.dot:
+        print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
+    else:
+        for found, query, _ in judged:
+            print(
+                "\n    ".join([_line(found), *safety_lines(query.plan, network.joined.get(query.name, ()))])
+            )
+    refused = [(found, position) for found, _, position in judged if not found.accepted]
+    for found, position in refused:
+        print(ScriptError(found.reason, hint=found.hint, where=position).render(), file=sys.stderr)
+    return 1 if refused else 0
+
+
+def _is_planned(query: Query) -> bool:
+    """A query that is too large for a network is judged all the same."""
+    return sum(not part.inputs for part in walk(query.plan)) <= MOST_TABLES
+
+
+def _line(judged: Verdict) -> str:
+    word = "safe   " if judged.safe else "by wish" if judged.accepted else "REFUSED"
+    return printable(f"{word}  {judged.query}: {judged.reason}")

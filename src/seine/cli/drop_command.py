@@ -1,0 +1,29 @@
+"""`seine drop`, `seine pause`, `seine resume`: end a query of a running service, or let it rest."""
+
+from __future__ import annotations
+
+import argparse
+
+from seine.cli.service_client import add_asking, client_of, say_outcome
+
+_COMMANDS = {
+    "drop": ("drop a query", "Drop a query; state that only it needed is freed."),
+    "pause": ("pause a query", "Pause a query: it delivers nothing and keeps no state."),
+    "resume": ("resume a query", "Let a paused query begin anew: it counts what arrives from now on."),
+}
+_DONE = {"drop": "dropped", "pause": "paused", "resume": "resumed"}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    for name, (text, about) in _COMMANDS.items():
+        parser = commands.add_parser(name, help=text, description=about)
+        parser.add_argument("query", metavar="QUERY")
+        add_asking(parser)
+        parser.set_defaults(command=command, action=name)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    client = client_of(arguments)
+    ask = {"drop": client.drop, "pause": client.pause, "resume": client.resume}[arguments.action]
+    say_outcome(ask(arguments.query), f"{_DONE[arguments.action]} query {arguments.query}")
+    return 0

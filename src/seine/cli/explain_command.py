@@ -1,0 +1,67 @@
+"""`seine explain`: the shared network of a script, as text, JSON, DOT or a picture."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+
+from seine.cli.hosting import add_sharing, check_writable
+from seine.errors import SeineError
+from seine.network.network import build_network
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
+from seine.run import read_script
+from seine.runtime.output.overwriting import refuse_overwriting
+from seine.safety.verdict_story import safety_lines
+
+_ABOUT = "Show the shared network: each node once, with who shares it and why."
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("explain", help="what the queries of a script share", description=_ABOUT)
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="the story of this query")
+    parser.add_argument("--query", dest="named", metavar="NAME", help="the same")
+    add_sharing(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
+    form.add_argument("--html", metavar="FILE", help="as a picture: one HTML file that needs nothing else")
+    parser.set_defaults(command=command)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    declarations = read_script(arguments.script).declarations
+    network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
+    query = _known(arguments.named or arguments.query, network.queries)
+    streams, relations = declarations.streams, declarations.relations
+    states = {
+        name: safety_lines(found.plan, network.joined.get(name, ()) if query is not None else ())
+        for name, found in declarations.queries.items()
+        if query in (None, name) and not arguments.dot
+    }
+    if arguments.html:
+        refuse_overwriting([arguments.html], [arguments.script, *declarations.paths])
+        check_writable(arguments.html)
+        with open(arguments.html, "w", encoding="utf-8") as file:
+            file.write(explain_html(network, streams, query, relations=relations, states=states))
+    elif arguments.json:
+        told = explain_json(network, streams, query, relations=relations, states=states)
+        print(json.dumps(told, indent=1))
+    elif arguments.dot:
+        print(explain_dot(network, streams, query, relations=relations), end="")
+    else:
+        print(explain_text(network, streams, query, relations=relations, states=states), end="")
+    return 0
+
+
+def _known(name: str | None, queries: Iterable[str]) -> str | None:
+    if name is None:
+        return None
+    found = [query for query in queries if query.lower() == name.lower()]
+    if not found:
+        raise SeineError(
+            f"there is no query '{name}'", hint=f"queries: {', '.join(sorted(queries)) or 'none'}"
+        )
+    return found[0]

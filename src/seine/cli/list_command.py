@@ -1,0 +1,108 @@
+"""`seine list` and `seine status`: what a running service has, and does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from seine.cli.service_client import add_asking, client_of, related_lines
+from seine.errors import printable
+
+_LIST = "List the queries of a running service, in the order of their registration."
+_STATUS = "Show what a running service is doing."
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    for name, text, about, command in (
+        ("list", "the queries of a running service", _LIST, list_command),
+        ("status", "what a running service is doing", _STATUS, status_command),
+    ):
+        parser = commands.add_parser(name, help=text, description=about)
+        if command is list_command:
+            parser.add_argument(
+                "--related", metavar="QUERY", help="what this query has in common with the others"
+            )
+        parser.add_argument("--json", action="store_true", help="as JSON")
+        add_asking(parser)
+        parser.set_defaults(command=command)
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    if arguments.related is not None:
+        return _list_related(arguments)
+    queries = client_of(arguments).queries()
+    if arguments.json:
+        print(json.dumps(queries, indent=1, ensure_ascii=False))
+    else:
+        rows = [
+            [
+                printable(q["query"]),
+                q["state"],
+                str(q["since"]["entry"]),
+                f"{q['outputs']:,}",
+                _line(q["text"]),
+            ]
+            for q in queries
+        ]
+        print("\n".join(_table(["query", "state", "since", "outputs", "text"], rows)))
+    return 0
+
+
+def _list_related(arguments: argparse.Namespace) -> int:
+    found = client_of(arguments).related(arguments.related)
+    if arguments.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    elif found["related"]:
+        print("\n".join(related_lines({found["query"]: found["related"]})))
+    else:
+        print(f"{printable(found['query'])}: nothing in common with the others")
+    return 0
+
+
+def status_command(arguments: argparse.Namespace) -> int:
+    status = client_of(arguments).status()
+    if arguments.json:
+        print(json.dumps(status, indent=1))
+        return 0
+    queries, depth = status["queries"], status["depth"]
+    told = {
+        "folder": status["folder"],
+        "process": str(status["process"]),
+        "network": f"version {status['version']}, {status['nodes']:,} nodes,"
+        f" {depth['used']} of {depth['stages']} stages used",
+        "queries": f"{queries['running']:,} running, {queries['paused']:,} paused",
+        "sources": f"{status['streams']:,} streams, {status['relations']:,} relations",
+        "entry": f"{status['entry']} delivered, {status['written']} admitted",
+        "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",
+        "memory": _given_up(status),
+        "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
+        "state": f"{status['state_rows']:,} rows",
+    }
+    for name, text in told.items():
+        print(f"{name:8} {text}")
+    for query, held in status["state_by_query"].items():
+        streams = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
+        print(f"{'':8} {printable(query)}: {streams}")
+    return 0
+
+
+def _given_up(status: dict[str, Any]) -> str:
+    """What joins within a memory have cost."""
+    share = status["exact_share"]
+    told = "" if share is None else f", about {share:.1%} of the exact importance told"
+    return f"{status['shed']:,} tuples shed{told}"
+
+
+def _line(text: str, most: int = 60) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> list[str]:
+    """Columns side by side; the last one may be of any width."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
+    return [
+        "  ".join([*[cell.ljust(width) for cell, width in zip(row, widths, strict=False)], row[-1]])
+        for row in [head, *rows]
+    ]

@@ -1,0 +1,79 @@
+"""`seine run`: register everything in a script and run it on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+from seine.cli.hosting import add_hosting, add_sharing, buckets, carried, check_writable, positive
+from seine.cli.progress_line import ProgressLine
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.run import Options, read_script
+from seine.runtime.output.overwriting import refuse_overwriting
+
+_ABOUT = "Run a script to the end of its sources (or for ever, with --follow)."
+_EXAMPLE = """\
+example:
+    seine run alerts.sql --out alerts.jsonl --dead-letter bad.jsonl --checkpoint state/
+
+A run with --checkpoint that was stopped goes on where it was, and repeats nothing in --out.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a script",
+        description=_ABOUT,
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("--out", metavar="FILE", help="results, JSON Lines (default: standard output)")
+    parser.add_argument("--dead-letter", metavar="FILE", help="lines that were refused, with the reason")
+    parser.add_argument("--stats", metavar="FILE", help="a JSON document of counts, written at the end")
+    parser.add_argument("--checkpoint", metavar="DIR", help="keep state here and resume from it")
+    parser.add_argument(
+        "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="N",
+        type=positive,
+        help="most tuples that queries WITH (memory = ...) hold together",
+    )
+    parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
+    add_sharing(parser)
+    add_hosting(parser)
+    parser.set_defaults(command=command)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    started = time.monotonic()
+    script = read_script(arguments.script)
+    written = [arguments.out, arguments.dead_letter, arguments.stats]
+    refuse_overwriting(written, [arguments.script, *script.declarations.paths])
+    check_writable(arguments.stats)
+    with ProgressLine() as progress:
+        options = Options(
+            out=arguments.out,
+            dead_letter=arguments.dead_letter,
+            checkpoint=arguments.checkpoint,
+            batch_rows=arguments.batch_rows,
+            follow=arguments.follow,
+            buckets=buckets(arguments),
+            memory=arguments.memory,
+            sharing=CONFIGURATIONS[arguments.sharing],
+            notice=progress.tell,
+            progress=progress,
+        )
+        progress.say("starting Spark")
+        with carried(script, options, arguments) as run:
+            statistics = run.statistics(time.monotonic() - started)
+            for query in run.sink.totals.cut:
+                progress.tell(f"query {query} was cut off at its limit; WITH (limit = n) sets another")
+    if arguments.stats:
+        with open(arguments.stats, "w", encoding="utf-8") as file:
+            json.dump(statistics, file, indent=1)
+    return 0

@@ -1,0 +1,1 @@
+"""Expressions computed over columns, all rows of a batch at once."""

@@ -1,0 +1,141 @@
+"""Comparisons, three-valued logic, CASE, COALESCE, IN, GREATEST and LEAST.
+
+DOUBLEs compare as in Spark: NaN equals NaN and is greater than everything else. Strings compare
+by their UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Call
+from seine.algebra.types import BOOLEAN, DOUBLE, Kind, Type
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, as_array, build, nulls, rows, valid, values
+
+_ARROW: dict[str, Callable[[Datum, Datum], Datum]] = {
+    "eq": pc.equal,
+    "ne": pc.not_equal,
+    "lt": pc.less,
+    "le": pc.less_equal,
+    "gt": pc.greater,
+    "ge": pc.greater_equal,
+}
+
+
+def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a < b) | (np.isnan(b) & ~np.isnan(a))
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+_DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "eq": _equal,
+    "ne": lambda a, b: ~_equal(a, b),
+    "lt": _less,
+    "le": lambda a, b: ~_less(b, a),
+    "gt": lambda a, b: _less(b, a),
+    "ge": lambda a, b: ~_less(a, b),
+}
+
+
+def compare(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
+    """A comparison of two arguments of one type."""
+    if type_.kind is Kind.NULL:
+        return nulls(BOOLEAN, rows(args))
+    if type_ != DOUBLE:
+        return _ARROW[name](args[0], args[1])
+    with np.errstate(invalid="ignore"):
+        truths = _DOUBLES[name](values(args[0]), values(args[1]))
+    return build(BOOLEAN, truths, all_valid(args), rows(args))
+
+
+def _comparison(call: Call, args: Sequence[Datum]) -> pa.Array:
+    return compare(call.name, call.args[0].type, args)
+
+
+def _equal_null_safe(call: Call, args: Sequence[Datum]) -> pa.Array:
+    both_null = ~valid(args[0]) & ~valid(args[1])
+    equal = values(compare("eq", call.args[0].type, args))
+    return build(BOOLEAN, (equal & all_valid(args)) | both_null, np.array([True]), rows(args))
+
+
+def _and(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return reduce(pc.and_kleene, args)
+
+
+def _or(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return reduce(pc.or_kleene, args)
+
+
+def _not(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.invert(args[0])
+
+
+def _is_null(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.is_null(args[0])
+
+
+def _is_not_null(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.is_valid(args[0])
+
+
+def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """True if found; otherwise NULL if the value or any of the list is NULL."""
+    type_ = call.args[0].type
+    subject, *candidates = args
+    constants = all(isinstance(c, pa.Scalar) for c in candidates)
+    if not constants or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
+        return reduce(pc.or_kleene, [compare("eq", type_, (subject, c)) for c in candidates])
+    known = pa.array([c.as_py() for c in candidates if c.is_valid], type_.arrow())
+    found = pc.is_in(subject, value_set=known)
+    decided = pc.is_valid(subject) if len(known) == len(candidates) else found
+    return pc.if_else(decided, found, pa.scalar(None, pa.bool_()))
+
+
+def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
+    size = rows(args)
+    otherwise = args[-1] if len(args) % 2 else pa.scalar(None, call.type.arrow())
+    result: Datum = otherwise
+    for at in reversed(range(0, len(args) - 1, 2)):
+        chosen = pc.fill_null(args[at], False)
+        result = pc.if_else(chosen, args[at + 1], result)
+    return as_array(result, size)
+
+
+def _coalesce(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return as_array(pc.coalesce(*args), rows(args))
+
+
+def _extreme(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """The largest or the smallest that is not NULL."""
+    better = "gt" if call.name == "greatest" else "lt"
+    size = rows(args)
+    best = as_array(args[0], size)
+    for arg in args[1:]:
+        beats = pc.fill_null(compare(better, call.type, (arg, best)), False)
+        replaced = pc.and_(pc.is_valid(as_array(arg, size)), pc.or_(beats, pc.is_null(best)))
+        best = pc.if_else(replaced, arg, best)
+    return best
+
+
+KERNELS: dict[str, Kernel] = {
+    **dict.fromkeys(_ARROW, _comparison),
+    "eq_null_safe": _equal_null_safe,
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    "is_null": _is_null,
+    "is_not_null": _is_not_null,
+    "in": _in,
+    "case": _case,
+    "coalesce": _coalesce,
+    "greatest": _extreme,
+    "least": _extreme,
+}

@@ -1,0 +1,128 @@
+"""Mathematical functions on DOUBLE, and rounding of every kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Call
+from seine.algebra.types import DOUBLE, Kind
+from seine.evaluate.kernels import decimals
+from seine.evaluate.kernels.constants import with_constants
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, valid, values
+from seine.evaluate.kernels.rounding import round_doubles
+
+_ANYWHERE = -np.inf
+# each function and the number its argument must exceed: a logarithm of less is NULL
+_UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
+    "ln": (np.log, 0.0),
+    "log10": (np.log10, 0.0),
+    "log2": (np.log2, 0.0),
+    "log1p": (np.log1p, -1.0),
+    "sqrt": (np.sqrt, _ANYWHERE),
+    "cbrt": (np.cbrt, _ANYWHERE),
+    "exp": (np.exp, _ANYWHERE),
+    "expm1": (np.expm1, _ANYWHERE),
+    "sign": (np.sign, _ANYWHERE),
+    "rint": (np.rint, _ANYWHERE),
+    "sin": (np.sin, _ANYWHERE),
+    "cos": (np.cos, _ANYWHERE),
+    "tan": (np.tan, _ANYWHERE),
+    "asin": (np.arcsin, _ANYWHERE),
+    "acos": (np.arccos, _ANYWHERE),
+    "atan": (np.arctan, _ANYWHERE),
+    "sinh": (np.sinh, _ANYWHERE),
+    "cosh": (np.cosh, _ANYWHERE),
+    "tanh": (np.tanh, _ANYWHERE),
+    "degrees": (np.degrees, _ANYWHERE),
+    "radians": (np.radians, _ANYWHERE),
+}
+_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "power": np.power,
+    "hypot": np.hypot,
+    "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # to Spark, no zero is negative here
+}
+
+
+def _unary(call: Call, args: Sequence[Datum]) -> pa.Array:
+    function, above = _UNARY[call.name]
+    data = values(args[0])
+    return build(DOUBLE, function(data), valid(args[0]) & ~(data <= above), rows(args))
+
+
+def _anywhere(call: Call, args: Sequence[Datum]) -> pa.Array:
+    return build(DOUBLE, _UNARY[call.name][0](values(args[0])), valid(args[0]), rows(args))
+
+
+def _binary(call: Call, args: Sequence[Datum]) -> pa.Array:
+    return build(DOUBLE, _BINARY[call.name](*map(values, args)), all_valid(args), rows(args))
+
+
+def _logarithm(call: Call, args: Sequence[Datum]) -> pa.Array:
+    base, data = (values(arg) for arg in args)
+    defined = ~(base <= 0) & ~(data <= 0)
+    return build(DOUBLE, np.log(data) / np.log(base), all_valid(args) & defined, rows(args))
+
+
+def _is_nan(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """False, not NULL, for NULL."""
+    return build(call.type, np.isnan(values(args[0])) & valid(args[0]), np.array([True]), rows(args))
+
+
+def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """CEIL and FLOOR; a double beyond BIGINT becomes its nearest bound, NaN zero, as in Spark."""
+    source = call.args[0].type
+    if source.kind is Kind.DECIMAL:
+        return _whole_decimal(call, args)
+    data = values(args[0])
+    if source == DOUBLE:
+        stepped = np.ceil(data) if call.name == "ceil" else np.floor(data)
+        inside = (stepped >= -(2.0**63)) & (stepped < 2.0**63)
+        bounds = np.where(stepped > 0, np.int64(2**63 - 1), np.where(stepped < 0, np.int64(-(2**63)), 0))
+        data = np.where(inside, np.where(inside, stepped, 0.0).astype(np.int64), bounds)
+    return build(call.type, data, valid(args[0]), rows(args))
+
+
+def _whole_decimal(call: Call, args: Sequence[Datum]) -> pa.Array:
+    data = decimals.unscaled(args[0])
+    unit = decimals.power_of_ten(call.args[0].type.scale)
+    down = data // unit
+    stepped = down + (data % unit != 0) if call.name == "ceil" else down
+    return decimals.from_unscaled(call.type, stepped, valid(args[0]), rows(args))
+
+
+def _round(call: Call, array: pa.Array, digits: int) -> pa.Array:
+    even = call.name == "bround"
+    source, mask = call.args[0].type, valid(array)
+    if source == DOUBLE:
+        return build(DOUBLE, round_doubles(values(array), digits, even), mask, len(array))
+    if source.kind is Kind.DECIMAL:
+        data = _rounded(decimals.unscaled(array), source.scale, digits, even)
+        return decimals.from_unscaled(call.type, data, mask, len(array))
+    data = values(array).astype(np.int64)
+    if digits >= 0:
+        return build(call.type, data, mask, len(array))
+    return decimals.whole(call.type, _rounded(data, 0, digits, even), mask, len(array))
+
+
+def _rounded(data: np.ndarray, scale: int, digits: int, even: bool) -> np.ndarray:
+    """Whole numbers of scale max(0, digits), at most the given scale."""
+    if digits >= scale:
+        return data
+    divide = decimals.divide_half_even if even else decimals.divide_half_up
+    rounded = divide(data, decimals.power_of_ten(min(scale - digits, 100)))
+    return decimals.product(rounded, 10 ** min(max(0, -digits), 100))
+
+
+KERNELS: dict[str, Kernel] = {
+    **{name: _anywhere if above == _ANYWHERE else _unary for name, (_, above) in _UNARY.items()},
+    **dict.fromkeys(_BINARY, _binary),
+    "log": _logarithm,
+    "isnan": _is_nan,
+    "ceil": _whole,
+    "floor": _whole,
+    "round": with_constants(_round, 1),
+    "bround": with_constants(_round, 1),
+}

@@ -1,0 +1,176 @@
+"""Strings read as other types, with the spaces around them trimmed; what does not read is NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.types import Kind, Type
+from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
+from seine.evaluate.kernels.datum import build, valid
+from seine.evaluate.kernels.decimals import from_unscaled, rescale
+
+_BLANK = "".join(map(chr, range(33))) + "\x7f"
+_INTEGER = r"^[+-]?[0-9]+$"
+_SHORT_INTEGER = r"^-?0*[0-9]{1,18}$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
+_SPECIAL = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
+_SPECIALS = {
+    **_SPECIAL,
+    **{f"+{name}": value for name, value in _SPECIAL.items() if name != "nan"},
+    **{f"-{name}": -value for name, value in _SPECIAL.items() if name != "nan"},
+}
+_TRUE = ("t", "true", "y", "yes", "1")
+_FALSE = ("f", "false", "n", "no", "0")
+_DATE = (
+    r"^(?P<sign>[+-]?)(?P<year>[0-9]{4,7})"
+    r"(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})(?P<rest>[ T].*)?)?)?$"
+)
+_TIME = (
+    r"^[ T](?:(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
+    r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]*))?)?"
+    r" ?(?P<zone>Z|UTC|GMT|UT"
+    r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?))?)?$"
+)
+_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
+
+
+def from_string(array: pa.Array, target: Type) -> pa.Array:
+    """CAST(string AS target)."""
+    return _READERS[target.kind](pc.utf8_trim(array, _BLANK), target)
+
+
+def _integers(text: pa.Array, target: Type) -> pa.Array:
+    """Whole numbers; all but the longest are read at once."""
+    unsigned = pc.replace_substring_regex(text, r"^\+", "")
+    short = pc.match_substring_regex(unsigned, _SHORT_INTEGER)
+    data = pc.if_else(short, unsigned, pa.scalar(None, pa.string())).cast(pa.int64())
+    numbers, mask = data.fill_null(0).to_numpy().copy(), valid(data) | np.zeros(len(text), bool)
+    longer = pc.and_(pc.match_substring_regex(text, _INTEGER), pc.invert(short)).fill_null(False)
+    for at in np.flatnonzero(longer.to_numpy(zero_copy_only=False)):
+        value = _bounded_int(text[at].as_py())
+        if value is not None:
+            numbers[at], mask[at] = value, True
+    return build(target, numbers, mask, len(text))
+
+
+def _bounded_int(text: str) -> int | None:
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > 19:
+        return None
+    value = int(digits or "0") * (-1 if text[0] == "-" else 1)
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def _doubles(text: pa.Array, target: Type) -> pa.Array:
+    plain = pc.match_substring_regex(text, _NUMBER)
+    bare = pc.replace_substring_regex(pc.replace_substring_regex(text, r"^\+", ""), r"[dDfF]$", "")
+    data = pc.if_else(plain, bare, pa.scalar(None, pa.string())).cast(pa.float64())
+    words = pc.utf8_lower(text)
+    for word, value in _SPECIALS.items():
+        data = pc.if_else(pc.fill_null(pc.equal(words, word), False), pa.scalar(value), data)
+    return data
+
+
+def _decimals(text: pa.Array, target: Type) -> pa.Array:
+    """Each distinct text is read once."""
+    encoded = pc.dictionary_encode(text)
+    read = [_unscaled(word, target.scale) for word in encoded.dictionary.to_pylist()]
+    known = np.array([u is not None for u in read], bool)
+    data = np.array([u or 0 for u in read], dtype=object)
+    distinct = from_unscaled(target, data, known, len(read))
+    return distinct.take(encoded.indices)
+
+
+def _unscaled(text: str, scale: int) -> int | None:
+    try:
+        value = Decimal(text) if text.isascii() and "_" not in text else None
+    except InvalidOperation:
+        return None
+    if value is None or not value.is_finite():
+        return None
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    if abs(exponent) > _DECIMAL_EXPONENT or len(digits) > _DECIMAL_EXPONENT:
+        return 0 if value.adjusted() < -scale - 1 else None
+    whole = np.array([int("".join(map(str, digits))) * (-1 if sign else 1)], dtype=object)
+    return int(rescale(whole, -exponent, scale)[0])
+
+
+def _booleans(text: pa.Array, target: Type) -> pa.Array:
+    words = pc.utf8_lower(text)
+    true = pc.is_in(words, value_set=pa.array(_TRUE))
+    known = pc.or_(true, pc.is_in(words, value_set=pa.array(_FALSE)))
+    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+
+
+def _dates(text: pa.Array, target: Type) -> pa.Array:
+    parts = pc.extract_regex(text, _DATE)
+    days, exists = _days(parts)
+    return build(target, days, exists, len(text))
+
+
+def _timestamps(text: pa.Array, target: Type) -> pa.Array:
+    parts = pc.extract_regex(text, _DATE)
+    days, exists = _days(parts)
+    rest = _group(parts, "rest")
+    bare = pc.equal(rest, "").fill_null(True).to_numpy(zero_copy_only=False)
+    times = pc.extract_regex(rest, _TIME)
+    micros, is_time = time_of_day(times)
+    micros = micros - _zone_offset(times)
+    has_time = is_time & valid(times)
+    data = days * MICROS_PER_DAY + np.where(bare, 0, micros)
+    return build(target, data, exists & (bare | has_time), len(text))
+
+
+def _group(parts: pa.StructArray, name: str) -> pa.Array:
+    return pc.struct_field(parts, name)
+
+
+def number(parts: pa.StructArray, name: str, absent: int = 0) -> np.ndarray:
+    """A group of digits as a number; `absent` where it is empty."""
+    text = _group(parts, name)
+    present = pc.not_equal(text, "").fill_null(False)
+    return pc.if_else(present, text, str(absent)).cast(pa.int64()).to_numpy()
+
+
+def _days(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
+    sign = np.where(_is(parts, "sign", "-"), -1, 1)
+    days, exists = days_from_civil(
+        sign * number(parts, "year", 1970), number(parts, "month", 1), number(parts, "day", 1)
+    )
+    return days, exists & valid(parts)
+
+
+def _is(parts: pa.StructArray, name: str, text: str) -> np.ndarray:
+    return pc.equal(_group(parts, name), text).fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def time_of_day(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
+    """Microseconds since midnight from the groups hour, minute, second, fraction; and which are times."""
+    hour, minute, second = (number(parts, name) for name in ("hour", "minute", "second"))
+    padded = pc.utf8_slice_codeunits(pc.utf8_rpad(_group(parts, "fraction"), 6, "0"), 0, 6)
+    fraction = padded.fill_null("0").cast(pa.int64()).to_numpy()
+    is_time = (hour < 24) & (minute < 60) & (second < 60)
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction, is_time
+
+
+def _zone_offset(parts: pa.StructArray) -> np.ndarray:
+    """Microseconds east of UTC; zones have no names here but UTC's."""
+    sign = np.where(_is(parts, "zsign", "-"), -1, 1)
+    return sign * (number(parts, "zhour") * 60 + number(parts, "zminute")) * 60_000_000
+
+
+_READERS: dict[Kind, Callable[[pa.Array, Type], pa.Array]] = {
+    Kind.INT: _integers,
+    Kind.BIGINT: _integers,
+    Kind.DOUBLE: _doubles,
+    Kind.DECIMAL: _decimals,
+    Kind.BOOLEAN: _booleans,
+    Kind.DATE: _dates,
+    Kind.TIMESTAMP: _timestamps,
+}

@@ -1,0 +1,123 @@
+"""LIKE, RLIKE and the functions of regular expressions, all in linear time by RE2."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Call
+from seine.evaluate.kernels.constants import with_constants
+from seine.evaluate.kernels.datum import Kernel, nulls
+
+LONGEST = 2**20  # characters that a function may make of one value; more fails, so is NULL
+_META = re.compile(r"[^\w\s]", re.ASCII)
+
+
+def like_regex(pattern: str, escape: str = "\\") -> str | None:
+    r"""The regular expression of a LIKE pattern; None if its escape stands before nothing special.
+
+    >>> like_regex("a%_.\\%")
+    '(?s)\\Aa.*.\\.\\%\\z'
+    """
+    pieces: list[str] = []
+    at = 0
+    while at < len(pattern):
+        letter = pattern[at]
+        if letter == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                return None
+            pieces.append(_quoted(pattern[at]))
+        else:
+            pieces.append({"%": ".*", "_": "."}.get(letter) or _quoted(letter))
+        at += 1
+    return rf"(?s)\A{''.join(pieces)}\z"
+
+
+def _quoted(letter: str) -> str:
+    if letter == "\x00":
+        return r"\x00"
+    return _META.sub(r"\\\g<0>", letter) if letter.isascii() else letter
+
+
+def _like(call: Call, array: pa.Array, pattern: str, escape: str = "\\") -> pa.Array:
+    regex = like_regex(pattern, escape) if len(escape) == 1 else None
+    if regex is None:
+        return nulls(call.type, len(array))
+    special = any(sign in pattern for sign in ("_", escape))
+    inner = pattern.strip("%")
+    if special or "%" in inner:
+        return _matched(call, array, regex)
+    starts, ends = pattern.startswith("%"), pattern.endswith("%")
+    if not starts and not ends:
+        return pc.equal(array, pattern)
+    if starts and ends:
+        return pc.match_substring(array, inner)
+    return pc.ends_with(array, inner) if starts else pc.starts_with(array, inner)
+
+
+def _matched(call: Call, array: pa.Array, regex: str) -> pa.Array:
+    """A pattern that is no regular expression, or is too large, fails: NULL."""
+    try:
+        return pc.match_substring_regex(array, regex)
+    except pa.ArrowInvalid:
+        return nulls(call.type, len(array))
+
+
+def _counted(call: Call, array: pa.Array, regex: str) -> pa.Array:
+    try:
+        return pc.count_substring_regex(array, regex)
+    except pa.ArrowInvalid:
+        return nulls(call.type, len(array))
+
+
+def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.Array:
+    """Java's $1 stands for a group, a backslash before a character for itself."""
+    try:
+        return pc.replace_substring_regex(
+            _not_grown(array, regex, replacement), regex, _rewritten(replacement)
+        )
+    except pa.ArrowInvalid:
+        return nulls(call.type, len(array))
+
+
+def _not_grown(array: pa.Array, regex: str, replacement: str) -> pa.Array:
+    """A group takes at most its match, so all copies of one reference take at most the text."""
+    references = len(re.findall(r"\$\d", replacement))
+    copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
+    matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
+    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
+
+
+def within_longest(array: pa.Array, most: pa.Array) -> pa.Array:
+    """The texts of which a replacement makes at most LONGEST characters, or twice as many; else NULL."""
+    twice = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), 2)
+    fits = pc.or_(pc.less_equal(most, LONGEST), pc.less_equal(most, twice))
+    return pc.if_else(fits, array, pa.scalar(None, pa.string()))
+
+
+def _rewritten(replacement: str) -> str:
+    r"""Java's replacement text as RE2's.
+
+    >>> _rewritten(r"<$1\$>")
+    '<\\1$>'
+    """
+    pieces = re.findall(r"\$\d|\\.|[^\\]|\\$", replacement, re.DOTALL)
+    return "".join(_rewritten_piece(piece) for piece in pieces)
+
+
+def _rewritten_piece(piece: str) -> str:
+    if len(piece) == 2 and piece[0] == "$":
+        return rf"\{piece[1]}"
+    literal = piece[1:] if len(piece) == 2 else piece
+    return r"\\" if literal == "\\" else literal
+
+
+KERNELS: dict[str, Kernel] = {
+    "like": with_constants(_like, 1),
+    "rlike": with_constants(_matched, 1),
+    "regexp_count": with_constants(_counted, 1),
+    "regexp_replace": with_constants(_replaced, 1),
+}

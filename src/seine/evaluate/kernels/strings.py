@@ -1,0 +1,259 @@
+"""String functions. Lengths and positions count characters (code points); positions start at 1."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Call
+from seine.evaluate.kernels import regular_expressions
+from seine.evaluate.kernels.constants import with_constants
+from seine.evaluate.kernels.datum import Datum, Kernel, build, rows, valid, values
+from seine.evaluate.kernels.regular_expressions import LONGEST, within_longest
+
+
+def each(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """A Python function of each distinct value."""
+    encoded = pc.dictionary_encode(array)
+    results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], type_)
+    return results.take(encoded.indices)
+
+
+def _is_ascii(array: pa.Array) -> bool:
+    return pc.all(pc.string_is_ascii(array)).as_py() is not False
+
+
+def _recased(ascii_kernel: Callable[[pa.Array], pa.Array], function: Callable[[str], str]) -> Kernel:
+    """Arrow's kernel on ASCII, Python's full Unicode mapping otherwise."""
+
+    def kernel(_: Call, args: Sequence[Datum]) -> pa.Array:
+        return ascii_kernel(args[0]) if _is_ascii(args[0]) else each(function, args[0], pa.string())
+
+    return kernel
+
+
+def _initcap(_: Call, args: Sequence[Datum]) -> pa.Array:
+    def capitalise(text: str) -> str:
+        return " ".join(word[:1].title() + word[1:] for word in text.lower().split(" "))
+
+    return each(capitalise, args[0], pa.string())
+
+
+def _trimmer(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
+    def trim(_: Call, array: pa.Array, characters: str = " ") -> pa.Array:
+        return kernel(array, characters) if characters else array
+
+    return with_constants(trim, 1)
+
+
+def _length(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.utf8_length(args[0])
+
+
+def _octet_length(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.binary_length(args[0])
+
+
+def _bit_length(call: Call, args: Sequence[Datum]) -> pa.Array:
+    return build(
+        call.type, values(pc.binary_length(args[0])).astype(np.int64) * 8, valid(args[0]), rows(args)
+    )
+
+
+def _ascii(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return each(lambda text: ord(text[0]) if text else 0, args[0], pa.int32())
+
+
+def _chr(_: Call, args: Sequence[Datum]) -> pa.Array:
+    """The character of the lowest eight bits; nothing for a negative number."""
+    low = np.where(values(args[0]) < 0, 256, values(args[0]) & 255)
+    mask = ~np.broadcast_to(valid(args[0]), len(low))
+    return pa.array([*map(chr, range(256)), ""]).take(pa.array(low, mask=mask))
+
+
+def _substring(_: Call, array: pa.Array, position: int, length: int | None = None) -> pa.Array:
+    """Position 0 is 1; a negative one counts from the end, and what lies before the start is cut off."""
+    if length is not None and length <= 0:
+        return _emptied(array)
+    start = position - 1 if position > 0 else position
+    stop = None if length is None else start + length
+    if start < 0 and stop is not None and stop >= 0:
+        stop = None
+    return pc.utf8_slice_codeunits(array, start, stop)
+
+
+def _emptied(array: pa.Array) -> pa.Array:
+    return pc.if_else(pc.is_valid(array), "", pa.scalar(None, pa.string()))
+
+
+def _left(call: Call, array: pa.Array, length: int) -> pa.Array:
+    return _substring(call, array, 1, length)
+
+
+def _right(_: Call, array: pa.Array, length: int) -> pa.Array:
+    return pc.utf8_slice_codeunits(array, -length) if length > 0 else _emptied(array)
+
+
+def _concat(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.binary_join_element_wise(*args, "")
+
+
+def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
+    """NULLs are left out; a NULL separator makes the result NULL."""
+    separator, *parts = args
+    if not parts:
+        return _emptied(separator)
+    # Arrow leaves a row out of its answer in which every part is NULL, so no row may be so.
+    nothing = reduce(pc.and_, [pc.is_null(part) for part in parts])
+    first = pc.if_else(nothing, "", parts[0])
+    return pc.binary_join_element_wise(first, *parts[1:], separator, null_handling="skip")
+
+
+def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa.Array:
+    if not search:
+        return array
+    matches = pc.cast(pc.count_substring(array, search), pa.int64())
+    growth = pc.multiply(matches, len(replacement) - len(search))
+    most = pc.add(pc.cast(pc.utf8_length(array), pa.int64()), growth)
+    return pc.replace_substring(within_longest(array, most), search, replacement)
+
+
+def _translate(_: Call, array: pa.Array, source: str, target: str) -> pa.Array:
+    """The first mention of a character counts; those without a partner are deleted."""
+    table = {ord(c): target[i] if i < len(target) else None for i, c in reversed([*enumerate(source)])}
+    return each(lambda text: text.translate(table), array, pa.string())
+
+
+def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
+    if not search or not _is_ascii(array):  # Arrow counts bytes
+        return each(lambda text: text.find(search) + 1, array, pa.int32())
+    return pc.add(pc.find_substring(array, search), 1).cast(pa.int32())
+
+
+def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
+    """A NULL start finds nothing, at 0; the empty string is found at 1, wherever the search begins."""
+    if search is None:
+        return pa.nulls(len(array), pa.int32())
+    begin = 1 if not search and (start or 0) > 0 else start or 0
+    return each(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
+
+
+_FIND = with_constants(_find, 1, nullable=True)
+
+
+def _locate(call: Call, args: Sequence[Datum]) -> pa.Array:
+    search, text, start = args
+    return _FIND(call, (text, search, start))
+
+
+def _reverse(_: Call, args: Sequence[Datum]) -> pa.Array:
+    return pc.utf8_reverse(args[0])
+
+
+def _repeat(_: Call, array: pa.Array, times: int) -> pa.Array:
+    def repeated(text: str) -> str | None:
+        return text * max(times, 0) if len(text) * times <= LONGEST else None
+
+    return each(repeated, array, pa.string())
+
+
+def _padder(on_the_left: bool) -> Kernel:
+    def pad(_: Call, array: pa.Array, width: int, padding: str = " ") -> pa.Array:
+        if width > LONGEST:
+            return pa.nulls(len(array), pa.string())
+        filler = (padding * (width // len(padding) + 1) if padding else "")[: max(width, 0)]
+
+        def padded(text: str) -> str:
+            missing = filler[: max(0, width - len(text))]
+            kept = text[: max(width, 0)]
+            return missing + kept if on_the_left else kept + missing
+
+        return each(padded, array, pa.string())
+
+    return with_constants(pad, 1)
+
+
+def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
+    def spaces(count: int) -> str | None:
+        return " " * max(count, 0) if count <= LONGEST else None
+
+    return each(spaces, args[0], pa.string())
+
+
+def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array:
+    """The n-th part, from the end if n is negative; there is no part 0."""
+    if part == 0:
+        return pa.nulls(len(array), pa.string())
+
+    def pick(text: str) -> str:
+        parts = text.split(delimiter) if delimiter else [text]
+        at = part - 1 if part > 0 else len(parts) + part
+        return parts[at] if 0 <= at < len(parts) else ""
+
+    return each(pick, array, pa.string())
+
+
+def _substring_index(_: Call, array: pa.Array, delimiter: str, count: int) -> pa.Array:
+    """What stands before the n-th delimiter, or after it counting from the end."""
+    if not delimiter or count == 0:
+        return _emptied(array)
+
+    def cut(text: str) -> str:
+        parts = text.split(delimiter)
+        return delimiter.join(parts[:count] if count > 0 else parts[count:])
+
+    return each(cut, array, pa.string())
+
+
+def _found(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
+    return with_constants(lambda _, array, search: kernel(array, search), 1)
+
+
+def _digest(algorithm: str) -> Kernel:
+    def digest(text: str) -> str:
+        return hashlib.new(algorithm, text.encode(), usedforsecurity=False).hexdigest()
+
+    return lambda _, args: each(digest, args[0], pa.string())
+
+
+KERNELS: dict[str, Kernel] = {
+    **regular_expressions.KERNELS,
+    "upper": _recased(pc.ascii_upper, str.upper),
+    "lower": _recased(pc.ascii_lower, str.lower),
+    "initcap": _initcap,
+    "trim": _trimmer(pc.utf8_trim),
+    "ltrim": _trimmer(pc.utf8_ltrim),
+    "rtrim": _trimmer(pc.utf8_rtrim),
+    "length": _length,
+    "octet_length": _octet_length,
+    "bit_length": _bit_length,
+    "ascii": _ascii,
+    "chr": _chr,
+    "space": _space,
+    "substring": with_constants(_substring, 1),
+    "substring_index": with_constants(_substring_index, 1),
+    "left": with_constants(_left, 1),
+    "right": with_constants(_right, 1),
+    "concat": _concat,
+    "concat_ws": _concat_ws,
+    "replace": with_constants(_replace, 1),
+    "translate": with_constants(_translate, 1),
+    "instr": with_constants(_instr, 1),
+    "locate": _locate,
+    "reverse": _reverse,
+    "repeat": with_constants(_repeat, 1),
+    "lpad": _padder(True),
+    "rpad": _padder(False),
+    "startswith": _found(pc.starts_with),
+    "endswith": _found(pc.ends_with),
+    "contains": _found(pc.match_substring),
+    "split_part": with_constants(_split_part, 1),
+    "md5": _digest("md5"),
+    "sha1": _digest("sha1"),
+}

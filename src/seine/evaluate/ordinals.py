@@ -1,0 +1,119 @@
+"""Values as integers that compare as the values do, so that one engine compares every type.
+
+A Coder serves the constants of one expression in many selections. Law: for a value v and a
+constant c, neither NULL, v <op> c in SQL if and only if code(v) <op> code(c). Numbers, dates,
+timestamps and DECIMALs of up to 18 digits have codes of their own; strings and longer DECIMALs are
+placed among the sorted constants: the k-th is 2k + 1, and what lies before it and after the one before is 2k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.types import Kind, Type
+from seine.evaluate.kernels.datum import values as stored
+
+MOST = np.iinfo(np.int64).max
+_DIGITS = 18  # a DECIMAL of so many fits 64 bits
+_PROBES = 6  # constants that a hash table takes in while one value is found without it
+
+
+def has_own_codes(type_: Type) -> bool:
+    """Do codes of this type depend on the value alone?"""
+    return not type_.is_text and not (type_.kind is Kind.DECIMAL and type_.precision > _DIGITS)
+
+
+def codes_of(array: pa.Array) -> np.ndarray:
+    """The codes of an array of a type that has its own; anything where NULL.
+
+    >>> nan = float("nan")
+    >>> codes = codes_of(pa.array([nan, 1.5, -0.0, 0.0, -2.0, float("inf")]))
+    >>> np.argsort(codes, kind="stable").tolist(), bool(codes[2] == codes[3])
+    ([4, 2, 3, 1, 5, 0], True)
+    """
+    if pa.types.is_decimal(array.type):
+        return np.ascontiguousarray(_words(array)[:, 0])
+    numbers = stored(array)
+    return _double_codes(numbers) if numbers.dtype == np.float64 else numbers.astype(np.int64, copy=False)
+
+
+def _double_codes(numbers: np.ndarray) -> np.ndarray:
+    """The bits in the order of the numbers: -0.0 is 0.0, and NaN is one and the largest."""
+    numbers = numbers + 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    bits = numbers.view(np.int64)
+    below = bits >> 63
+    below &= MOST
+    bits ^= below
+    return bits
+
+
+def _words(array: pa.Array) -> np.ndarray:
+    """A DECIMAL's unscaled values as pairs (low, high) of 64-bit words."""
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.zeros((len(array), 2), np.int64)
+    return np.frombuffer(data, np.int64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
+
+
+class Coder:
+    """Codes of a type that has its own; the base of those that depend on constants."""
+
+    def encode(self, array: pa.Array) -> np.ndarray:
+        """The codes of an array; anything where NULL."""
+        return codes_of(array)
+
+
+OWN = Coder()
+
+
+class Places(Coder):
+    """Codes by place among constants; if not `ordered`, only equality with a constant can be told."""
+
+    def __init__(self, constants: Sequence[pa.Array], ordered: bool) -> None:
+        known = pa.concat_arrays(constants).unique()
+        self._constants = known.take(pc.array_sort_indices(known))
+        self._sorted = _sortable(self._constants)
+        self._ordered = ordered
+        self._places: dict[str, int] = {}
+        if not ordered and not pa.types.is_decimal(known.type):
+            self._places = {text: 2 * place + 1 for place, text in enumerate(self._sorted.tolist())}
+
+    def encode(self, array: pa.Array) -> np.ndarray:
+        if not len(self._sorted):
+            return np.zeros(len(array), np.int64)
+        if len(array) * _PROBES < len(self._sorted):
+            return self._look_up(array) if self._places else self._search(array)
+        if not self._ordered:
+            places = pc.index_in(array, value_set=self._constants)
+            return stored(places.fill_null(-1)).astype(np.int64) * 2 + 1
+        encoded = array.fill_null(self._constants[0]).dictionary_encode()
+        return self._search(encoded.dictionary)[stored(encoded.indices)]
+
+    def _look_up(self, array: pa.Array) -> np.ndarray:
+        """By a hash table that is already there, at the price of Python's strings."""
+        texts = map(self._places.get, array.to_numpy(zero_copy_only=False), repeat(-1))
+        return np.fromiter(texts, np.int64, len(array))
+
+    def _search(self, array: pa.Array) -> np.ndarray:
+        keys = _sortable(array)
+        places = np.searchsorted(self._sorted, keys)
+        found = self._sorted[np.minimum(places, len(self._sorted) - 1)] == keys
+        return 2 * places + found
+
+
+def _sortable(array: pa.Array) -> np.ndarray:
+    """Keys that NumPy orders like the values; anything where NULL.
+
+    Python orders strings by code point, which is also the order of their UTF-8 bytes.
+    """
+    if not pa.types.is_decimal(array.type):
+        return (array.fill_null("") if array.null_count else array).to_numpy(zero_copy_only=False)
+    words = _words(array).view(np.uint64)
+    big_endian = np.stack([words[:, 1] ^ np.uint64(1 << 63), words[:, 0]], axis=1).astype(">u8")
+    return big_endian.view("S16").ravel()

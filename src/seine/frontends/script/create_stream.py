@@ -1,0 +1,145 @@
+"""CREATE STREAM name (columns) clauses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from seine.algebra.definitions import Scheme, StreamDef
+from seine.algebra.types import BIGINT, TIMESTAMP, XML, Field
+from seine.errors import ScriptError
+from seine.frontends.script.columns import column_index, read_columns
+from seine.frontends.script.cursor import Cursor, Name
+from seine.frontends.script.durations import Duration, read_duration
+from seine.frontends.script.from_source import SourceClauses
+
+_CLAUSES = [
+    "TIMESTAMP",
+    "WINDOW",
+    "LATENESS",
+    "PUNCTUATED",
+    "RETRACTABLE",
+    "IMPORTANCE",
+    "FROM",
+    "FORMAT",
+    "WITH",
+]
+
+
+@dataclass
+class _Clauses:
+    """What was read so far; names are resolved by `finish`, when all is known."""
+
+    name: Name
+    fields: tuple[Field, ...]
+    source: SourceClauses
+    time: Name | None = None
+    window: Duration | None = None
+    lateness: Duration | None = None
+    punctuated: list[tuple[tuple[int, ...], Duration | None]] = field(default_factory=list)
+    retractable: bool | None = None
+    importance: Name | None = None
+
+
+def read_stream(cursor: Cursor, name: Name, folder: str) -> StreamDef:
+    """Everything after CREATE STREAM name; the clauses may come in any order."""
+    clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder))
+    while not cursor.at_statement_end():
+        if not clauses.source.read(cursor):
+            _read_clause(cursor, clauses)
+    return _finish(cursor, clauses)
+
+
+def _read_clause(cursor: Cursor, clauses: _Clauses) -> None:
+    start = cursor.token.start
+    if cursor.accept("TIMESTAMP"):
+        cursor.expect("BY")
+        _set(cursor, clauses, "time", cursor.expect_name("the timestamp column"), start)
+    elif cursor.accept("WINDOW"):
+        _set(cursor, clauses, "window", read_duration(cursor), start)
+    elif cursor.accept("LATENESS"):
+        _set(cursor, clauses, "lateness", read_duration(cursor), start)
+    elif cursor.accept("PUNCTUATED"):
+        clauses.punctuated.append(_read_scheme(cursor, clauses))
+    elif cursor.accept("RETRACTABLE"):
+        _set(cursor, clauses, "retractable", True, start)
+    elif cursor.accept("IMPORTANCE"):
+        cursor.expect("BY")
+        _set(cursor, clauses, "importance", cursor.expect_name("the importance column"), start)
+    else:
+        raise cursor.unexpected("a clause of CREATE STREAM or ';'", _CLAUSES)
+
+
+def _set(cursor: Cursor, clauses: _Clauses, clause: str, value: object, start: int) -> None:
+    if getattr(clauses, clause) is not None:
+        raise cursor.error("this clause is given twice", at=start)
+    setattr(clauses, clause, value)
+
+
+def _read_scheme(cursor: Cursor, clauses: _Clauses) -> tuple[tuple[int, ...], Duration | None]:
+    cursor.expect("ON")
+    start = cursor.token.start
+    names = cursor.comma_separated(lambda: cursor.expect_name("a column name"))
+    columns = tuple(column_index(cursor, clauses.fields, name, clauses.name.written) for name in names)
+    if len(set(columns)) < len(columns):
+        raise cursor.error("a punctuation scheme names each column once", at=start)
+    if any(set(columns) == set(others) for others, _ in clauses.punctuated):
+        hint = "a punctuation could not tell which one it is of"
+        raise cursor.error("two punctuation schemes have the same columns", hint, at=start)
+    return columns, read_duration(cursor) if cursor.accept("LIFESPAN") else None
+
+
+def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
+    time = _time_column(cursor, clauses)
+    plain = clauses.fields[time].type == BIGINT
+
+    def length(duration: Duration | None, least: int) -> int | None:
+        return None if duration is None else _length(cursor, duration, plain, least)
+
+    return StreamDef(
+        name=clauses.name.key,
+        fields=clauses.fields,
+        time=time,
+        source=clauses.source.finish(cursor, any(field.type == XML for field in clauses.fields)),
+        window=length(clauses.window, 1),
+        lateness=length(clauses.lateness, 0) or 0,
+        schemes=tuple(Scheme(columns, length(lifespan, 1)) for columns, lifespan in clauses.punctuated),
+        retractable=clauses.retractable or False,
+        importance=_importance_column(cursor, clauses),
+    )
+
+
+def _time_column(cursor: Cursor, clauses: _Clauses) -> int:
+    if clauses.time is None:
+        raise cursor.error(
+            f"stream {clauses.name.written} has no event time", "add TIMESTAMP BY column", at=clauses.name
+        )
+    index = column_index(cursor, clauses.fields, clauses.time, clauses.name.written)
+    type_ = clauses.fields[index].type
+    if type_ not in (BIGINT, TIMESTAMP):
+        raise cursor.error(f"event time must be BIGINT or TIMESTAMP, not {type_}", at=clauses.time)
+    return index
+
+
+def _importance_column(cursor: Cursor, clauses: _Clauses) -> int | None:
+    if clauses.importance is None:
+        return None
+    index = column_index(cursor, clauses.fields, clauses.importance, clauses.name.written)
+    if not clauses.fields[index].type.is_numeric:
+        raise cursor.error("importance must be a number", at=clauses.importance)
+    return index
+
+
+def _length(cursor: Cursor, duration: Duration, plain: bool, least: int) -> int:
+    if duration.is_interval and plain:
+        raise _unit_error(cursor, duration, "a BIGINT time is counted in plain units", "write a plain number")
+    if not duration.is_interval and not plain:
+        raise _unit_error(
+            cursor, duration, "a TIMESTAMP time needs an interval", "write INTERVAL '20' MINUTE"
+        )
+    if duration.length < least:
+        raise cursor.error(f"this must be at least {least}", at=duration.token)
+    return duration.length
+
+
+def _unit_error(cursor: Cursor, duration: Duration, message: str, hint: str) -> ScriptError:
+    return cursor.error(message, hint, at=duration.token)

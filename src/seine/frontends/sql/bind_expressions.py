@@ -1,0 +1,323 @@
+"""SQL expressions to the algebra's, typed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Column, Expression, Literal
+from seine.algebra.functions import (
+    TypeMismatch,
+    is_aggregate,
+    literal,
+    resolve_aggregate,
+    resolve_call,
+    resolve_cast,
+)
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BOOLEAN, NULL
+from seine.frontends.script.lexer import string_value
+from seine.frontends.sql.context import Context
+from seine.frontends.sql.literals import constant_cast, interval, number
+from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
+from seine.frontends.sql.type_names import cast_type
+
+_BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
+
+
+@dataclass
+class AggregateCalls:
+    """The distinct aggregate calls of a block; each stands for a column past the block's row."""
+
+    width: int
+    calls: list[AggregateCall] = field(default_factory=list)
+
+    def column(self, call: AggregateCall) -> Column:
+        if call not in self.calls:
+            self.calls.append(call)
+        return Column(self.width + self.calls.index(call), call.type)
+
+
+@dataclass
+class Translator:
+    """Translates over one block; `clause` names the place in refusals.
+
+    Without `aggregates` an aggregate call is refused. Outside of aggregates, `aliases` are
+    output names that win over input columns, and `earlier` are outputs to the left that a
+    name without an input column means. `places` remembers where an input column was first read.
+    """
+
+    context: Context
+    block: FromBlock
+    clause: str
+    aggregates: AggregateCalls | None = None
+    aliases: dict[str, Expression] = field(default_factory=dict)
+    places: dict[int, exp.Expr] = field(default_factory=dict)
+    earlier: dict[str, Expression] = field(default_factory=dict)
+    _within_aggregate: bool = False
+
+    def translate(self, node: exp.Expr) -> Expression:
+        """The typed expression for a node; every refusal says where."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise self.context.error(node, *_refusal(node))
+        try:
+            return handler(self, node)
+        except TypeMismatch as refusal:
+            raise self.context.error(node, refusal.message, refusal.hint) from None
+
+    def condition(self, node: exp.Expr, what: str) -> Expression:
+        """A node that must be BOOLEAN."""
+        value = self.translate(node)
+        if value.type == NULL:
+            return resolve_cast(value, BOOLEAN)
+        if value.type != BOOLEAN:
+            hint = "compare it with something, e.g. ... > 0"
+            raise self.context.error(node, f"{what} needs a condition, not {value.type}", hint)
+        return value
+
+    def column(self, node: exp.Column) -> Expression:
+        if isinstance(node.this, exp.Star):
+            raise self.context.error(node, "* stands for columns only in a SELECT list and in COUNT(*)")
+        if node.args.get("table") is None:
+            named = self._unqualified(key_of(node.this))
+            if named is not None:
+                return named
+        value = resolve_column(node, self.block, self.context)
+        if isinstance(value, Column) and not self._within_aggregate:
+            self.places.setdefault(value.index, node)
+        return value
+
+    def _unqualified(self, name: str) -> Expression | None:
+        """What a bare name means if it is not an input column: an output, or a constant function."""
+        if not self._within_aggregate and name in self.aliases:
+            return self.aliases[name]
+        if self.block.find(name):
+            return None
+        if not self._within_aggregate and name in self.earlier:
+            return self.earlier[name]
+        return resolve_call(name, []) if name in _BARE_FUNCTIONS else None
+
+    def call(self, node: exp.Anonymous) -> Expression:
+        if is_aggregate(node.name):
+            return self._aggregate(node, None)
+        name, args = node.name.lower(), [self.translate(arg) for arg in node.expressions]
+        if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
+            args.reverse()
+        return resolve_call(name, args)
+
+    def filtered(self, node: exp.Filter) -> Expression:
+        """f(x) FILTER (WHERE p) is f(CASE WHEN p THEN x END), as aggregates pass over NULL."""
+        if not isinstance(node.this, exp.Anonymous) or not is_aggregate(node.this.name):
+            raise self.context.error(node, "FILTER belongs to an aggregate")
+        return self._aggregate(node.this, node.expression.this)
+
+    def _aggregate(self, node: exp.Anonymous, where: exp.Expr | None) -> Expression:
+        if self._within_aggregate:
+            raise self.context.error(node, "an aggregate cannot hold another", "use a sub-query in FROM")
+        if self.aggregates is None:
+            hint = "use HAVING" if self.clause == "WHERE" else "aggregates belong to SELECT and HAVING"
+            raise self.context.error(node, f"{node.name.upper()} is not allowed in {self.clause}", hint)
+        self._within_aggregate = True
+        try:
+            return self.aggregates.column(self._aggregate_call(node, where))
+        finally:
+            self._within_aggregate = False
+
+    def _aggregate_call(self, node: exp.Anonymous, where: exp.Expr | None) -> AggregateCall:
+        nodes, distinct = node.expressions, False
+        if len(nodes) == 1 and isinstance(nodes[0], exp.Distinct):
+            nodes, distinct = nodes[0].expressions, True
+        counts_rows = len(nodes) == 1 and isinstance(nodes[0], exp.Star) and node.name.lower() == "count"
+        if not nodes:
+            raise self.context.error(node, f"{node.name.upper()} needs an argument")
+        args = [] if counts_rows else [self.translate(arg) for arg in nodes]
+        if where is not None:
+            condition = self.condition(where, "FILTER")
+            args = [resolve_call("case", [condition, arg]) for arg in args or [literal(1)]]
+        return resolve_aggregate(node.name.lower(), args, distinct)
+
+
+def _refusal(node: exp.Expr) -> tuple[str, str]:
+    """What to say of a node that has no translation."""
+    if isinstance(node, exp.Window):
+        return "window functions are not supported", "group with GROUP BY, or join the stream with itself"
+    if isinstance(node, exp.Query | exp.Exists):
+        return "a sub-query is allowed in FROM only", "write it as a join"
+    if isinstance(node, exp.Star):
+        return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
+    if isinstance(node, exp.Func):
+        return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
+    return f"this expression ({node.key}) is not supported", "see the SQL reference for what is"
+
+
+Handler = Callable[[Translator, exp.Expr], Expression]
+
+
+def _binary(name: str) -> Handler:
+    return lambda t, node: resolve_call(name, [t.translate(node.this), t.translate(node.expression)])
+
+
+def _logic(name: str) -> Handler:
+    """AND and OR of any number of operands, without recursion along the chain."""
+
+    def handle(t: Translator, node: exp.Expr) -> Expression:
+        operands = [t.condition(operand, name.upper()) for operand in node.flatten()]
+        return resolve_call(name, operands)
+
+    return handle
+
+
+def _negate(t: Translator, node: exp.Expr) -> Expression:
+    """A minus before a number is part of it, or the least BIGINT could not be written."""
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number("-" + node.this.name)
+    return resolve_call("neg", [t.translate(node.this)])
+
+
+def _is(t: Translator, node: exp.Expr) -> Expression:
+    value = t.translate(node.this)
+    if isinstance(node.expression, exp.Null):
+        return resolve_call("is_null", [value])
+    if isinstance(node.expression, exp.Boolean):
+        return resolve_call("eq_null_safe", [value, literal(node.expression.this)])
+    raise t.context.error(node, "IS takes NULL, TRUE or FALSE")
+
+
+def _in(t: Translator, node: exp.Expr) -> Expression:
+    if not node.expressions:
+        refused = node.args.get("query") or node
+        raise t.context.error(refused, "IN takes a list of values", "write a sub-query as a join")
+    return resolve_call("in", [t.translate(node.this), *(t.translate(value) for value in node.expressions)])
+
+
+def _between(t: Translator, node: exp.Expr) -> Expression:
+    parts = (node.this, node.args["low"], node.args["high"])
+    return resolve_call("between", [t.translate(part) for part in parts])
+
+
+def _like(t: Translator, node: exp.Expr, *escape: exp.Expr) -> Expression:
+    """LIKE or ILIKE; the parser notes a NOT before it on the node itself."""
+    name = "like" if isinstance(node, exp.Like) else "ilike"
+    test = resolve_call(name, [t.translate(part) for part in (node.this, node.expression, *escape)])
+    return resolve_call("not", [test]) if node.args.get("negate") else test
+
+
+def _escape(t: Translator, node: exp.Expr) -> Expression:
+    like = node.this
+    if not isinstance(like, exp.Like | exp.ILike):
+        raise t.context.error(node, "ESCAPE belongs to LIKE")
+    return _like(t, like, node.expression)
+
+
+def _case(t: Translator, node: exp.Expr) -> Expression:
+    operand = t.translate(node.this) if node.this is not None else None
+    args: list[Expression] = []
+    for branch in node.args["ifs"]:
+        if operand is None:
+            args.append(t.condition(branch.this, "WHEN"))
+        else:
+            args.append(resolve_call("eq", [operand, t.translate(branch.this)]))
+        args.append(t.translate(branch.args["true"]))
+    if node.args.get("default") is not None:
+        args.append(t.translate(node.args["default"]))
+    return resolve_call("case", args)
+
+
+def _if(t: Translator, node: exp.Expr) -> Expression:
+    branches = (node.args.get("true"), node.args.get("false"))
+    return resolve_call(
+        "case", [t.condition(node.this, "IF"), *(t.translate(b) for b in branches if b is not None)]
+    )
+
+
+def _cast(t: Translator, node: exp.Expr) -> Expression:
+    return constant_cast(t.translate(node.this), cast_type(node.args["to"], t.context, node))
+
+
+def _extract(t: Translator, node: exp.Expr) -> Expression:
+    return resolve_call("extract", [literal(node.this.name.lower()), t.translate(node.expression)])
+
+
+def _trim(t: Translator, node: exp.Expr) -> Expression:
+    names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+    name = names.get(str(node.args.get("position") or "").upper(), "trim")
+    parts = [part for part in (node.this, node.expression) if part is not None]
+    return resolve_call(name, [t.translate(part) for part in parts])
+
+
+def _position(t: Translator, node: exp.Expr) -> Expression:
+    parts = [node.args["substr"], node.this, node.args.get("position")]
+    return resolve_call("locate", [t.translate(part) for part in parts if part is not None])
+
+
+def _substring(t: Translator, node: exp.Expr) -> Expression:
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    return resolve_call("substring", [t.translate(part) for part in parts if part is not None])
+
+
+def _literal(t: Translator, node: exp.Expr) -> Expression:
+    if not node.is_string:
+        return number(node.name)
+    written = t.context.text(node)
+    return literal(string_value(written) if written.startswith("'") else node.name)
+
+
+def _strings(t: Translator, node: exp.Expr) -> Expression:
+    """'a' 'b' side by side, which the parser reads as one concatenation."""
+    return resolve_call("concat", [t.translate(part) for part in node.expressions])
+
+
+_HANDLERS: dict[type, Handler] = {
+    exp.Column: Translator.column,  # type: ignore[dict-item]
+    exp.Anonymous: Translator.call,  # type: ignore[dict-item]
+    exp.Filter: Translator.filtered,  # type: ignore[dict-item]
+    exp.Literal: _literal,
+    exp.RawString: lambda t, node: literal(node.name),
+    exp.Boolean: lambda t, node: literal(node.this),
+    exp.Null: lambda t, node: Literal(None, NULL),
+    exp.Paren: lambda t, node: t.translate(node.this),
+    exp.Interval: lambda t, node: interval(node, t.context),  # type: ignore[arg-type]
+    exp.Neg: _negate,
+    exp.Not: lambda t, node: resolve_call("not", [t.condition(node.this, "NOT")]),
+    exp.And: _logic("and"),
+    exp.Or: _logic("or"),
+    exp.NullSafeEQ: _binary("eq_null_safe"),
+    exp.NullSafeNEQ: lambda t, node: resolve_call("not", [_binary("eq_null_safe")(t, node)]),
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _escape,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Extract: _extract,
+    exp.Trim: _trim,
+    exp.StrPosition: _position,
+    exp.Substring: _substring,
+    exp.Concat: _strings,
+    **{
+        cls: _binary(name)
+        for cls, name in {
+            exp.Add: "add",
+            exp.Sub: "sub",
+            exp.Mul: "mul",
+            exp.Div: "div",
+            exp.IntDiv: "int_div",
+            exp.Mod: "mod",
+            exp.DPipe: "concat",
+            exp.EQ: "eq",
+            exp.NEQ: "ne",
+            exp.LT: "lt",
+            exp.LTE: "le",
+            exp.GT: "gt",
+            exp.GTE: "ge",
+            exp.RegexpLike: "rlike",
+        }.items()
+    },
+}

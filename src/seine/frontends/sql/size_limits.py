@@ -1,0 +1,67 @@
+"""How large a query may be, names and sub-queries written out.
+
+A few lines of text can name an enormous query: each sub-query may use the one before it twice. What is
+too large or too deep is refused where it grows, before anything walks it as a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Call, Expression
+from seine.algebra.plan import Aggregate, Join, Plan, Project, Select
+from seine.frontends.sql.block_plan import Projection
+from seine.frontends.sql.context import Context
+
+MOST_PARTS = 100_000  # operators, columns and constants in the expressions of one query
+MOST_TABLES = 4_000  # streams and relations joined or united in one query
+MOST_OPERATORS = 8 * MOST_TABLES
+MOST_TOKENS = 2 * MOST_PARTS  # of a text; to parse a longer one would take seconds
+DEEPEST = 120  # operators within operators of one expression
+
+T = TypeVar("T")
+
+
+def refuse_large(query: Projection | Plan, beside: int, context: Context, node: exp.Expr) -> None:
+    """Refuse a query, or a sub-query that is joined with `beside` others, beyond any of the bounds."""
+    plans = query.block.items if isinstance(query, Projection) else [query]
+    nodes = _within(plans, lambda plan: plan.inputs, MOST_OPERATORS, MOST_OPERATORS)
+    if nodes is None or beside + sum(not plan.inputs for plan in nodes) > MOST_TABLES:
+        message = f"this query reads more than {MOST_TABLES} streams and relations"
+        raise context.error(node, message, "split it; a WITH entry counts each time it is used")
+    roots = [root for plan in nodes for root in _expressions(plan)]
+    if isinstance(query, Projection):
+        roots += [*query.block.conjuncts, *(output.value for output in query.outputs)]
+    if _within(roots, lambda e: e.args if isinstance(e, Call) else (), MOST_PARTS, DEEPEST) is None:
+        message = f"the expressions of this query are too large, or nested deeper than {DEEPEST}"
+        raise context.error(node, message, "split it; a column of a sub-query counts each time it is used")
+
+
+def _within(roots: Iterable[T], parts: Callable[[T], Sequence[T]], most: int, deepest: int) -> list[T] | None:
+    """The roots and everything beneath them; None if that is too much or too deep."""
+    found: list[T] = []
+    level = list(roots)
+    for _ in range(deepest):
+        found += level
+        level = [part for one in level for part in parts(one)]
+        if not level:
+            return found
+        if len(found) + len(level) > most:
+            return None
+    return None
+
+
+def _expressions(plan: Plan) -> Sequence[Expression]:
+    match plan:
+        case Select(_, predicate):
+            return (predicate,)
+        case Project(_, expressions):
+            return expressions
+        case Join(_, _, predicate):
+            return () if predicate is None else (predicate,)
+        case Aggregate(_, keys, calls):
+            return (*keys, *(arg for call in calls for arg in call.args))
+    return ()

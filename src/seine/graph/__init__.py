@@ -1,0 +1,1 @@
+"""The network as data: nodes, parameter tables, their JSON, and versions."""

@@ -1,0 +1,112 @@
+"""Relations that are tables of a database, read as strictly as files.
+
+Rows come in the order of their columns, so that equal contents are equal batches, whatever the database does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlalchemy import ColumnClause, column, create_engine, select, table
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from seine.algebra.definitions import RelationDef, Source
+from seine.errors import SeineError
+from seine.intake.parsed import TUPLE, DeadLine, Parsed, parsed_tuples, shorten
+from seine.intake.record_layout import RecordLayout
+
+_BATCH = 50_000
+
+
+def is_table(source: Source | None) -> bool:
+    """Whether a source is a table of a database."""
+    return source is not None and source.is_database
+
+
+def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
+    """All rows of a relation's table, some at a time; refuses one that cannot be read."""
+    assert relation.source is not None
+    address = _address(relation)
+    where = _where(relation.source, address)
+    schema, _, name = dict(relation.source.options)["table"].rpartition(".")
+    columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
+    asked = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
+    try:
+        engine = create_engine(address)
+        with engine.connect() as connection:
+            rows = connection.execution_options(yield_per=_BATCH).execute(asked)
+            first = 1
+            for some in rows.partitions():
+                yield _parsed(where, layout, some, first)
+                first += len(some)
+        engine.dispose()
+    except ModuleNotFoundError as missing:
+        message = f"the driver {missing.name} of a database is not installed"
+        raise SeineError(message, hint="pip install 'seine-streams[postgres]'") from missing
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise SeineError(f"relation {relation.name}: cannot read {where}: {reason}") from error
+
+
+def _address(relation: RelationDef) -> URL:
+    """Where the database is; a file of SQLite must exist, for reading should make none."""
+    assert relation.source is not None
+    try:
+        address = make_url(relation.source.path)
+    except (ArgumentError, ValueError) as error:  # not repeated: there may be a password in it
+        raise SeineError(
+            f"relation {relation.name}: its FROM clause is no address of a database",
+            hint="FROM 'postgresql://user@host:5432/database' WITH (table = 'name')",
+        ) from error
+    if address.drivername == "postgresql":
+        address = address.set(drivername="postgresql+psycopg")
+    file = address.database if address.drivername.startswith("sqlite") else None
+    if file and not os.path.isfile(file):
+        raise SeineError(f"relation {relation.name}: cannot read {file}: no such file")
+    return address
+
+
+def _where(source: Source, address: URL) -> str:
+    """The table without a password, which options may hold too."""
+    name = dict(source.options)["table"]
+    return f"table {name} of {address.set(query={}).render_as_string(hide_password=True)}"
+
+
+def _parsed(where: str, layout: RecordLayout, rows: Sequence[Any], first: int) -> Parsed:
+    """Rows as typed columns; one with a value that does not fit is dead."""
+    dead: dict[int, str] = {}
+    arrays = [
+        _typed([row[i] for row in rows], field.type.arrow(), f"column {field.name}", dead)
+        for i, field in enumerate(layout.fields)
+    ]
+
+    def record(line: int) -> str:
+        return shorten(repr(tuple(rows[line - first])).encode())
+
+    letters = [DeadLine(first + i, reason, record(first + i)) for i, reason in sorted(dead.items())]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=layout.schema)
+    numbers, kinds = np.arange(first, first + len(rows)), np.full(len(rows), TUPLE, np.int8)
+    whole = parsed_tuples(layout, where, batch, numbers, kinds, record)
+    kept = np.array([i for i in range(len(rows)) if i not in dead], np.int64)
+    return replace(whole, tuples=whole.tuples.take(kept), dead=letters) if dead else whole
+
+
+def _typed(values: list[Any], type_: pa.DataType, what: str, dead: dict[int, str]) -> pa.Array:
+    try:
+        return pa.array(values, type_)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.concat_arrays([_one(value, type_, i, what, dead) for i, value in enumerate(values)])
+
+
+def _one(value: Any, type_: pa.DataType, i: int, what: str, dead: dict[int, str]) -> pa.Array:
+    try:
+        return pa.array([value], type_)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        dead.setdefault(i, f"{what}: the value does not fit its type")
+        return pa.nulls(1, type_)

@@ -1,0 +1,89 @@
+"""Readers and parsers of a source by its FORMAT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from seine.algebra.definitions import Source
+from seine.errors import SeineError
+from seine.intake.csv import CsvLines
+from seine.intake.files import Files
+from seine.intake.jsonl import JsonLines
+from seine.intake.line_reader import LineReader
+from seine.intake.parquet import ParquetParser, ParquetReader
+from seine.intake.parsed import Parsed
+from seine.intake.record_layout import RecordLayout
+
+
+class Piece(Protocol):
+    """Consecutive lines (or rows) of one file."""
+
+    key: str
+    path: str
+    first: int
+
+    @property
+    def count(self) -> int: ...
+
+    def size(self, lines: int) -> int: ...
+
+    def cursor(self, lines: int) -> dict[str, Any]: ...
+
+
+class Reader(Protocol):
+    """Hands out a source piece by piece, in order; `gone` are the keys of files that need no position."""
+
+    gone: set[str]
+
+    def read(self, lines: int, size: int, force: bool) -> Any: ...
+
+    def exhausted(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class LineParser(Protocol):
+    def parse(self, block: Any) -> Parsed: ...
+
+
+def open_source(
+    what: str,
+    source: Source | None,
+    layout: RecordLayout,
+    position: Mapping[str, Any],
+    *,
+    follow: bool,
+    notice: Callable[[str], None],
+) -> tuple[Reader, LineParser]:
+    """A reader at a position and the parser for what it reads; refuses a source that cannot be read."""
+    if source is None:
+        raise SeineError(f"{what} has no source", hint="give it a FROM clause")
+    options, files = dict(source.options), Files(source.path)
+    if source.format == "XML":
+        raise SeineError("FORMAT XML is not available yet", hint="use an XML column in JSON Lines")
+    if source.format not in ("JSON", "CSV", "PARQUET"):
+        raise SeineError(f"unknown FORMAT {source.format} of {what}")
+    files.check(what, follow=follow)
+    if source.format == "PARQUET":
+        return ParquetReader(files, position, layout, follow=follow), ParquetParser(layout)
+    if source.format == "JSON":
+        return LineReader(files, position, follow=follow, notice=notice), JsonLines(layout)
+    delimiter = _delimiter(options, what)
+    header = delimiter if _has_header(options, what) else None
+    reader = LineReader(files, position, follow=follow, delimiter=header, notice=notice)
+    return reader, CsvLines(layout, delimiter)
+
+
+def _delimiter(options: Mapping[str, str], what: str) -> str:
+    delimiter = options.get("delimiter", ",").replace("\\t", "\t")
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise SeineError(f"option delimiter of {what} must be one ASCII character")
+    return delimiter
+
+
+def _has_header(options: Mapping[str, str], what: str) -> bool:
+    header = options.get("header", "true").lower()
+    if header not in ("true", "false"):
+        raise SeineError(f"option header of {what} must be 'true' or 'false'")
+    return header == "true"

@@ -1,0 +1,282 @@
+"""Reading text files line by line from a position that can be kept, through rotation and truncation."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seine.errors import RunError
+from seine.intake.files import Files
+from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
+
+_FIRST_READ = 64 * 1024
+_SCAN = 1024 * 1024
+_NEWLINE = 10
+_BOM = b"\xef\xbb\xbf"
+_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
+_FRESH: dict[str, Any] = {"offset": 0, "line": 0, "print": "0:", "header": None}
+
+
+@dataclass(frozen=True)
+class _Opened:
+    key: str
+    path: str
+    handle: int
+    final: bool  # nobody appends any more: the last line is whole even without a newline
+
+
+class LineReader:
+    """Blocks of whole lines of a source, file by file in name order.
+
+    A file is known by device and inode, so a renamed file goes on where it was. Without follow, the
+    files are those that exist at the start. With follow, a replaced file is read to its end through
+    its open handle and then the new one from its start; a truncated one starts over.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        position: Mapping[str, Any],
+        *,
+        follow: bool,
+        delimiter: str | None = None,  # of the header line; None if files have no header
+        notice: Callable[[str], None],
+    ) -> None:
+        self.files = files
+        self.follow = follow
+        self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
+        self.gone: set[str] = set()  # files that were read to their end and replaced or removed
+        self._delimiter = delimiter
+        self._notice = notice
+        self._line_bytes = 0.0  # a guess, by the lines that were read last
+        self._handles: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._waiting = [] if follow else files.listing()
+
+    def read(self, lines: int, size: int, force: bool) -> LineBlock | None:
+        """At most `lines` lines and `size` bytes; with `force` at least one line, if there is one."""
+        for opened in self._candidates():
+            block = self._next(opened, lines, size, force)
+            if block is not None:
+                self.cursors[opened.key] = block.cursor(block.count)
+                return block
+            if not force and self._left(opened) >= size:
+                return None  # its next line may be beyond the limit; a later file must wait
+        return None
+
+    def exhausted(self) -> bool:
+        """Nothing will come any more; never so in follow mode."""
+        if self.follow:
+            return False
+        while self._waiting:
+            opened = self._open(self._waiting[0])
+            if opened is not None and self._left(opened) > 0:
+                return False
+            self._forget(self._waiting.pop(0))
+        return True
+
+    def close(self) -> None:
+        for handle, _ in self._handles.values():
+            os.close(handle)
+        self._handles.clear()
+
+    def _candidates(self) -> Iterator[_Opened]:
+        if not self.follow:
+            while not self.exhausted():
+                opened = self._open(self._waiting[0])
+                if opened is not None:
+                    yield opened
+                return
+            return
+        paths = self.files.listing()
+        yield from self._replaced({key for path in paths if (key := self._identity(path)) is not None})
+        for path in paths:
+            if (opened := self._open_if_changed(path)) is not None:
+                yield opened
+
+    def _replaced(self, listed: set[str]) -> Iterator[_Opened]:
+        """Files whose name now means another file, or none: read to the end, then let go."""
+        for key, (handle, path) in list(self._handles.items()):
+            if key in listed:
+                continue
+            opened = _Opened(key, path, handle, final=True)
+            if self._left(opened) > 0:
+                yield opened
+            else:
+                os.close(self._handles.pop(key)[0])
+                self.cursors.pop(key, None)
+                self.gone.add(key)
+
+    def _open(self, path: str) -> _Opened | None:
+        try:
+            key = _key(os.stat(path))
+            if key not in self._handles:
+                key = self._hold(path)
+        except FileNotFoundError:
+            if self.follow:
+                return None  # it went away since it was listed
+            raise RunError(f"'{path}' was removed while it was being read") from None
+        except OSError as error:
+            raise RunError(f"cannot read '{path}': {error.strerror}") from None
+        self._handles.move_to_end(key)
+        opened = _Opened(key, path, self._handles[key][0], final=not self.follow)
+        self._restart_if_rewritten(opened)
+        return opened
+
+    def _identity(self, path: str) -> str | None:
+        try:
+            return _key(os.stat(path))
+        except OSError:
+            return None
+
+    def _open_if_changed(self, path: str) -> _Opened | None:
+        """A followed file, but for one that is let go already and has not grown since."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        cursor = self.cursors.get(_key(status))
+        if cursor is not None and _key(status) not in self._handles and cursor["offset"] == status.st_size:
+            return None
+        return self._open(path)
+
+    def _hold(self, path: str) -> str:
+        """Open a file for as long as it is read; its identity is that of the handle."""
+        handle = os.open(path, os.O_RDONLY)
+        key = _key(os.fstat(handle))
+        if key in self._handles:
+            os.close(self._handles[key][0])
+        self._handles[key] = (handle, path)
+        self.gone.discard(key)
+        self._adopt(key, path)
+        self._evict(key)
+        return key
+
+    def _evict(self, newest: str) -> None:
+        for key in list(self._handles):
+            if len(self._handles) > _OPEN_FILES and key != newest:
+                os.close(self._handles.pop(key)[0])
+
+    def _forget(self, path: str) -> None:
+        for key, (handle, name) in list(self._handles.items()):
+            if name == path:
+                os.close(handle)
+                del self._handles[key]
+
+    def _adopt(self, key: str, path: str) -> None:
+        """A file that is new by identity but a copy by content goes on where its model was."""
+        if key in self.cursors:
+            return
+        head = self._head(self._handles[key][0])
+        for other, cursor in list(self.cursors.items()):
+            if other in self._handles or cursor["path"] != path or not cursor["offset"]:
+                continue
+            if os.stat(path).st_size >= cursor["offset"] and has_fingerprint(head, cursor["print"]):
+                self.cursors[key] = self.cursors.pop(other)
+                return
+        self.cursors[key] = {**_FRESH, "path": path}
+
+    def _restart_if_rewritten(self, opened: _Opened) -> None:
+        cursor = self.cursors[opened.key]
+        if not cursor["offset"]:
+            return
+        if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor["print"]):
+            return
+        self._notice(f"{opened.path} was truncated or rewritten: it is read again from its start")
+        self.cursors[opened.key] = {**_FRESH, "path": opened.path}
+
+    def _left(self, opened: _Opened) -> int:
+        return os.fstat(opened.handle).st_size - int(self.cursors[opened.key]["offset"])
+
+    def _head(self, handle: int) -> bytes:
+        return os.pread(handle, PRINT_BYTES, 0)
+
+    def _next(self, opened: _Opened, lines: int, size: int, force: bool) -> LineBlock | None:
+        cursor = self.cursors[opened.key]
+        offset, line, header = cursor["offset"], cursor["line"], cursor["header"]
+        head = self._head(opened.handle)
+        if offset == 0 and head.startswith(_BOM):
+            offset = len(_BOM)
+        if self._delimiter is not None and header is None:
+            first = self._lines(opened, offset, 1, LINE_LIMIT)
+            if not first and self._left(opened) > LINE_LIMIT:
+                raise RunError(f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes")
+            header = _header(first, self._delimiter) if first else None
+            offset, line = offset + len(first), line + bool(first)
+        self._pass_preamble(opened, offset, line, head, header)
+        if self._delimiter is not None and header is None:
+            return None
+        named = tuple(header) if header is not None else None
+        data = self._lines(opened, offset, lines, size)
+        if not data and force:
+            data = self._lines(opened, offset, 1, LINE_LIMIT + 1)
+        if data:
+            return LineBlock(opened.key, opened.path, data, line + 1, offset, head, named)
+        return self._skip_line(opened, offset, line, head, named) if force else None
+
+    def _pass_preamble(
+        self, opened: _Opened, offset: int, line: int, head: bytes, header: list[str] | None
+    ) -> None:
+        """A file with nothing after its byte order mark and header has been read to its end."""
+        if offset > self.cursors[opened.key]["offset"] and os.fstat(opened.handle).st_size == offset:
+            preamble = LineBlock(
+                opened.key, opened.path, b"", line + 1, offset, head, tuple(header) if header else None
+            )
+            self.cursors[opened.key] = preamble.cursor(0)
+
+    def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
+        """Whole lines from an offset, within both limits; reads little more than it needs."""
+        want = min(max(_FIRST_READ, int(lines * self._line_bytes)), size)
+        while True:
+            data = os.pread(opened.handle, want, offset)
+            newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+            if len(data) < want or want >= size or len(newlines) >= lines:
+                break
+            want = min(4 * want, size)
+        if len(newlines):
+            self._line_bytes = 1.05 * (newlines[-1] + 1) / len(newlines)
+        whole_to_end = opened.final and offset + len(data) >= os.fstat(opened.handle).st_size
+        return _cut(data, newlines, lines, whole_to_end)
+
+    def _skip_line(
+        self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
+    ) -> LineBlock | None:
+        """A line beyond every limit: only its beginning is kept."""
+        at = offset
+        while data := os.pread(opened.handle, _SCAN, at):
+            newline = data.find(b"\n")
+            at += newline + 1 if newline >= 0 else len(data)
+            if newline >= 0:
+                break
+        else:
+            if at == offset or not opened.final:
+                return None
+        start = os.pread(opened.handle, 4096, offset)
+        return LineBlock(opened.key, opened.path, start, line + 1, offset, head, header, skipped=at - offset)
+
+
+def _cut(data: bytes, newlines: np.ndarray, lines: int, whole_to_end: bool) -> bytes:
+    """At most `lines` whole lines from the front.
+
+    >>> [_cut(b"a\\nb\\nc", np.array([1, 3]), *limits) for limits in ((9, False), (9, True), (1, True))]
+    [b'a\\nb\\n', b'a\\nb\\nc', b'a\\n']
+    """
+    if len(newlines) >= lines:
+        return data[: newlines[lines - 1] + 1]
+    if whole_to_end:
+        return data
+    return data[: newlines[-1] + 1] if len(newlines) else b""
+
+
+def _key(status: os.stat_result) -> str:
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _header(raw: bytes, delimiter: str) -> list[str]:
+    text = raw.decode("utf-8", "replace").rstrip("\r\n")
+    return next(csv.reader([text], delimiter=delimiter), [])

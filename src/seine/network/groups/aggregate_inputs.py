@@ -1,0 +1,113 @@
+"""What an aggregate is fed with: rows by a fan, or the parts of a finer aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+from seine.algebra.expressions import Expression, Literal
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BIGINT
+from seine.graph.nodes import AggregateNode, FanNode, Filter
+from seine.network.groups.partial_aggregates import over_fan, over_input, with_expressions
+from seine.network.groups.vertical_expansion import Wanted
+from seine.network.plan.block_conditions import Shaped
+from seine.network.site.node_signatures import aggregate_signature
+from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
+
+TAG_VALUE = (Literal(0, BIGINT),)
+
+
+class Feeding(Protocol):
+    """How the groups that a query wants come about."""
+
+    def identity(self, generation: int) -> Hashable:
+        """The signature of such an aggregate."""
+        ...
+
+    def over(self, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
+        """A call over the row below as the node has it, or would have it."""
+        ...
+
+    def new(self, calls: Sequence[AggregateCall], generation: int, identity: Hashable) -> AggregateNode: ...
+
+    def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
+        """The node with further functions; what it had stays where it is."""
+        ...
+
+    def claim(self, node: AggregateNode) -> int | None:
+        """Claim all that is used; the result is the tag."""
+        ...
+
+
+class FromRows:
+    """Feeds an aggregate by a fan."""
+
+    def __init__(self, placer: Placer, wanted: Wanted) -> None:
+        self._placer = placer
+        self._site = placer.site
+        self._wanted = wanted
+
+    def identity(self, generation: int) -> Hashable:
+        shape, tagged = self._wanted.shape, self._wanted.tagged
+        values = () if tagged else tuple(literal.value for literal in shape.constants)
+        return aggregate_signature(
+            self._wanted.below.id,
+            shape.shape,
+            shape.others,
+            self._wanted.keys,
+            tagged,
+            values,
+            self._placer.owner,
+            generation,
+        )
+
+    def over(self, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
+        return over_input(self._site, node, call)
+
+    def new(self, calls: Sequence[AggregateCall], generation: int, identity: Hashable) -> AggregateNode:
+        keys, shape, tagged = self._wanted.keys, self._wanted.shape, self._wanted.tagged
+        # A key that is given twice is there twice: keys come first, whatever they are.
+        args = dict.fromkeys(arg for call in calls for arg in call.args)
+        expressions = keys + tuple(arg for arg in args if arg not in keys)
+        candidate = fan_of(
+            self._placer, BlockRows(self._wanted.below, (), (), expressions), shape, expressions, tagged
+        )
+        fan = self._placer.insert_with_table(candidate, [*shape.constants, *TAG_VALUE[:tagged]])
+        by = columns_of_types(fan.types[: tagged + len(keys)])
+        own = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
+        types = [*(key.type for key in by), *(call.type for call in own)]
+        common = self._placer.common(types, fan.streams, fan.streams, 1, fan.stage + 1)
+        node = AggregateNode(ports=(port_of(fan, by),), calls=own, generation=generation, **common)
+        return self._site.insert(node, identity)
+
+    def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
+        fan = self._site.nodes[node.inputs[0]]
+        assert isinstance(fan, FanNode)
+        fan = with_expressions(self._site, fan, [arg for call in missing for arg in call.args])
+        calls = (*node.calls, *dict.fromkeys(over_fan(call, fan) for call in missing))
+        results = (*node.types, *(call.type for call in calls[len(node.calls) :]))
+        return self._site.connect(
+            node,
+            ports=(port_of(fan, node.ports[0].key), *node.ports[1:]),
+            calls=calls,
+            types=results,
+            out=tuple(range(len(results))),
+        )
+
+    def claim(self, node: AggregateNode) -> int | None:
+        return self._placer.claim_fence(node, [self._wanted.shape.constants], self._wanted.tagged)
+
+
+def fan_of(
+    placer: Placer, rows: BlockRows, shape: Shaped, outputs: tuple[Expression, ...], tagged: bool
+) -> FanNode:
+    """A fan that is not placed yet."""
+    types = [*([BIGINT] if tagged else []), *(e.type for e in outputs)]
+    return FanNode(
+        ports=(port_of(rows.node),),
+        filter=Filter(shape.shape, UNPLACED, shape.others),
+        expressions=outputs,
+        tagged=tagged,
+        **placer.like(rows.node, types),
+    )

@@ -1,0 +1,79 @@
+"""Final results (`emit = 'final'`): each group once, when nothing can join it any more.
+
+It is final when promises or clocks say so (`safety.grouping`), and when its tuples have all expired, or input
+ends, whatever its keys are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Column
+from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Plan, Project
+from seine.errors import SeineError
+from seine.graph.nodes import FinalNode
+from seine.network.groups.group_purging import final_times, key_punctuations
+from seine.network.groups.pipeline_breakers import Fenced
+from seine.network.site.node_signatures import signature
+from seine.network.site.placing import BlockRows, Placer, port_of
+from seine.safety.final_groups import GroupedBlock
+
+
+def refuse_no_groups(plan: Plan) -> None:
+    """Only groups can be final."""
+    if not isinstance(plan, Aggregate | Distinct):
+        raise SeineError(
+            "emit = 'final' needs groups whose results are reported as they are",
+            hint="use it with one GROUP BY or DISTINCT, above which nothing is joined or united",
+        )
+
+
+def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tuple[Aggregate, BlockRows]:
+    """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
+    windowed = [scan for scan, _ in grouping.scans if scan.stream.window is not None]
+    if not windowed:
+        return plan, rows
+    if len(grouping.block.items) > 1:
+        raise SeineError(
+            "emit = 'final' of joined streams with windows is not available",
+            hint="join streams without windows, bounded by punctuations or time conditions",
+        )
+    (scan,) = windowed
+    time = Column(scan.stream.time, scan.stream.types[scan.stream.time])
+    columns = (*grouping.block.outputs, time)
+    read = Project(scan, columns, tuple(f"c{i}" for i in range(len(columns))))
+    latest = AggregateCall("max", (Column(len(columns) - 1, time.type),), time.type)
+    more = Aggregate(read, plan.keys, (*plan.calls, latest), (*plan.names, "latest"))
+    return more, replace(rows, outputs=(*rows.outputs, time))
+
+
+def place_final(
+    placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[GroupedBlock]
+) -> Fenced:
+    """The final rows of a fence; if its last column is the latest start of a tuple it is left out."""
+    width = len(groupings[0].keys)
+    node = fenced.node
+    keys = tuple(Column(i, node.types[i]) for i in fenced.columns[:width])
+    arrival = None
+    if (
+        any(scan.stream.window is not None for one in groupings for scan, _ in one.scans)
+        and node.kind != "distinct"
+    ):
+        *columns, arrival = fenced.columns
+        fenced = replace(fenced, columns=tuple(columns))
+    punctuations = list(key_punctuations(placer, streams, groupings, keys))
+    common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
+    candidate = FinalNode(
+        ports=(port_of(node, keys), *(port for port, _ in punctuations)),
+        group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
+        purges=tuple(purge for _, purge in punctuations),
+        punctuators=1 + max((purge.side for _, purge in punctuations), default=-1),
+        clocks=final_times(groupings),
+        arrival=arrival,
+        **common,
+    )
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return replace(fenced, node=placer.find_or_insert(candidate, identity))

@@ -1,0 +1,153 @@
+"""Aggregates and set operators, each with the fans that feed it.
+
+Queries that differ in constants share a fence: the rows of each have a tag of its own there.
+Aggregates of the same rows by the same keys are one node with all functions that somebody
+asks for; a node that has run cannot learn another function, so then there is a further one.
+
+Cites: ARGUS 5.3 (horizontal expansion), 5.4 (set operators)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
+from seine.algebra.plan import Aggregate, Scan, walk
+from seine.algebra.types import BIGINT, BOOLEAN, Type
+from seine.graph.nodes import AggregateNode, ChangelogNode, DistinctNode, ExceptNode, MergeNode, Node, Port
+from seine.network.groups.aggregate_inputs import TAG_VALUE, Feeding, FromRows, fan_of
+from seine.network.groups.vertical_expansion import FromFiner, Regrouping, Wanted
+from seine.network.plan.block_conditions import shaped
+from seine.network.site.node_signatures import fence_signature
+from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
+
+SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """The rows of a fence that are a query's: those with its tag, and where its columns are in them."""
+
+    node: Node
+    tag: int | None
+    columns: tuple[int, ...]
+
+    def tag_condition(self, position: int) -> list[Expression]:
+        """What tells its rows where the tag is at a position."""
+        if self.tag is None:
+            return []
+        return [Call("eq", (Column(position, BIGINT), Literal(self.tag, BIGINT)), BOOLEAN)]
+
+
+class Fences:
+    """Places the fences of one query."""
+
+    def __init__(self, placer: Placer, regrouping: Regrouping) -> None:
+        self.grouped: list[tuple[Wanted, int]] = []  # the groups that were asked for, and where they are
+        self._placer = placer
+        self._site = placer.site
+        self._regrouping = regrouping
+
+    # ---- aggregates
+
+    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool) -> Fenced:
+        """The groups of some rows, made of finer groups of them where these stand.
+
+        A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
+        pass over what is not his; a join cannot, so for it there is a node with just its functions.
+        """
+        keys = tuple(substitute(key, rows.outputs) for key in plan.keys)
+        calls = [
+            replace(call, args=tuple(substitute(arg, rows.outputs) for arg in call.args))
+            for call in plan.calls
+        ]
+        shape, _ = shaped(rows.conditions, rows.checks)
+        streams = tuple(
+            {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}.values()
+        )
+        wanted = Wanted(rows.node, shape, keys, tuple(calls), bool(keys), streams)
+        finer = self._regrouping.finer(wanted)
+        feeding: Feeding = (
+            FromRows(self._placer, wanted) if finer is None else FromFiner(self._placer, wanted, finer)
+        )
+        node = self._aggregate_node(wanted, feeding, expandable)
+        tag = feeding.claim(node)
+        self.grouped.append((wanted, node.id))
+        first = len(node.ports[0].key)
+        over = [feeding.over(node, call) for call in calls]
+        own = [first + node.calls.index(call) for call in over if call is not None]
+        return Fenced(node, tag, (*range(int(wanted.tagged), first), *own))
+
+    def _aggregate_node(self, wanted: Wanted, feeding: Feeding, expandable: bool) -> AggregateNode:
+        """A node with these groups that has these functions, or can still get them."""
+        for number in count():
+            generation = number if expandable else -1 - number
+            identity = feeding.identity(generation)
+            node = self._site.find(identity)
+            if node is None:
+                return feeding.new(wanted.calls, generation, identity)
+            assert isinstance(node, AggregateNode)
+            missing = [call for call in wanted.calls if feeding.over(node, call) not in node.calls]
+            if not missing and (expandable or len(set(wanted.calls)) == len(node.calls)):
+                return node
+            if expandable and self._site.is_new(node.id):
+                return feeding.expanded(node, missing)
+        raise AssertionError("there is always a next generation")
+
+    # ---- set operators
+
+    def set_operator(
+        self, cls: type[DistinctNode] | type[ExceptNode] | type[ChangelogNode], inputs: Sequence[BlockRows]
+    ) -> Fenced:
+        """A stateful node of whole rows: a row goes to the bucket of all its columns."""
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            return cls(ports=ports, **self._placer.common(ports[0].types, streams, streams, 1, stage + 1))
+
+        return self._fenced(inputs, columns_of_types, candidate)
+
+    def merge(self, inputs: Sequence[BlockRows]) -> Fenced:
+        """All rows of all inputs."""
+        most = max(rows.node.identities for rows in inputs)
+        hold = [stream for rows in inputs for stream in rows.node.hold]
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common(ports[0].types, streams, hold, most + 1 if most else 0, stage)
+            return MergeNode(ports=ports, **common)
+
+        return self._fenced(inputs, lambda types: (), candidate)
+
+    def changelog_of(self, fenced: Fenced) -> Fenced:
+        """A changelog straight on a merge: tags stay as they are."""
+        node = fenced.node
+        common = self._placer.common(node.types, node.streams, node.streams, 1, node.stage + 1)
+        candidate = ChangelogNode(ports=(port_of(node, columns_of_types(node.types)),), **common)
+        placed = self._placer.find_or_insert(candidate, fence_signature(candidate, [node]))
+        return replace(fenced, node=placed)
+
+    def _fenced(
+        self,
+        inputs: Sequence[BlockRows],
+        key: Callable[[Sequence[Type]], tuple[Expression, ...]],
+        candidate: Callable[[tuple[Port, ...], Iterable[str], int], SetNode],
+    ) -> Fenced:
+        """A set operator with its fans, found or built."""
+        shapes = [shaped(rows.conditions, rows.checks, rows.outputs) for rows in inputs]
+        fans = [fan_of(self._placer, rows, *shape, True) for rows, shape in zip(inputs, shapes, strict=True)]
+        streams = [stream for fan in fans for stream in fan.streams]
+        ports = tuple(port_of(fan, key(fan.types)) for fan in fans)
+        fence = candidate(ports, streams, max(fan.stage for fan in fans))
+        constants = [shape.constants for shape, _ in shapes]
+        identity = fence_signature(fence, [*fans])
+        node = self._site.find(identity)
+        if node is None:
+            placed = [
+                self._placer.insert_with_table(fan, [*given, *TAG_VALUE])
+                for fan, given in zip(fans, constants, strict=True)
+            ]
+            ports = tuple(port_of(fan, key(fan.types)) for fan in placed)
+            node = self._site.insert(replace(fence, ports=ports), identity)
+        tag = self._placer.claim_fence(node, constants, True)
+        return Fenced(node, tag, tuple(range(1, len(node.types))))

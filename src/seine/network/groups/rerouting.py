@@ -1,0 +1,60 @@
+"""Rerouting: when finer groups have appeared, coarser ones of the same rows are made of them.
+
+An aggregate that has run is never rerouted: finer groups that come later count other tuples, from
+another birth on, and what it would need of the older ones nobody has kept. So it concerns queries that
+came in one change, in whatever order: those who are better off are built anew before they run.
+
+Pruning: those who are made of groups that are rerouted are looked at after these, and for them the
+groups as they were are no choice any more; nothing is built anew twice.
+
+Cites: ARGUS 5.3 (rerouting)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seine.algebra.plan import Query
+from seine.graph.nodes import AggregateNode
+from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
+from seine.network.groups.vertical_expansion import Place, Regrouping, Wanted
+from seine.network.site.site import Site
+
+
+@dataclass(frozen=True)
+class Grouper:
+    """A query that has not run, with the groups that it asks for and the aggregates that they are of."""
+
+    query: Query
+    born: int
+    grouped: list[tuple[Wanted, int]]
+
+    @property
+    def most_keys(self) -> int:
+        return max(len(wanted.keys) for wanted, _ in self.grouped)
+
+
+def finest_first(fresh: Mapping[str, Grouper]) -> list[str]:
+    """In this order nobody is made of groups that are rerouted after him."""
+    return sorted(fresh, key=lambda name: -fresh[name].most_keys)
+
+
+def left_places(
+    site: Site, regrouping: Regrouping, grouper: Grouper, fresh: Mapping[str, Grouper]
+) -> list[Place]:
+    """The groups of a query that can be made of better ones than now, where they stand now.
+
+    None of those that somebody shares who runs: for him they would stay as they are.
+    """
+    left = []
+    for wanted, node_id in grouper.grouped:
+        node = site.nodes[node_id]
+        assert isinstance(node, AggregateNode)
+        best = regrouping.finer(wanted)
+        now = finer_of(site, node).id if node.regroups else None
+        tag = tag_of_groups(site, node, wanted.shape.constants)
+        users = site.users[node_id].keys() if tag is None else site.claimers(tag) & site.users[node_id].keys()
+        if (best.node.id if best else None) != now and users <= fresh.keys():
+            left.append((node_id, tag))
+    return left

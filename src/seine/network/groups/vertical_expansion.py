@@ -1,0 +1,214 @@
+"""Vertical expansion: coarser groups are made of finer ones, not of rows once more.
+
+A query that groups the same rows by fewer keys, or by functions of the keys, of an aggregate that stands
+is fed by what that one's groups tell of themselves (`operators/aggregates/parted.py`). The same rows are
+those of one tag: the same conditions with the same constants, in a live network the same birth too.
+
+What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.
+
+Cites: ARGUS 5.3 (vertical expansion, choice of the smallest node)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence, Set
+from dataclasses import dataclass
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BIGINT, BOOLEAN
+from seine.graph.nodes import AggregateNode, Node, RegroupNode, SourceNode
+from seine.network.groups.partial_aggregates import (
+    ROWS,
+    can_tell,
+    carry,
+    finer_of,
+    group_keys,
+    over_all_keys,
+    over_finer,
+    over_input,
+    over_keys,
+    tag_of_groups,
+)
+from seine.network.plan.block_conditions import Shaped
+from seine.network.site.node_signatures import Signature, regroup_signature, rows_signature
+from seine.network.site.placing import Placer, port_of
+from seine.optimizer.estimates import Estimates
+
+Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Groups that a query asks for: of which rows, by what and with which functions, over the row below."""
+
+    below: Node
+    shape: Shaped
+    keys: tuple[Expression, ...]
+    calls: tuple[AggregateCall, ...]
+    tagged: bool
+    streams: tuple[StreamDef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finer:
+    """An aggregate of the same rows, the tag of these there, and the coarser keys over its rows."""
+
+    node: AggregateNode
+    tag: int
+    by: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When regrouping pays.
+
+    If no more finer groups than `share` change for each row: what is told must be less than what it is made
+    of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage more
+    does no harm. What is `left` is not made use of.
+    """
+
+    share: float
+    room: int | None = None
+    left: Set[Place] = frozenset()
+
+
+class Regrouping:
+    """Finds finer aggregates for one query, and places coarser ones above them."""
+
+    def __init__(self, placer: Placer, limits: Limits, estimates: Estimates | None) -> None:
+        self._placer = placer
+        self._site = placer.site
+        self._limits = limits
+        self._estimates = estimates
+
+    def finer(self, wanted: Wanted) -> Finer | None:
+        """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
+        if not self._limits.share or _are_freed(wanted.streams):
+            return None
+        found = [
+            (self._rank(wanted, node, keys), node.id, finer)
+            for node, keys in self._site.groupings(self.rows(wanted))
+            if (finer := self._serving(wanted, node, keys)) is not None
+        ]
+        return min(found, key=lambda one: one[:2])[2] if found else None
+
+    def rows(self, wanted: Wanted) -> Signature:
+        """What stands for the rows that are grouped."""
+        shape = wanted.shape
+        return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
+
+    def _serving(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> Finer | None:
+        if not keys or {*keys} == {*wanted.keys}:
+            return None
+        by = [over_keys(key, keys) for key in wanted.keys]
+        tag = tag_of_groups(self._site, node, wanted.shape.constants)
+        if tag is None or None in by or (node.id, tag) in self._limits.left:
+            return None
+        if not self._pays(wanted, node, keys):
+            return None
+        if not all(can_tell(self._site, node, keys, call) for call in wanted.calls):
+            return None
+        return Finer(node, tag, tuple(key for key in by if key is not None))
+
+    def _pays(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
+        room = self._limits.room
+        if room is not None and node.stage + 1 > max(room, self._site.depth):
+            return False
+        share = self._share(wanted, keys)
+        return share is None or share <= self._limits.share
+
+    def _rank(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> tuple[bool, float]:
+        """A new stage costs more than any number of groups; without a sample fewer keys are fewer groups."""
+        share = self._share(wanted, keys)
+        return node.stage + 1 > self._site.depth, len(keys) if share is None else share
+
+    def _share(self, wanted: Wanted, keys: tuple[Expression, ...]) -> float | None:
+        """How many finer groups change for each row; None if nothing is known.
+
+        Without a sample, timestamps to the microsecond are taken to be of one row each.
+        """
+        if self._estimates is not None and isinstance(wanted.below, SourceNode):
+            (stream,) = wanted.streams
+            found = self._estimates.change_share(stream.name, stream.time, keys)
+            if found is not None:
+                return found
+        return 1.0 if any(stream.domain == "timestamp" for stream in wanted.streams) else None
+
+
+def _are_freed(streams: Sequence[StreamDef]) -> bool:
+    """Whether promises may free such groups: those are made of rows, so that each can go alone."""
+    lasting = all(stream.window is None and not stream.retractable for stream in streams)
+    return lasting and any(stream.schemes for stream in streams)
+
+
+class FromFiner:
+    """Feeds an aggregate from a finer one."""
+
+    def __init__(self, placer: Placer, wanted: Wanted, finer: Finer) -> None:
+        self._placer = placer
+        self._site = placer.site
+        self._wanted = wanted
+        self._finer = finer
+        self._key = (Column(0, BIGINT), *finer.by) if wanted.tagged else ()
+
+    def identity(self, generation: int) -> Hashable:
+        tag = None if self._wanted.tagged else self._finer.tag
+        return regroup_signature(self._finer.node.id, self._key, tag, self._placer.owner, generation)
+
+    def over(self, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
+        return over_input(self._site, node, call)
+
+    def new(self, calls: Sequence[AggregateCall], generation: int, identity: Hashable) -> AggregateNode:
+        self._carry(calls)
+        fine = self._finer.node
+        types = fine.types[: len(fine.ports[0].key)]
+        candidate = RegroupNode(ports=(port_of(fine),), filters=(), **self._placer.like(fine, types))
+        gate = self._site.insert(candidate, None)
+        own = tuple(dict.fromkeys(map(self._over_finer, calls)))
+        results = [*(key.type for key in self._key), *(call.type for call in own)]
+        common = self._placer.common(results, fine.streams, fine.streams, 1, fine.stage + 1)
+        ports = (port_of(gate, self._key),)
+        node = AggregateNode(ports=ports, calls=own, generation=generation, regroups=True, **common)
+        return self._site.insert(node, identity)
+
+    def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
+        """The node with further functions; what it had stays where it is."""
+        self._carry(missing)
+        more = dict.fromkeys(map(self._over_finer, missing))
+        calls = (*node.calls, *more)
+        results = (*node.types, *(call.type for call in more))
+        return self._site.connect(node, calls=calls, types=results, out=tuple(range(len(results))))
+
+    def claim(self, node: AggregateNode) -> int | None:
+        """Claim what it is made of, down to the rows, and the tag's parts."""
+        self._claim_groups(self._finer.node)
+        self._claim_regrouped(node)
+        return self._finer.tag if self._wanted.tagged else None
+
+    def _claim_groups(self, node: AggregateNode) -> None:
+        if node.regroups:
+            self._claim_groups(finer_of(self._site, node))
+            self._claim_regrouped(node)
+        else:
+            self._placer.claim_fence(node, [self._wanted.shape.constants], True)
+
+    def _claim_regrouped(self, node: AggregateNode) -> None:
+        gate = node.inputs[0]
+        self._placer.claim_node(gate)
+        tag = Call("eq", (Column(0, BIGINT), Literal(self._finer.tag, BIGINT)), BOOLEAN)
+        self._placer.claim_filter(gate, [tag])
+        self._placer.claim_node(node.id)
+
+    def _over_finer(self, call: AggregateCall) -> AggregateCall:
+        fine = self._site.nodes[self._finer.node.id]
+        assert isinstance(fine, AggregateNode)
+        return over_finer(self._site, fine, call)
+
+    def _carry(self, calls: Sequence[AggregateCall]) -> None:
+        keys = group_keys(self._site, self._finer.node)
+        carry(self._site, self._finer.node.id, ROWS)
+        for call in calls:
+            if over_all_keys(call, keys) is None:
+                carry(self._site, self._finer.node.id, call)

@@ -1,0 +1,100 @@
+"""Which promises a join can use, and by which ports they come.
+
+A promise of a stream speaks of its tuples; it holds as well for what gates let pass and lookups add to. It
+helps a join if all columns of its scheme are in the join's key: then a row of the other side knows the
+values that it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Column, Expression, shift_columns
+from seine.graph.nodes import LookupNode, Node, Port, PrefilterNode, PunctuationsNode, Purge, SourceNode
+from seine.network.site.node_signatures import signature
+from seine.network.site.placing import Placer
+from seine.optimizer.equalities import punctuated_column as punctuated_column
+
+Punctuating = tuple[Port, Purge]
+
+
+def place_punctuations(placer: Placer, stream: StreamDef, scheme: int) -> Node:
+    """The promises of one of a stream's schemes."""
+    types = [stream.types[index] for index in stream.schemes[scheme].columns]
+    common = placer.common(types, (stream.name,), (), 0, 0, owner="")
+    candidate = PunctuationsNode(ports=(), stream=stream.name, scheme=scheme, **common)
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return placer.find_or_insert(candidate, identity)
+
+
+def punctuations_of(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    sides: Sequence[Node],
+    keys: Sequence[Sequence[Expression]],
+) -> list[Punctuating]:
+    """The ports for promises of a join of these two sides by these keys."""
+    found: list[Punctuating] = []
+    if any(side.hold for side in sides):
+        return found
+    for number, (side, key) in enumerate(zip(sides, keys, strict=True)):
+        source = punctuating_stream(placer, side)
+        if source is None:
+            continue
+        stream, alike = streams[source], _alike(placer, side)
+        key = [shift_columns(e, lambda index, alike=alike: alike.get(index, index)) for e in key]  # type: ignore[misc]
+        for scheme in range(len(stream.schemes)):
+            if punctuation := _punctuating(placer, stream, scheme, number, key):
+                found.append(punctuation)
+    return found
+
+
+def punctuating_stream(placer: Placer, node: Node) -> str | None:
+    """The stream whose tuples the rows of a node begin with, as they come; None if there is none."""
+    while isinstance(node, PrefilterNode | LookupNode):
+        node = placer.site.nodes[node.inputs[0]]
+    return node.stream if isinstance(node, SourceNode) else None
+
+
+def _alike(placer: Placer, node: Node) -> dict[int, int]:
+    """Columns of relations that lookups make equal to columns of the stream."""
+    if isinstance(node, PrefilterNode):
+        return _alike(placer, placer.site.nodes[node.inputs[0]])
+    if not isinstance(node, LookupNode):
+        return {}
+    below = placer.site.nodes[node.inputs[0]]
+    found, first = _alike(placer, below), len(below.types)
+    for row, relation in zip(node.row_key, node.relation_key, strict=True):
+        if isinstance(row, Column) and isinstance(relation, Column) and row.type == relation.type:
+            found[first + relation.index] = found.get(row.index, row.index)
+    return found
+
+
+def _punctuating(
+    placer: Placer, stream: StreamDef, scheme: int, side: int, key: Sequence[Expression]
+) -> Punctuating | None:
+    columns = stream.schemes[scheme].columns
+    if not _names_all(columns, key):
+        return None
+    return punctuating(place_punctuations(placer, stream, scheme), columns, side, key)
+
+
+def _names_all(columns: Sequence[int], key: Sequence[Expression]) -> bool:
+    return {*columns} <= {punctuated_column(e) for e in key}
+
+
+def punctuating(
+    node: Node, columns: Sequence[int], side: int, key: Sequence[Expression], gathers: bool = False
+) -> Punctuating:
+    """The port for promises about columns that are all in a join's key, and what they say."""
+    columns = list(columns)
+    held = [(place, e) for place, e in enumerate(key) if punctuated_column(e) in columns]
+    covering = len(held) == len(key) == len({*columns})
+    if not covering:  # a place for each column is enough; rows that differ at two places of one wait for one
+        held = list({punctuated_column(e): (place, e) for place, e in reversed(held)}.values())
+        held.sort(key=lambda pair: pair[0])
+    own = tuple(shift_columns(e, columns.index) for _, e in held)
+    port = Port(node.id, node.types, node.streams, 0, own, broadcast=not covering)
+    return port, Purge(side, tuple(place for place, _ in held), gathers)

@@ -1,0 +1,272 @@
+"""The joins of a block: in which order, and which of them the network has already.
+
+Matching the plan takes the order that is best for the query alone and looks what of it stands.
+Selecting by sharing looks for the order of which most stands already; with estimates of the data
+the one of these two is taken that adds less work.
+
+Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
+from seine.graph.nodes import JoinNode
+from seine.network.plan.blocks import Block
+from seine.network.site.node_signatures import lookup_signature
+from seine.network.site.site import Site
+from seine.optimizer.equalities import is_equality, one_type
+from seine.optimizer.join_orders import JoinCosts
+
+MOST_SEARCHED = 6  # items of a block for which every order is tried
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where the rows of an item are: at a node, or in a relation; and where its columns are in them."""
+
+    node: int | None
+    relation: str | None
+    width: int
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for."""
+
+    left: tuple[Expression, ...]
+    right: tuple[Expression, ...]
+    conjuncts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JoinStep:
+    """One join or lookup of a block: an item joins what stands, by a node that exists or has to be built."""
+
+    item: int
+    keys: Keys
+    existing: int | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """The first item, and the joins that bring the others."""
+
+    first: int
+    steps: tuple[JoinStep, ...]
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        return (self.first, *(step.item for step in self.steps))
+
+
+class Joining:
+    """The search for the order of one block's joins."""
+
+    def __init__(self, block: Block, bases: Sequence[Base], site: Site, owner: str) -> None:
+        self._block = block
+        self._bases = bases
+        self._site = site
+        self._owner = owner
+        self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
+        self._known_keys: dict[tuple[tuple[int, ...], int], Keys] = {}
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """For each position of the block, its item and the position in that item's row."""
+        return [(item, column) for item, base in enumerate(self._bases) for column in base.columns]
+
+    @cached_property
+    def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
+        """For each item the conjuncts that equate an expression over it alone with another: number, the
+        other side, its own side, and the items that the other side reads."""
+        found: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
+        for number, part in enumerate(self._block.conditions):
+            if is_equality(part):
+                reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
+                for here, there in ((0, 1), (1, 0)):
+                    if reads[here] and len(reads[there]) == 1:
+                        (item,) = reads[there]
+                        sides = (part.args[here], part.args[there])
+                        found.setdefault(item, []).append((number, *sides, reads[here]))
+        return found
+
+    def offsets(self, items: Sequence[int]) -> dict[int, int]:
+        """Where each item's row begins when their rows stand side by side in this order."""
+        offsets, width = {}, 0
+        for item in items:
+            offsets[item] = width
+            width += self._bases[item].width
+        return offsets
+
+    def moved(self, expression: Expression, offsets: dict[int, int]) -> Expression:
+        """An expression over the block as one over rows side by side."""
+        return self.moving(offsets)(expression)
+
+    def moving(self, offsets: dict[int, int]) -> Renumbering:
+        """How expressions over the block become those over rows side by side."""
+        key = tuple(offsets.items())
+        found = self._renumberings.get(key)
+        if found is None:
+            columns = tuple([base.columns for base in self._bases])
+            found = self._renumberings[key] = renumbering(_side_by_side(columns, key))
+        return found
+
+    def by_plan(self) -> Order:
+        """The order in which the items are given, with the joins that stand."""
+        first, *rest = range(len(self._bases))
+        if rest and self._bases[rest[0]].node is not None:
+            second = rest[0]
+            ahead, behind = self._begin(first, second), self._begin(second, first)
+            if self._rank(second, behind) < self._rank(first, ahead):
+                return self._extended(second, (behind,), rest[1:])
+            return self._extended(first, (ahead,), rest[1:])
+        return self._extended(first, (), rest)
+
+    def at_once(self, items: Sequence[int]) -> Order:
+        """These items first, with nothing between them, then the others."""
+        steps = tuple(JoinStep(item, Keys((), (), ()), None) for item in items[1:])
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], steps, rest)
+
+    def in_order(self, items: Sequence[int], at_once: int) -> Order:
+        """Some items at once, these one after the other, whatever stands, then the rest."""
+        steps = [JoinStep(item, Keys((), (), ()), None) for item in items[1:at_once]]
+        for number in range(at_once, len(items)):
+            steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
+        rest = [item for item in range(len(self._bases)) if item not in items]
+        return self._extended(items[0], tuple(steps), rest)
+
+    def by_cost(self, costs: JoinCosts) -> Order:
+        """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
+        return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))
+
+    def _added(self, order: Order, costs: JoinCosts) -> float:
+        """What an order adds: new joins hold rows; all have to look at the pairs of this query."""
+        joined, total = frozenset((order.first,)), 0.0
+        for step in order.steps:
+            cost = costs.step if step.existing is None else costs.pairs
+            total += cost(joined, step.item)
+            joined |= {step.item}
+        return total
+
+    def by_sharing(self) -> Order:
+        """The order of which most stands; of these the oldest: a query finds what an equal one used."""
+        if len(self._bases) > MOST_SEARCHED:
+            return self.by_plan()
+        best: tuple[int, tuple[JoinStep, ...]] = (0, ())
+        for first, base in enumerate(self._bases):
+            for steps in self._standing(base.node, (first,)):
+                if self._worth(steps) > self._worth(best[1]):
+                    best = (first, steps)
+        first, steps = best
+        if not steps:
+            return self.by_plan()
+        joined = {first, *(step.item for step in steps)}
+        return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
+
+    def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
+        """Every sequence of joins that stand already, from the spot of these items on."""
+        yield ()
+        for item in range(len(self._bases)):
+            if item not in items:
+                step = self._step(spot, items, item)
+                if step.existing is not None:
+                    for more in self._standing(step.existing, (*items, item)):
+                        yield (step, *more)
+
+    def _worth(self, steps: Sequence[JoinStep]) -> tuple[int, int, int]:
+        """Of two sequences that stand the higher is the better: more joins, more lookups, an older end."""
+        joins = sum(self._bases[step.item].node is not None for step in steps)
+        return joins, len(steps), -(steps[-1].existing or 0) if steps else 0
+
+    def _extended(self, first: int, steps: tuple[JoinStep, ...], rest: Sequence[int]) -> Order:
+        items = (first, *(step.item for step in steps))
+        spot = steps[-1].existing if steps else self._bases[first].node
+        built = list(steps)
+        for item in self._connected(items, list(rest)):
+            built.append(self._step(spot, items, item))
+            spot = built[-1].existing
+            items = (*items, item)
+        return Order(first, tuple(built))
+
+    def _begin(self, first: int, second: int) -> JoinStep:
+        return self._step(self._bases[first].node, (first,), second)
+
+    def _rank(self, first: int, step: JoinStep) -> tuple[bool, int, str]:
+        """Of the two ways to begin, the lower is the better: it has stood longer, or is the standard one."""
+        keys = " ".join(map(str, (*step.keys.left, *step.keys.right)))
+        return (step.existing is None, step.existing or self._bases[first].node or 0, keys)
+
+    def _connected(self, items: Sequence[int], rest: list[int]) -> Iterator[int]:
+        """The others in their order, but first those that an equality connects."""
+        joined = list(items)
+        while rest:
+            linked = [item for item in rest if self._keys(tuple(joined), item).conjuncts]
+            streams = [item for item in linked if self._bases[item].node is not None]
+            chosen = (streams or linked or rest)[0]
+            rest.remove(chosen)
+            joined.append(chosen)
+            yield chosen
+
+    def _step(self, spot: int | None, items: tuple[int, ...], item: int) -> JoinStep:
+        """The join of an item with these, whose rows are at a spot if it exists."""
+        keys = self._keys(items, item)
+        right = self._bases[item].node
+        if spot is None:
+            return JoinStep(item, keys, None)
+        if right is None:
+            return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
+        wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
+        best: JoinStep | None = None
+        for node in self._site.joins(spot, right):
+            have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
+            if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
+                continue
+            if best is None or len(have) > len(best.keys.conjuncts):
+                best = JoinStep(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
+        return best or JoinStep(item, keys, None)
+
+    def _standing_lookup(self, spot: int, relation: str | None, keys: Keys) -> int | None:
+        assert relation is not None
+        node = self._site.find(lookup_signature(spot, relation, keys.left, keys.right, self._owner))
+        return None if node is None else node.id
+
+    def _keys(self, items: tuple[int, ...], item: int) -> Keys:
+        if (items, item) not in self._known_keys:
+            self._known_keys[items, item] = self._found_keys(items, item)
+        return self._known_keys[items, item]
+
+    def _found_keys(self, items: tuple[int, ...], item: int) -> Keys:
+        offsets = self.offsets(items)
+        found: dict[tuple[Expression, Expression], int] = {}
+        for number, theirs, own, reads in self._equalities.get(item, ()):
+            if reads <= offsets.keys():
+                pair = one_type(self.moved(theirs, offsets), self.moved(own, {item: 0}))
+                found.setdefault(pair, number)
+        pairs = sorted(found, key=lambda pair: (str(pair[0]), str(pair[1])))
+        return Keys(
+            tuple(left for left, _ in pairs),
+            tuple(right for _, right in pairs),
+            tuple(found[pair] for pair in pairs),
+        )
+
+
+@lru_cache(maxsize=1 << 12)
+def _side_by_side(
+    columns: tuple[tuple[int, ...], ...], offsets: tuple[tuple[int, int], ...]
+) -> tuple[int, ...]:
+    """Of each position of a block whose items have these columns, the place, if it is among the items that
+    have offsets.
+    """
+    starts = dict(offsets)
+    return tuple([starts.get(item, 0) + column for item, own in enumerate(columns) for column in own])
+
+
+def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
+    left, right = node.ports[:2]
+    return Keys(left.key, right.key, tuple(conjuncts))

@@ -1,0 +1,98 @@
+"""Placing a join of many inputs: its gates, its promises, its node."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from seine.algebra.expressions import Column, Expression
+from seine.algebra.types import Type
+from seine.graph.nodes import MultiJoinNode, Node, Port, Punctuated, Static
+from seine.network.joins.join_punctuations import place_punctuations
+from seine.network.joins.multi_joins import MultiPlan
+from seine.network.joins.prefilters import Gates
+from seine.network.plan.block_conditions import Conditions, moved
+from seine.network.site.node_signatures import multi_join_signature, punctuation_signature
+from seine.network.site.placing import Placer, port_of
+
+
+def place_multi_join(
+    placer: Placer, gates: Gates, plan: MultiPlan, conditions: Conditions, lazy: bool, generation: int = 0
+) -> MultiJoinNode:
+    """The node that joins the streams of a plan, found or built; conditions address them side by side."""
+    rows = [placer.site.nodes[i] for i in plan.nodes]
+    punctuations = [place_punctuations(placer, use.stream, use.scheme) for use in plan.schemes]
+    identity = _identity(placer, plan, [node.id for node in punctuations], generation)
+    join = placer.site.find(identity)
+    if join is None:
+        ports = _ports(plan, [*map(gates.new, rows)], punctuations)
+        candidate = replace(_candidate(placer, plan, rows, ports, lazy), generation=generation)
+        join = placer.site.insert(candidate, identity)
+    assert isinstance(join, MultiJoinNode)
+    first = 0
+    for port, node in enumerate(rows):
+        own = conditions.enough(first, first + len(node.types))
+        gates.claim(join, port, moved(own, first))
+        first += len(node.types)
+    placer.claim_node(join.id)
+    placer.claim_filter(join.id, conditions.enough(0, len(join.types), plan.decided))
+    return join
+
+
+def standing_multi_join(placer: Placer, plan: MultiPlan, generation: int) -> Node | None:
+    """The node that joins the streams of a plan, if it stands."""
+    found = [placer.site.find(punctuation_signature(use.stream.name, use.scheme)) for use in plan.schemes]
+    punctuations = [node.id for node in found if node is not None]
+    if len(punctuations) < len(found):
+        return None
+    return placer.site.find(_identity(placer, plan, punctuations, generation))
+
+
+def _identity(placer: Placer, plan: MultiPlan, punctuations: Sequence[int], generation: int) -> Hashable:
+    inputs, owner = [*plan.nodes, *punctuations], placer.join_owner
+    return multi_join_signature(inputs, plan.members, _punctuated(plan), plan.statics, owner, generation)
+
+
+def _punctuated(plan: MultiPlan) -> tuple[Punctuated, ...]:
+    return tuple(Punctuated(use.port, use.groups) for use in plan.schemes)
+
+
+def _candidate(
+    placer: Placer,
+    plan: MultiPlan,
+    rows: Sequence[Node],
+    ports: tuple[Port, ...],
+    lazy: bool,
+) -> MultiJoinNode:
+    common = placer.common(
+        [type_ for types in (*map(_types, rows), *map(_types, plan.statics)) for type_ in types],
+        [stream for node in rows for stream in node.streams],
+        (),
+        0,
+        max(node.stage for node in rows) + 1,
+        out=(),
+        owner=placer.join_owner,
+    )
+    return MultiJoinNode(
+        ports=ports,
+        filters=(),
+        width=len(rows),
+        members=plan.members,
+        punctuated=_punctuated(plan),
+        times=plan.times,
+        statics=plan.statics,
+        lazy=lazy,
+        **common,
+    )
+
+
+def _types(part: Node | Static) -> tuple[Type, ...]:
+    return part.types
+
+
+def _ports(plan: MultiPlan, gates: Sequence[Node], punctuations: Sequence[Node]) -> tuple[Port, ...]:
+    """Routed by the one group that there is, or all to one bucket."""
+    keys: list[tuple[Expression, ...]] = [(e,) for e in plan.key] or [()] * len(gates)
+    rows = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+    told = [port_of(node, (Column(0, node.types[0]),) if plan.key else ()) for node in punctuations]
+    return (*rows, *told)

@@ -1,0 +1,55 @@
+"""Placing a stream: its tuples, and what finds those that negative ones delete."""
+
+from __future__ import annotations
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Column
+from seine.algebra.plan import Plan, Scan, walk
+from seine.graph.nodes import Node, ResolveNode, SourceNode
+from seine.network.site.node_signatures import signature, stream_signature
+from seine.network.site.placing import Placer, port_of
+
+
+def streams_of(plan: Plan) -> dict[str, StreamDef]:
+    """The streams that a plan reads, by name."""
+    return {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}
+
+
+def place_stream(placer: Placer, stream: StreamDef) -> Node:
+    """The tuples of a stream, those that were deleted apart."""
+    hold = (stream.name,) if stream.retractable else ()
+    source = _standing(placer, SourceNode.kind, stream)
+    if source is None:
+        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+    if not stream.retractable:
+        return source
+    # Neither its time nor its arrival makes a tuple another one.
+    alike = tuple(
+        Column(index, type_)
+        for index, type_ in enumerate(stream.types)
+        if index not in (stream.time, stream.arrival)
+    )
+    return _found(
+        placer,
+        ResolveNode(
+            ports=(port_of(source, alike),),
+            stream=stream.name,
+            window=stream.window,
+            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
+        ),
+    )
+
+
+def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
+    """The node of a stream that is there already, claimed."""
+    node = placer.site.find(stream_signature(kind, stream.name))
+    if node is not None:
+        placer.claim_node(node.id)
+    return node
+
+
+def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
+    identity = signature(candidate, placer.site)
+    assert identity is not None
+    return placer.find_or_insert(candidate, identity)

@@ -1,0 +1,179 @@
+"""The conditions of a query where its rows are: what must hold, in which form, decided by which columns.
+
+Gates and joins need conditions that are enough: true for every row that the query wants. What is
+delivered needs all of them exactly; where the canonical form only comes close, its guards are
+checked as well.
+
+Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import NamedTuple
+
+from seine.algebra.expressions import (
+    Expression,
+    Literal,
+    Parameter,
+    conjunction,
+    rewrite,
+    same,
+    shift_columns,
+    split_shape,
+)
+from seine.algebra.linear_names import with_weights
+from seine.network.plan.strategy import Strategy
+from seine.optimizer.bounding import bounding_parts
+from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.infer import infer
+from seine.optimizer.equalities import equal_columns, is_equality
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Expressions with their constants taken out: parameters count through all of them."""
+
+    shape: Expression | None
+    others: tuple[Expression, ...]
+    constants: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of a block over the row in which all its items stand side by side."""
+
+    words: tuple[Expression, ...]
+    strategy: Strategy
+
+    @cached_property
+    def _canonical(self) -> list[tuple[Expression, ...]]:
+        """The conditions that each conjunct becomes."""
+        if not self.strategy.canonical:
+            return [(word,) for word in self.words]
+        return [_clauses(word) for word in self.words]
+
+    @cached_property
+    def inferred(self) -> tuple[Expression, ...]:
+        """What follows from them and is not among them."""
+        if not self.strategy.transitivity:
+            return ()
+        known: PredicateSet = tuple(clause for word in self.words for clause in canonicalise(word).clauses)
+        have = {expression for expressions in self._canonical for expression in expressions}
+        return tuple(e for e in map(_expression, infer(known)) if e not in have)
+
+    @cached_property
+    def _bounds(self) -> tuple[Expression, ...]:
+        """Upper bounds of columns that would not be asked: of conditions that are taken as they are written,
+        and of equalities that keys decide. By what is asked joins know how long rows are of use.
+        """
+        canonical = self.strategy.canonical
+        words = [w for w in self.words if not canonical or (is_equality(w) and equal_columns(w) is None)]
+        return tuple(part for word in words for part in bounding_parts(word) if equal_columns(part) is None)
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, int, Expression]]:
+        """All that must hold of columns, with its outermost columns and its conjunct, -1 if inferred."""
+        own = [(i, e) for i, es in enumerate(self._canonical) for e in es]
+        every = [*own, *((-1, e) for e in (*self.inferred, *self._bounds))]
+        return [(i, min(e.columns), max(e.columns), e) for i, e in every if e.columns]
+
+    def enough(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:
+        """What a row must satisfy that has columns from `start` to before `end`; some conjuncts are known to
+        hold.
+        """
+        fitting = [e for i, low, high, e in self._spans if start <= low and high < end and i not in without]
+        return list(dict.fromkeys(fitting))
+
+    def exact(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
+        """What decides about a whole row: conditions, and checks for where these only come close."""
+        shape: list[Expression] = []
+        checks: list[Expression] = []
+        for i, (word, expressions) in enumerate(zip(self.words, self._canonical, strict=True)):
+            if i not in without:
+                shape += expressions
+                if self.strategy.canonical:
+                    checks += _guards(word)
+        return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
+
+
+_expression = lru_cache(maxsize=1 << 15)(clause_expression)
+
+
+@lru_cache(maxsize=1 << 15)
+def _clauses(word: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(word).clauses))
+
+
+@lru_cache(maxsize=1 << 15)
+def _guards(word: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(word).guards))
+
+
+def shaped(
+    conditions: Sequence[Expression], checks: Sequence[Expression] = (), outputs: Sequence[Expression] = ()
+) -> tuple[Shaped, tuple[Expression, ...]]:
+    """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
+    if not conditions:
+        return _without_conditions(tuple(checks), tuple(outputs))
+    split = sorted(map(_split, conditions), key=_in_order)
+    constants: list[Literal] = []
+    shapes = tuple([_numbered(one, constants) for one in split])
+    rest = [_numbered(one, constants) for one in map(_split, checks)]
+    computed = [_numbered(one, constants) for one in map(_split, outputs)]
+    return Shaped(_together(shapes), tuple(rest), tuple(constants)), tuple(computed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _without_conditions(
+    checks: tuple[Expression, ...], outputs: tuple[Expression, ...]
+) -> tuple[Shaped, tuple[Expression, ...]]:
+    """Most queries ask for outputs that others have asked for."""
+    constants: list[Literal] = []
+    rest = tuple([_numbered(one, constants) for one in map(_split, checks)])
+    computed = tuple([_numbered(one, constants) for one in map(_split, outputs)])
+    return Shaped(None, rest, tuple(constants)), computed
+
+
+def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
+    """The same over rows that begin further left."""
+    return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
+
+
+class _Split(NamedTuple):
+    shape: Expression
+    constants: tuple[Literal, ...]
+    order: tuple[str, str]
+
+
+_in_order = attrgetter("order")
+
+
+@lru_cache(maxsize=1 << 15)
+def _split(expression: Expression) -> _Split:
+    """The shape, the constants, and the texts by which conditions are ordered."""
+    shape, constants = split_shape(rewrite(expression, with_weights))
+    return _Split(same(shape), constants, (str(shape), str(constants)))
+
+
+def _numbered(split: _Split, constants: list[Literal]) -> Expression:
+    """The shape with its parameters counted on from the constants so far."""
+    first = len(constants)
+    if not split.constants:
+        return split.shape
+    constants.extend(split.constants)
+    return _counted_on(split.shape, first) if first else split.shape
+
+
+@lru_cache(maxsize=1 << 14)
+def _together(shapes: tuple[Expression, ...]) -> Expression | None:
+    return conjunction(list(shapes))
+
+
+@lru_cache(maxsize=1 << 14)
+def _counted_on(shape: Expression, first: int) -> Expression:
+    return rewrite(shape, lambda e: Parameter(e.index + first, e.type) if isinstance(e, Parameter) else e)

@@ -1,0 +1,1 @@
+"""The network shown to people: explain, a query's story, the picture."""

@@ -1,0 +1,164 @@
+"""Showing the network: each node once, with who shares it and why."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from seine.errors import printable
+from seine.graph.node_json import node_to_json
+from seine.graph.nodes import JOINS, Node
+from seine.network.network import Network
+from seine.network.show.labels import Labels
+from seine.network.show.node_lines import NodeLine, Relations, States, Streams, explain_lines, known_query
+from seine.network.show.picture import draw
+from seine.network.show.query_story import Story
+from seine.network.show.wording import count, enumerate_names
+
+LINE_LENGTH = 110
+_BREAKS = re.compile(r"(?<=[,:;])(?= )|(?= AND | where )")
+
+
+def explain_text(
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
+) -> str:
+    """Each node once: id, kind, inputs, stage, what it does, what passes it, and who shares it and why.
+
+    Of one query, its story instead, with what `states` says about it.
+    """
+    if query is not None:
+        return story_text(network, streams, query, relations=relations, states=states)
+    lines = explain_lines(network, streams, relations=relations)
+    return "\n".join([_headline(network), *map(_text, lines)]) + "\n"
+
+
+def story_text(
+    network: Network,
+    streams: Streams,
+    query: str,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
+) -> str:
+    """What one query uses, with whom it shares that and why; what was inferred, covered, and is freed."""
+    known_query(network, query)
+    story = Story(Labels(network, streams, relations or {}), query)
+    inferred = [wrapped("inferred from its conditions:", *story.inferred())] if story.inferred() else []
+    chapters = [wrapped(_head(chapter.node, chapter.text), *chapter.says) for chapter in story.chapters()]
+    freed = [wrapped("what it holds:", *told)] if (told := (states or {}).get(query)) else []
+    return "\n".join([_headline(network), *_fold(story.headline(), ""), *inferred, *chapters, *freed]) + "\n"
+
+
+def _headline(network: Network) -> str:
+    counts = explain_counts(network)
+    parts = [count(counts["nodes"], "node"), count(counts["joins"], "join")]
+    parts += [count(counts["queries"], "query", "queries"), count(network.depth, "stage")]
+    return f"network version {network.version}: {', '.join(parts)}"
+
+
+def explain_counts(network: Network) -> dict[str, int]:
+    """How many nodes, joins and queries there are."""
+    joins = sum(node.kind in JOINS for node in network.nodes.values())
+    return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
+
+
+def _text(line: NodeLine) -> str:
+    return wrapped(_head(line.node, line.text), *line.details, _sharing(line))
+
+
+def _head(node: Node, text: str) -> str:
+    inputs = "".join(f" #{i}" for i in node.inputs)
+    return f"#{node.id} {node.kind}{inputs} [stage {node.stage}]: {text}"
+
+
+def wrapped(head: str, *details: str) -> str:
+    """A head and what belongs to it, in lines of a legible length."""
+    lines = [part for text in details for part in _fold(text, "    ")]
+    return "\n".join([*_fold(head, ""), *lines])
+
+
+def _fold(text: str, indent: str) -> list[str]:
+    """Lines that break before AND, or after a comma."""
+    lines = [indent]
+    for part in _BREAKS.split(printable(text)):
+        if len(lines[-1]) + len(part) > LINE_LENGTH and lines[-1].strip():
+            lines.append(" " * 8 + part.lstrip())
+        else:
+            lines[-1] += part
+    return lines
+
+
+def _sharing(line: NodeLine) -> str:
+    names = enumerate_names(line.users)
+    return f"shared by {names}: {line.reason}" if line.reason else f"for {names}"
+
+
+def explain_json(
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
+) -> dict[str, Any]:
+    """The same as JSON values: counts, the nodes with inputs, users and full definition, and states."""
+    lines = explain_lines(network, streams, query, relations=relations)
+    return {
+        "version": network.version,
+        **explain_counts(network),
+        "depth": network.depth,
+        "network": [_form(line) for line in lines],
+        "states": {name: list(told) for name, told in (states or {}).items() if query in (None, name)},
+    }
+
+
+def _form(line: NodeLine) -> dict[str, Any]:
+    return {
+        "id": line.node.id,
+        "kind": line.node.kind,
+        "inputs": list(line.node.inputs),
+        "stage": line.node.stage,
+        "description": line.text,
+        "details": list(line.details),
+        "users": list(line.users),
+        "shared": line.reason,
+        "node": node_to_json(line.node),
+    }
+
+
+def explain_dot(
+    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+) -> str:
+    """The same as a Graphviz digraph, streams on the left; shared nodes are filled."""
+    lines = explain_lines(network, streams, query, relations=relations)
+    nodes = [
+        f"  n{line.node.id} [label={_quoted(f'#{line.node.id} {line.node.kind}', line.text)}"
+        + (", style=filled, fillcolor=lightgrey" if line.reason else "")
+        + "];"
+        for line in lines
+    ]
+    edges = [f"  n{i} -> n{line.node.id};" for line in lines for i in line.node.inputs]
+    head = ["digraph seine {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica];"]
+    return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
+
+
+def _quoted(*lines: str) -> str:
+    escaped = (printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def explain_html(
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    states: States | None = None,
+) -> str:
+    """The same as one self-contained page with a picture of the network."""
+    return draw(explain_lines(network, streams, query, relations=relations), _headline(network), states)

@@ -1,0 +1,137 @@
+"""Placing the nodes of one query: what stands is found, what is missing is built, all of it is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict, TypeVar
+
+from seine.algebra.expressions import Column, Expression, Literal
+from seine.algebra.types import BIGINT, Type
+from seine.graph.nodes import DeliverNode, FanNode, Form, Node, Port
+from seine.network.plan.block_conditions import shaped
+from seine.network.plan.strategy import Strategy
+from seine.network.site.site import Claim, Site, tag_identity
+
+UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+TableNode = TypeVar("TableNode", FanNode, DeliverNode)
+
+
+class Common(TypedDict):
+    """What all nodes have."""
+
+    id: int
+    types: tuple[Type, ...]
+    out: tuple[int, ...]
+    streams: tuple[str, ...]
+    hold: tuple[str, ...]
+    identities: int
+    stage: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class BlockRows:
+    """What a block gives: rows of a node, of which some satisfy all conditions, and what they become."""
+
+    node: Node
+    conditions: tuple[Expression, ...]
+    checks: tuple[Expression, ...]
+    outputs: tuple[Expression, ...]
+
+
+class Placer:
+    """The hand of one query on the site; `claims` grow with everything it uses."""
+
+    def __init__(self, site: Site, query: str, strategy: Strategy) -> None:
+        self.claims: list[Claim] = []
+        self.site = site
+        self.query = query
+        self.owner = "" if strategy.share else query
+        self.join_owner = "" if strategy.share and strategy.joins else query
+
+    def find_or_insert(self, candidate: AnyNode, identity: Hashable) -> AnyNode:
+        node = self.site.find(identity) or self.site.insert(candidate, identity)
+        self.claim_node(node.id)
+        return node  # type: ignore[return-value]  # an identity tells the kind
+
+    def insert_with_table(
+        self, candidate: TableNode, constants: Sequence[Literal], identity: Hashable | None = None
+    ) -> TableNode:
+        """A new node with a table whose columns have the types of these constants."""
+        node = self.site.insert(candidate, identity)
+        table = self.site.add_table(node.id, constants)
+        return self.site.connect(node, filter=replace(node.filter, table=table))
+
+    def claim_node(self, node: int) -> None:
+        self.claims.append(self.site.claim_node(node, self.query))
+
+    def claim_row(self, table: int, constants: Sequence[Literal]) -> None:
+        self.claims.append(self.site.claim_row(table, constants, self.query))
+
+    def claim_filter(self, node: int, conditions: Sequence[Expression]) -> None:
+        """Let what satisfies these conditions pass a gate, lookup or join."""
+        shape, _ = shaped(conditions)
+        self.claims.append(self.site.claim_filter(node, shape.shape, shape.constants, self.query))
+
+    def claim_form(self, node: int, form: Form, constants: Sequence[Literal]) -> tuple[int, int]:
+        """A form of records of a deliver, by its table, and the row of these constants in it."""
+        claim = self.site.claim_form(node, form, constants, self.query)
+        self.claims.append(claim)
+        _, table, row = claim
+        return table, row
+
+    def claim_columns(self, node: int, positions: Iterable[int]) -> None:
+        self.claims.append(self.site.claim_columns(node, tuple(sorted(positions))))
+
+    def claim_tag(self, identity: Hashable) -> int:
+        claim, tag = self.site.claim_tag(identity, self.query)
+        self.claims.append(claim)
+        return tag
+
+    def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
+        """Claim a fence and its fans, with the rows of constants that make them this query's."""
+        tag = self.claim_tag(tag_identity(node.id, constants)) if tagged else None
+        for fan, given in zip(node.inputs, constants, strict=False):  # ports of promises are behind
+            self.claim_node(fan)
+            mark = [] if tag is None else [Literal(tag, BIGINT)]
+            self.claim_row(self.site.nodes[fan].tables[0], [*given, *mark])
+        self.claim_node(node.id)
+        return tag
+
+    def common(
+        self,
+        types: Sequence[Type],
+        streams: Iterable[str],
+        hold: Iterable[str],
+        identities: int,
+        stage: int,
+        *,
+        out: tuple[int, ...] | None = None,
+        owner: str | None = None,
+    ) -> Common:
+        return Common(
+            id=UNPLACED,
+            types=tuple(types),
+            out=tuple(range(len(types))) if out is None else out,
+            streams=tuple(sorted(set(streams))),
+            hold=tuple(sorted(set(hold))),
+            identities=identities,
+            stage=stage,
+            owner=self.owner if owner is None else owner,
+        )
+
+    def like(self, node: Node, types: Sequence[Type] | None = None) -> Common:
+        """What a stateless node takes over from its input."""
+        given = node.types if types is None else types
+        return self.common(given, node.streams, node.hold, node.identities, node.stage)
+
+
+def port_of(node: Node, key: tuple[Expression, ...] = ()) -> Port:
+    return Port(node.id, node.types, node.streams, node.identities, key)
+
+
+def columns_of_types(types: Sequence[Type]) -> tuple[Expression, ...]:
+    return tuple(Column(index, type_) for index, type_ in enumerate(types))

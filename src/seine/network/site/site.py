@@ -1,0 +1,368 @@
+"""The ground that queries build on: nodes, parameter tables and tags, each for as long as it is claimed.
+
+A query claims everything it uses, and every claim can be undone: so a refused query leaves no
+trace, and a dropped one frees what nobody else uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from seine.algebra.expressions import Expression, Literal
+from seine.graph.nodes import (
+    AggregateNode,
+    DeliverNode,
+    Filter,
+    FilteringNode,
+    Form,
+    JoinNode,
+    Node,
+    PrefilterNode,
+)
+from seine.graph.parameter_table import ParameterTable
+from seine.network.site.node_signatures import Signature, grouping, signature
+
+Claim = tuple[Any, ...]  # ("node", id) | ("row", table, number) | ("columns", node, positions) | ("tag", tag)
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+class Site:
+    """What stands, who claims it, and what changed since the last look."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self.tables: dict[int, ParameterTable] = {}
+        self.users: dict[int, dict[str, int]] = {}
+        self.tags: dict[int, tuple[Hashable, Counter[str]]] = {}
+        self.next_id = 1  # of nodes, tables and tags alike
+        self.touched_nodes: set[int] = set()
+        self.touched_rows: set[tuple[int, int]] = set()
+        self.touched_tables: set[int] = set()
+        self.touched_tags: set[int] = set()
+        self._first_new = 1
+        self._building = False
+        self._before: dict[int, Node] = {}  # what a query that is building has changed
+        self._owner: dict[int, int] = {}  # the node of a table
+        self._part_tables: dict[Hashable, int] = {}  # the tables of a node's filters and forms
+        self._parts: dict[int, Hashable] = {}
+        self._index: dict[Hashable, int] = {}
+        self._joins: dict[tuple[int, int], dict[int, None]] = {}
+        self._tag_of: dict[Hashable, int] = {}
+        self._groupings: dict[Signature, dict[int, tuple[Expression, ...]]] = {}
+        self._stages: Counter[int] = Counter()
+        self._needed: dict[int, Counter[int]] = {}
+
+    # ---- finding
+
+    def find(self, identity: Hashable) -> Node | None:
+        """The node that does this, if there is one."""
+        found = self._index.get(identity)
+        return None if found is None else self.nodes[found]
+
+    def joins(self, left: int, right: int) -> list[JoinNode]:
+        """The joins of the rows of one node with those of another."""
+        found = [self.nodes[i] for i in self._joins.get((left, right), ())]
+        return [node for node in found if isinstance(node, JoinNode)]
+
+    def groupings(self, rows: Signature) -> list[tuple[AggregateNode, tuple[Expression, ...]]]:
+        """The aggregates of the same rows, and their keys over these."""
+        found = [(self.nodes[i], keys) for i, keys in self._groupings.get(rows, {}).items()]
+        return [(node, keys) for node, keys in found if isinstance(node, AggregateNode)]
+
+    def find_tag(self, identity: Hashable) -> int | None:
+        """The tag of the rows that this identity stands for, if somebody claims it."""
+        return self._tag_of.get(identity)
+
+    def claimers(self, tag: int) -> set[str]:
+        """The queries that claim a tag."""
+        return {*self.tags[tag][1]}
+
+    @property
+    def depth(self) -> int:
+        """The highest stage."""
+        return max(self._stages, default=0)
+
+    def beneath_gate(self, node: Node, port: int) -> int:
+        """The node whose rows arrive at a port, gates apart."""
+        below = self.nodes[node.ports[port].node]
+        return below.ports[0].node if isinstance(below, PrefilterNode) else below.id
+
+    # ---- building
+
+    def insert(self, candidate: AnyNode, identity: Hashable | None) -> AnyNode:
+        """A new node; without an identity nobody finds it."""
+        node = replace(candidate, id=self.take_id())
+        self._put(node)
+        if identity is not None:
+            self._index[identity] = node.id
+        return node
+
+    def take_id(self) -> int:
+        self.next_id += 1
+        return self.next_id - 1
+
+    def add_table(self, node: int, constants: Sequence[Literal]) -> int:
+        """A new table for a node, with columns of the types of these constants."""
+        number = self.take_id()
+        self.tables[number] = ParameterTable([literal.type for literal in constants])
+        self._owner[number] = node
+        self.touched_tables.add(number)
+        return number
+
+    def connect(self, node: AnyNode, **changes: Any) -> AnyNode:
+        """The same node with other parameters."""
+        if self._building:
+            self._before.setdefault(node.id, node)
+        changed = replace(node, **changes)
+        self.nodes[node.id] = changed
+        self.touched_nodes.add(node.id)
+        return changed
+
+    # ---- claims
+
+    def claim_node(self, node: int, query: str) -> Claim:
+        users = self.users[node]
+        users[query] = users.get(query, 0) + 1
+        return ("node", node)
+
+    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> Claim:
+        number = self.tables[table].claim(constants, query)
+        self.touched_rows.add((table, number))
+        return ("row", table, number)
+
+    def claim_filter(
+        self, node: int, shape: Expression | None, constants: Sequence[Literal], query: str
+    ) -> Claim:
+        """A row of the filter of this shape, which a gate, lookup or join gets if it has none."""
+        standing = self.nodes[node]
+        assert isinstance(standing, FilteringNode)
+        table = self._part_tables.get((node, shape))
+        if table is None:
+            table = self.add_table(node, constants)
+            self._enter_part(node, shape, table)
+            self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
+        return self.claim_row(table, constants, query)
+
+    def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> Claim:
+        """A row of this form, which a deliver gets if it has none like it."""
+        standing = self.nodes[node]
+        assert isinstance(standing, DeliverNode)
+        part = replace(form, table=0)
+        table = self._part_tables.get((node, part))
+        if table is None:
+            table = self.add_table(node, constants)
+            self._enter_part(node, part, table)
+            self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
+        return self.claim_row(table, constants, query)
+
+    def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
+        """Columns that a join or lookup has to give."""
+        needed = self._needed.setdefault(node, Counter())
+        more = any(needed[position] <= 0 for position in positions)
+        needed.update(positions)
+        if more:
+            self._set_out(node)
+        return ("columns", node, positions)
+
+    def claim_tag(self, identity: Hashable, query: str) -> tuple[Claim, int]:
+        """The tag of the rows that this identity stands for."""
+        tag = self._tag_of.get(identity)
+        if tag is None:
+            tag = self._tag_of[identity] = self.take_id()
+            self.tags[tag] = (identity, Counter())
+            self.touched_tags.add(tag)
+        self.tags[tag][1][query] += 1
+        return ("tag", tag), tag
+
+    def release(self, claims: Sequence[Claim], query: str) -> list[Node]:
+        """Undo the claims of a query; returns the nodes that are gone with them."""
+        freed: list[Node] = []
+        for claim in reversed(claims):
+            match claim:
+                case ("node", int(node)):
+                    freed += self._release_node(node, query)
+                case ("row", int(table), int(number)):
+                    self._release_row(table, number, query)
+                case ("columns", int(node), positions):
+                    self._needed[node].subtract(positions)
+                    self._set_out(node)
+                case ("tag", int(tag)):
+                    self._release_tag(tag, query)
+        return freed
+
+    # ---- saving
+
+    def begin(self) -> None:
+        """A query begins to build; what it changes is remembered."""
+        self._building = True
+
+    def end(self) -> None:
+        """It has built, or been undone."""
+        self._building = False
+        self._before.clear()
+
+    def is_new(self, node: int) -> bool:
+        """Whether a node has come since changes count: it has never run."""
+        return node >= self._first_new
+
+    def forget_changes(self) -> None:
+        """From now on changes count anew."""
+        self._first_new = self.next_id
+        for touched in (self.touched_nodes, self.touched_tables, self.touched_rows, self.touched_tags):
+            touched.clear()
+
+    def restore(
+        self,
+        nodes: Mapping[int, Node],
+        tables: Mapping[int, ParameterTable],
+        tags: Mapping[int, Hashable],
+        queries: Mapping[str, Sequence[Claim]],
+    ) -> None:
+        """Stand as it was: what there is, and the claims of every query."""
+        self.nodes.update(nodes)
+        self.tables.update(tables)
+        self.users.update({i: {} for i in nodes})
+        self._owner = {table: node.id for node in nodes.values() for table in node.tables}
+        self.tags.update({tag: (identity, Counter()) for tag, identity in tags.items()})
+        self._tag_of.update({identity: tag for tag, identity in tags.items()})
+        for query, claims in queries.items():
+            for claim in claims:
+                match claim:
+                    case ("node", int(i)):
+                        self.claim_node(i, query)
+                    case ("columns", int(i), positions):
+                        self._needed.setdefault(i, Counter()).update(positions)
+                    case ("tag", int(tag)):
+                        self.tags[tag][1][query] += 1
+        for node in nodes.values():
+            if isinstance(node, FilteringNode):
+                for filter_ in node.filters:
+                    self._enter_part(node.id, filter_.shape, filter_.table)
+            if isinstance(node, DeliverNode):
+                for form in node.forms:
+                    self._enter_part(node.id, replace(form, table=0), form.table)
+            identity = signature(node, self)
+            if identity is not None:
+                self._index[identity] = node.id
+            self._enter(node)
+
+    def without(self, query: str, first: int, queries: Mapping[str, Sequence[Claim]]) -> Site:
+        """The site as it was when a query began to build, wherever that stopped; `first` was the next id.
+
+        This looks at everything that stands.
+        """
+        before = Site()
+        nodes = {i: self._before.get(i, node) for i, node in self.nodes.items() if i < first}
+        tables = {i: table for i, table in self.tables.items() if i < first}
+        for table in tables.values():
+            table.forget(query)
+        tags = {tag: identity for tag, (identity, _) in self.tags.items() if tag < first}
+        before.restore(nodes, tables, tags, queries)
+        before.next_id, before._first_new = first, self._first_new
+        before.touched_nodes = {i for i in self.touched_nodes if i < first}
+        before.touched_tables = {i for i in self.touched_tables if i < first}
+        before.touched_tags = {i for i in self.touched_tags if i < first}
+        before.touched_rows = {(table, row) for table, row in self.touched_rows if table < first}
+        return before
+
+    # ---- inside
+
+    def _put(self, node: Node) -> None:
+        self.nodes[node.id] = node
+        self.users[node.id] = {}
+        self.touched_nodes.add(node.id)
+        self._enter(node)
+
+    def _enter(self, node: Node) -> None:
+        """Note what can be found other than by its signature."""
+        self._stages[node.stage] += 1
+        if isinstance(node, JoinNode):
+            self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
+        grouped = grouping(node, self)
+        if grouped is not None:
+            self._groupings.setdefault(grouped[0], {})[node.id] = grouped[1]
+
+    def _leave(self, node: Node) -> None:
+        self._stages[node.stage] -= 1
+        if not self._stages[node.stage]:
+            del self._stages[node.stage]
+        if isinstance(node, JoinNode):
+            _discard(self._joins, self._inputs_of_join(node), node.id)
+        grouped = grouping(node, self)
+        if grouped is not None:
+            _discard(self._groupings, grouped[0], node.id)
+
+    def _inputs_of_join(self, node: JoinNode) -> tuple[int, int]:
+        return self.beneath_gate(node, 0), self.beneath_gate(node, 1)
+
+    def _set_out(self, node: int) -> None:
+        standing = self.nodes[node]
+        out = tuple(sorted(+self._needed[node]))
+        if out != standing.out:
+            self.connect(standing, out=out)
+
+    def _release_node(self, node: int, query: str) -> list[Node]:
+        users = self.users[node]
+        users[query] -= 1
+        if not users[query]:
+            del users[query]
+        if users:
+            return []
+        gone = self.nodes[node]
+        identity = signature(gone, self)
+        if identity is not None:
+            del self._index[identity]
+        self._leave(gone)
+        for table in gone.tables:
+            self._remove_table(table)
+        del self.nodes[node], self.users[node]
+        self._needed.pop(node, None)
+        self.touched_nodes.add(node)
+        return [gone]
+
+    def _release_row(self, table: int, number: int, query: str) -> None:
+        standing = self.tables[table]
+        standing.release(number, query)
+        self.touched_rows.add((table, number))
+        node = self.nodes[self._owner[table]]
+        if standing:
+            return
+        if isinstance(node, FilteringNode):
+            self._remove_table(table)
+            self.connect(node, filters=tuple(f for f in node.filters if f.table != table))
+        elif isinstance(node, DeliverNode) and table != node.filter.table:
+            self._remove_table(table)
+            self.connect(node, forms=tuple(f for f in node.forms if f.table != table))
+
+    def _enter_part(self, node: int, part: Hashable, table: int) -> None:
+        self._part_tables[node, part] = table
+        self._parts[table] = (node, part)
+
+    def _remove_table(self, table: int) -> None:
+        del self.tables[table], self._owner[table]
+        if table in self._parts:
+            del self._part_tables[self._parts.pop(table)]
+        self.touched_tables.add(table)
+
+    def _release_tag(self, tag: int, query: str) -> None:
+        identity, claims = self.tags[tag]
+        claims[query] -= 1
+        if not claims[query]:
+            del claims[query]
+        if not claims:
+            del self.tags[tag], self._tag_of[identity]
+            self.touched_tags.add(tag)
+
+
+def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> Hashable:
+    """What a tag of a fence stands for: the constants of each of its inputs."""
+    return (node, tuple(tuple(map(str, given)) for given in constants))
+
+
+def _discard(index: dict[Any, dict[int, Any]], key: Hashable, node: int) -> None:
+    del index[key][node]
+    if not index[key]:
+        del index[key]

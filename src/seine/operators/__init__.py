@@ -1,0 +1,1 @@
+"""What nodes do: vectorised operators over Arrow and NumPy, by family; no Spark."""

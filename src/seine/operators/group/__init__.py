@@ -1,0 +1,1 @@
+"""Operators that keep results by group: aggregates, DISTINCT, EXCEPT, changelogs, final results."""

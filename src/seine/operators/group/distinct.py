@@ -1,0 +1,60 @@
+"""DISTINCT and UNION: each row once, as long as one like it is alive in any input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+
+from seine.graph.nodes import DistinctNode, ExceptNode
+from seine.operators.group.group_release import Releasing
+from seine.operators.group.grouped import Grouped
+from seine.operators.state.event_queue import Columns, EventTimes
+from seine.operators.state.keyed_table import HASH
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import Delta, Parts, data_names
+from seine.rows.grouping import normalise
+
+
+class DistinctOperator:
+    """Groups by all columns; a group's result is the row itself."""
+
+    _second = False
+
+    def __init__(self, node: DistinctNode | ExceptNode) -> None:
+        self._streams = node.streams
+        self._width = len(node.types)
+        releases = node.releases
+        self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
+        punctuations = node.ports[self._inputs :]
+        self._releasing = Releasing(node.ports[0], punctuations, releases) if releases else None
+        sleeps = self._second and not releases
+        self._grouped = Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
+        arrived = EventTimes([], [])
+        for port, deltas in enumerate(inputs[: self._inputs]):
+            for delta in deltas:
+                arrived.take(delta, partial(self._columns, port))
+        progress = clock.progress(self._streams)
+        yield from self._grouped.advance(arrived, progress, store)
+        if self._releasing:
+            count = sum(batch.num_rows for batch in arrived.events)
+            self._releasing.step(inputs[self._inputs :], count, clock, progress, store, self._grouped)
+
+    def state_rows(self, store: Store) -> int:
+        return 0
+
+    def _columns(self, port: int, rows: pa.RecordBatch) -> Columns:
+        row = [normalise(rows[name]) for name in data_names(self._width)]
+        return [
+            (HASH, rows[HASH]),
+            *((f"k{i}", array) for i, array in enumerate(row)),
+            *self._side(rows, port),
+        ]
+
+    def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
+        """Which input a row came by, where that matters."""
+        return []

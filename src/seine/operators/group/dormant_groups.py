@@ -1,0 +1,185 @@
+"""Groups that sleep: they have no state, because too few rows are alive for anybody to hear of them.
+
+Everything that a group adds up to follows from the events that are still to come: over all time the
+events of a row add up to nothing, so those that have been are the opposite of those to come. While a
+group sleeps, only the queue of events has its rows. Rows are counted by slots of hashes; in a step in which
+the rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are
+put before those that are due. What is awake is computed as ever.
+
+Rows that never end by themselves have no event to come. The slots where they are stay awake for ever, and so
+do all where so little comes in a step that looking at the queue costs more than it saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.group.slot_counts import ASLEEP, AWAKE, PINNED, Slots, bits_for
+from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, weights_of
+from seine.operators.state.keyed_table import HASH, KeyedTable
+from seine.operators.state.store import Store
+from seine.rows.delta import NEVER
+
+LEAST_SLOTS_PUT_TO_SLEEP = 64  # slots that may sleep again before any is put to sleep
+PATIENCE = 64  # events that may be looked at to wake groups, for each that was due,
+GRACE = 1 << 20  # and so many more
+_SPACE = 8  # slots for each row if one row is enough to wake a slot
+
+# The weights of the events that may wake a group, 0 for others.
+Counted = Callable[[pa.RecordBatch], np.ndarray]
+
+
+class Sleeping:
+    """Which events of a step are worth a look, and which groups are put to sleep after it.
+
+    Law: what is told is the same as if all groups were awake.
+    """
+
+    def __init__(self, store: Store, queue: EventQueue, least: int, counted: Counted) -> None:
+        """`least` rows, by the weights of `counted`, make a group of which something is told."""
+        self._store, self._queue = store, queue
+        self._least, self._counted = least, counted
+        self._slots: Slots | None = None
+
+    def wake(self, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        """Of due events those of groups that are awake, and before them what makes up those that wake up.
+
+        `unending` are events that no queue keeps: the ends of rows that have arrived and never end.
+        """
+        slots = self._slots = Slots.load(self._store) if due or unending else None
+        if slots is None:
+            return due
+        at = [slots.of(_hashes(batch)) for batch in due]
+        touched, most, change = self._sums(due, at)
+        pins = [slots.of(_hashes(batch)) for batch in unending]
+        pinned = np.unique(np.concatenate(pins)) if pins else np.zeros(0, np.int64)
+        calls = touched & (slots.rows + most >= self._least)
+        calls[pinned] = True
+        woken = calls & (slots.state == ASLEEP)
+        if self._is_tired(sum(batch.num_rows for batch in due), woken.any()):
+            woken, pinned = slots.state == ASLEEP, np.arange(len(slots))
+        slots.rows += change.astype(np.int32)
+        slots.state[woken] = AWAKE
+        slots.state[pinned] = PINNED
+        touched[pinned] = True
+        slots.save(touched.nonzero()[0])
+        kept = [
+            _some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)
+        ]
+        if woken.any():
+            everything = [*due, *unending, *self._queue.pending()]
+            kept += [_turned(_some(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
+        return [batch for batch in kept if batch.num_rows]
+
+    def _is_tired(self, due: int, wakes: bool) -> bool:
+        """Has the queue been looked at too often for what came? Then everything is better awake."""
+        tally = self._store.head.setdefault("woken", {"due": 0, "seen": 0})
+        tally["due"] += due
+        tally["seen"] += self._queue.size if wakes else 0
+        return wakes and tally["seen"] > PATIENCE * tally["due"] + GRACE
+
+    def settle(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
+        """After a step with events: put groups to sleep that may, and make more slots if rows are many."""
+        if self._slots is None:
+            self._begin(table, forget)
+            return
+        slots = self._slots
+        if (slots.state == PINNED).all():
+            return
+        bits = self._bits(int(slots.rows.sum()))
+        if bits > slots.bits:
+            rows, _ = self._to_come(bits)
+            self._slots = Slots(self._store, bits, rows, np.repeat(slots.state, 1 << (bits - slots.bits)))
+            self._slots.save()
+        else:
+            self._lull(table, forget)
+
+    def _begin(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
+        """Let everything sleep that may; where rows are not all in the queue, some never end."""
+        bits = self._bits(int(self._to_come(1)[0].sum()))
+        rows, everything = self._to_come(bits)
+        slots = self._slots = Slots(self._store, bits, rows, np.zeros(1 << bits, np.int8))
+        groups = table.everything()
+        at = slots.of(_hashes(groups))
+        held = np.bincount(at, groups["_n"].to_numpy(), len(slots)).astype(np.int64)
+        slots.state[rows >= self._least] = AWAKE
+        slots.state[at[_told(groups)]] = AWAKE
+        slots.state[held != everything] = PINNED
+        forget(_some(groups, slots.state.take(at) == ASLEEP))
+        slots.save()
+
+    def _lull(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
+        """Put slots to sleep of which hardly a row is left, if they are many."""
+        slots = self._slots
+        assert slots is not None
+        awake = slots.state == AWAKE
+        sleepy = (awake & (2 * slots.rows < self._least)).nonzero()[0]
+        if len(sleepy) < LEAST_SLOTS_PUT_TO_SLEEP or 4 * len(sleepy) < np.count_nonzero(awake):
+            return
+        groups = table.scan(*slots.ranges(sleepy))
+        at = slots.of(_hashes(groups))
+        slots.state[sleepy] = ASLEEP
+        slots.state[at[_told(groups)]] = AWAKE
+        forget(_some(groups, slots.state.take(at) == ASLEEP))
+        slots.save(sleepy)
+
+    def _bits(self, rows: int) -> int:
+        return bits_for(rows * max(1, _SPACE // self._least))
+
+    def _sums(
+        self, due: list[pa.RecordBatch], at: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which slots have events, by how many rows they may grow, and by how many they do."""
+        assert self._slots is not None
+        size = len(self._slots)
+        touched, most, change = np.zeros(size, bool), np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for batch, places in zip(due, at, strict=True):
+            events, weights = np.bincount(places, minlength=size), self._counted(batch)
+            touched |= events > 0
+            if (weights == weights[0]).all():  # mostly all of a batch begin, or end
+                events *= weights[0]
+                change += events
+                if weights[0] > 0:
+                    most += events
+            else:
+                most += _by_slot(places, np.maximum(weights, 0), size)
+                change += _by_slot(places, weights, size)
+        return touched, most, change
+
+    def _to_come(self, bits: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of each slot that are alive, as the queue tells: those that are counted, and all."""
+        rows, everything = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
+        places = Slots(self._store, bits, rows, rows)
+        for batch in self._queue.pending():
+            at = places.of(_hashes(batch))
+            rows -= _by_slot(at, self._counted(batch), len(rows))
+            everything -= _by_slot(at, weights_of(batch), len(rows))
+        return rows, everything
+
+
+def _hashes(batch: pa.RecordBatch) -> np.ndarray:
+    return batch[HASH].to_numpy()
+
+
+def _told(groups: pa.RecordBatch) -> np.ndarray:
+    """Which groups have a row that is told."""
+    return np.asarray(groups["_i0"].to_numpy() >= 0)
+
+
+def _by_slot(at: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(at, weights, size).astype(np.int32)
+
+
+def _some(batch: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
+    return batch if mask.all() else batch.take(pa.array(mask.nonzero()[0]))
+
+
+def _turned(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Events with their weights turned round, before all time."""
+    times = pa.array(np.full(batch.num_rows, NEVER))
+    weights = pa.array(-batch[WEIGHT].to_numpy())
+    batch = batch.set_column(batch.schema.get_field_index(TIME), TIME, times)
+    return batch.set_column(batch.schema.get_field_index(WEIGHT), WEIGHT, weights)

@@ -1,0 +1,145 @@
+"""Tells the final result of each group, once.
+
+The input is what an aggregate or DISTINCT tells: a group's row ends and the next begins, in event time. Kept
+of each group is its result at the latest instant at which a tuple joined it: what expiry does to it later
+is no longer its result. It is told, and forgotten, when the group is final:
+
+- its row ended and none followed: all of its tuples have expired, and a tuple to come starts a new group;
+- all streams beneath have promised its keys, and every tuple that came before has been counted;
+- its key is a time, and no tuple to come has one as early;
+- input has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.graph.nodes import FinalNode
+from seine.operators.group.passed_times import passed
+from seine.operators.group.punctuated_groups import Punctuators
+from seine.operators.join.join_purge import HeldRows
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
+from seine.operators.state.store import Store
+from seine.rows.cheap_columns import plain
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, NEVER, Delta, concat, data_names
+from seine.rows.grouping import group_rows
+
+
+class FinalOperator:
+    """One node of final rows in one bucket."""
+
+    def __init__(self, node: FinalNode) -> None:
+        self._node = node
+        self._names = [KEY, START, END, *data_names(len(node.types))]
+        self._rows = HeldRows("rows", -1, tuple(range(len(node.ports[0].key))), node.ports[0])
+        self._punctuators = Punctuators(node.ports[0], node.ports[1:], node.purges, node.punctuators)
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        runs = Runs(store, self._rows.name)
+        progress = clock.progress(self._node.streams)
+        told = self._advance(inputs[0], runs)
+        if self._punctuators.take(inputs[1:], clock, progress, store):
+            told += runs.take(lambda run: self._punctuators.finished(run, store))
+            self._punctuators.prune(store)
+        told += self._by_time(progress, runs)
+        if clock.end:
+            told += runs.take(lambda run: np.arange(run.rows))
+        runs.settle(NEVER)
+        for rows in told:
+            if rows.num_rows:
+                yield Delta(_open(rows.select(self._names[1:])))
+
+    def state_rows(self, store: Store) -> int:
+        return 0
+
+    # ---- groups that end
+
+    def _advance(self, pieces: Sequence[Delta], runs: Runs) -> list[pa.RecordBatch]:
+        """Take in what changed; the rows of groups that are over."""
+        begun = [piece.plus.select(self._names) for piece in pieces if piece.plus.num_rows]
+        ended = [p.minus for p in pieces if p.minus is not None and p.minus.num_rows]
+        if not begun and not ended:
+            return []
+        told = [*begun, *(rows.select(self._names) for rows in ended)]
+        hashes = np.unique(np.concatenate([rows[KEY].to_numpy() for rows in told]))
+        kept = runs.take(lambda run: _with_keys(run, hashes))
+        everything = concat([*kept, *told])
+        count, first = sum(rows.num_rows for rows in kept), sum(rows.num_rows for rows in (*kept, *begun))
+        groups = self._groups(everything)
+        times = everything[START].to_numpy().copy()
+        if ended:
+            times[first:] = np.concatenate([rows["_d"].to_numpy() for rows in ended])
+        lives = RowLives(groups, times, count, first)
+        joined = np.arange(first)
+        if self._node.arrival is not None:
+            joined = np.concatenate([np.arange(count), count + self._joined(everything[count:first])])
+        over, open_ = lives.last(joined)
+        if len(open_):
+            runs.add(SortedRun.of(take_rows(everything, open_), KEY))
+        return [take_rows(everything, over)]
+
+    def _groups(self, rows: pa.RecordBatch) -> np.ndarray:
+        """The number of the group of each row."""
+        columns = [plain(rows[f"c{index}"]) for index in self._node.group]
+        found = group_rows(rows[KEY].to_numpy(), columns)
+        numbers = np.empty(rows.num_rows, np.int64)
+        numbers[found.order] = found.labels()
+        return numbers
+
+    def _joined(self, begun: pa.RecordBatch) -> np.ndarray:
+        """The rows that begin because a tuple joined their group."""
+        latest = begun[f"c{self._node.arrival}"].view(pa.int64())
+        return np.flatnonzero(latest.to_numpy(zero_copy_only=False) == begun[START].to_numpy())
+
+    # ---- times
+
+    def _by_time(self, progress: int, runs: Runs) -> list[pa.RecordBatch]:
+        """The groups whose time has passed."""
+        told: list[pa.RecordBatch] = []
+        for place, reached in passed(self._node.clocks, progress):
+            told += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
+        return told
+
+    def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> np.ndarray:
+        values = self._rows.values(run.batch, place)
+        return np.flatnonzero(pc.fill_null(pc.less(values, reached), False).to_numpy(zero_copy_only=False))
+
+
+class RowLives:
+    """Rows by group and time: those kept, those that begin, and behind `first` those that end.
+
+    A group is over where a row of it ends and none begins.
+    """
+
+    def __init__(self, groups: np.ndarray, times: np.ndarray, kept: int, first: int) -> None:
+        ranks = np.unique(times, return_inverse=True)[1].reshape(-1)
+        self._width = int(ranks.max()) + 1
+        self._groups, self._ranks = groups, ranks
+        self._at = groups * self._width + ranks
+        self._over = np.unique(np.setdiff1d(self._at[first:], self._at[kept:first]))
+
+    def last(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of these rows the latest of each life: those of lives that are over, and those of others."""
+        floor = np.searchsorted(self._over, self._groups[rows] * self._width)
+        life = np.searchsorted(self._over, self._at[rows], "right") - floor
+        lives = np.searchsorted(self._over, (self._groups[rows] + 1) * self._width) - floor
+        order = np.lexsort((self._ranks[rows], life, self._groups[rows]))
+        same = (np.diff(self._groups[rows][order]) == 0) & (np.diff(life[order]) == 0)
+        latest = order[np.append(~same, True)] if len(order) else order
+        over = life[latest] < lives[latest]
+        return rows[latest[over]], rows[latest[~over]]
+
+
+def _with_keys(run: SortedRun, hashes: np.ndarray) -> np.ndarray:
+    found = [places for _, places in run.equal_keys(hashes)]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _open(rows: pa.RecordBatch) -> pa.RecordBatch:
+    return rows.set_column(1, END, pa.array(np.full(rows.num_rows, FOREVER)))

@@ -1,0 +1,84 @@
+"""Frees the groups of an aggregate or DISTINCT that nothing will change any more.
+
+Where no tuple expires or is deleted, a group changes only when a tuple joins it. When everybody beneath has
+promised its keys none will, nor when its key is a time that has passed: its result stands, and the state for
+computing it goes.
+
+To find the groups that are finished means to look at all of them, so promises gather until there is
+one for every sixteen groups, or a step brings none. For keys that are times there is a look when as many
+tuples have come as groups were left by the last, and some more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Column
+from seine.graph.nodes import Port, Releases
+from seine.operators.group.grouped import Grouped
+from seine.operators.group.passed_times import passed
+from seine.operators.group.punctuated_groups import Punctuators
+from seine.operators.state.sorted_run import END, KEY, START, SortedRun
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, Delta
+from seine.rows.hashing import hash_columns
+
+SHARE = 16
+TUPLES_BETWEEN_RELEASES = 256  # tuples that come before a look for times that have passed
+_PLACE = "_place"
+
+
+class Releasing:
+    """The promises of one node at work on its groups, whose keys are a tag and then what is promised."""
+
+    def __init__(self, rows: Port, ports: Sequence[Port], releases: Releases) -> None:
+        """`rows` is a port that brings rows, `ports` are those that bring promises."""
+        self._types = [key.type for key in rows.key[1:]]
+        keys = tuple(Column(i, type_) for i, type_ in enumerate(self._types))
+        self._punctuators = Punctuators(replace(rows, key=keys), ports, releases.purges, releases.punctuators)
+        self._clocks = releases.clocks
+        self._punctuated = bool(releases.purges)
+
+    def step(
+        self,
+        pieces: Sequence[list[Delta]],
+        arrived: int,
+        clock: Clock,
+        progress: int,
+        store: Store,
+        grouped: Grouped,
+    ) -> None:
+        """Take promises in, and free what is finished, if it is time; `arrived` rows have come."""
+        begun = self._punctuators.take(pieces, clock, progress, store)
+        gathered = store.head.get("gathered", 0) + begun
+        since = store.head.get("since", 0) + arrived
+        store.head.update(gathered=gathered, since=since)
+        by_punctuation = gathered and not (begun and gathered * SHARE < grouped.size(store))
+        by_time = self._clocks and since > store.head.get("stayed", 0) + TUPLES_BETWEEN_RELEASES
+        if by_punctuation or by_time:
+            stayed = grouped.release(lambda groups: self._finished(groups, progress, store), store)
+            self._punctuators.prune(store)
+            store.head.update(gathered=0, since=0, stayed=stayed)
+
+    def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> np.ndarray:
+        """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
+        found = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]
+        for place, reached in passed(self._clocks, progress):
+            earlier = pc.fill_null(pc.less(groups[f"k{place + 1}"], reached), False)
+            found.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
+        return np.unique(np.concatenate(found))
+
+    def _by_punctuation(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
+        keys = [groups[f"k{i + 1}"] for i in range(len(self._types))]
+        count = groups.num_rows
+        columns = {KEY: pa.array(hash_columns(keys, count)), START: pa.array(np.zeros(count, np.int64))}
+        columns |= {END: pa.array(np.full(count, FOREVER)), _PLACE: pa.array(np.arange(count))}
+        columns |= {f"c{i}": key for i, key in enumerate(keys)}
+        run = SortedRun.of(pa.RecordBatch.from_arrays(list(columns.values()), list(columns)), KEY)
+        return run.batch[_PLACE].to_numpy()[self._punctuators.finished(run, store)]

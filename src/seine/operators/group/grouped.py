@@ -1,0 +1,273 @@
+"""Results by group that follow event time: the common core of aggregates, DISTINCT and EXCEPT.
+
+For every group and every instant at which its result changes, the old result row ends (an early
+end) and the new one begins. Instants are taken when they are complete, so the output does not
+depend on how the input was cut into steps, not even in its identities.
+
+A group of too few rows for anybody to hear of it may sleep, without state (`sleeping.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.aggregates.calls import Compiled
+from seine.operators.aggregates.fold import ROWS, Kept
+from seine.operators.aggregates.folding import Events, Folding, Named
+from seine.operators.group.dormant_groups import Sleeping
+from seine.operators.group.result_changes import Tellings, tell
+from seine.operators.state.change_layout import ChangeLayout, Excerpt, lay_out
+from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, EventTimes, times_of, weights_of
+from seine.operators.state.identified_rows import open_rows, take_identities
+from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
+from seine.operators.state.store import Store
+from seine.rows.cheap_columns import Plain, arrow, pick, plain, unless_all
+from seine.rows.delta import NEVER, Delta, Parts, Wanted, concat, data_names
+from seine.rows.grouping import group_rows
+
+SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
+UNTOLD = -1  # the identity of a group's row if none is told
+
+
+@dataclass(frozen=True)
+class GroupStep:
+    """The groups that one step touches: their keys and state, and at each place how many rows are alive.
+
+    `second` counts those of EXCEPT's second input.
+    """
+
+    layout: ChangeLayout
+    events: Events
+    hashes: np.ndarray
+    keys: list[Plain]
+    found: KeyedMatches
+    rows: np.ndarray
+    second: np.ndarray | None
+    numbers: np.ndarray
+
+
+class Grouped:
+    """Groups of rows by key, and a result row for each that has one.
+
+    A group's state is its hash, how many rows are alive (`_n`, in EXCEPT's second input `_m`), the number
+    of the group (`_g`), start and identity of the row that is told, its keys, its results, and the folds'. A
+    group of fewer than `least` rows has no result. Groups may sleep if their state goes by events alone.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[pa.DataType],
+        calls: Sequence[Compiled],
+        types: Sequence[pa.DataType],
+        second: bool = False,
+        carried: Sequence[Compiled] = (),
+        width: int | None = None,
+        least: int = 1,
+        sleeps: bool = False,
+    ) -> None:
+        self.folding = Folding(calls, carried, width)
+        self._carries = bool(carried)
+        self._keys = [f"k{i}" for i in range(len(keys))]
+        self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
+        self._second = second
+        self._least = least
+        self._sleeps = sleeps
+        self._live = ROWS if keys else "_live"
+        optional = {"_live": not keys, "_m": second, "_g": self.folding.counts_values}
+        names = [name for name in (HASH, "_live", ROWS, "_m", "_g", "_s", "_i0") if optional.get(name, True)]
+        numbers = [pa.field(name, pa.int64()) for name in names]
+        typed = [pa.field(name, type_) for name, type_ in zip(self._keys, keys, strict=True)]
+        self._schema = pa.schema([*numbers, *typed, *self._results, *self.folding.fields])
+        none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
+        self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
+
+    def advance(self, arrived: EventTimes, bound: int, store: Store) -> Iterator[Delta | Parts]:
+        """Take events in, and tell all changes of results before the bound."""
+        table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
+        if not self._keys and "begun" not in store.head:
+            store.head["begun"] = True
+            yield from self._change(self._beginning(table, store), table, store)
+        queue = EventQueue(store, "events")
+        due = queue.due(arrived.events, bound)
+        sleeping = Sleeping(store, queue, self._least, self._counted)
+        awake = sleeping.wake(due, arrived.unending)
+        if awake:
+            yield from self._change(self._step(concat(awake), table, store), table, store)
+        if due and self._sleeps:
+            sleeping.settle(table, lambda gone: self._forget(gone, table, store))
+
+    def size(self, store: Store) -> int:
+        """About how many groups there are."""
+        return sum(run["rows"] for run in store.head.get("groups", ()))
+
+    def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
+        """Forget groups that nothing will change; `found` tells where they are among all. How many stay."""
+        table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
+        groups = table.everything()
+        gone = groups.take(pa.array(found(groups)))
+        self._forget(gone, table, store)
+        return groups.num_rows - gone.num_rows
+
+    def _forget(self, gone: pa.RecordBatch, table: KeyedTable, store: Store) -> None:
+        """Forget groups, given as they are in the table."""
+        if not gone.num_rows:
+            return
+        if self.folding.counts_values:
+            self.folding.forget(np.unique(gone["_g"].to_numpy()), store)
+        place = self._schema.get_field_index(ROWS)
+        table.write(gone.set_column(place, ROWS, pa.array(np.zeros(gone.num_rows, np.int64))))
+
+    def _counted(self, events: pa.RecordBatch) -> np.ndarray:
+        """The weights of events that can give a group a result: EXCEPT has none without its first input."""
+        weights = weights_of(events)
+        return weights * (events[SECOND].to_numpy() == 0) if self._second else weights
+
+    def _beginning(self, table: KeyedTable, store: Store) -> GroupStep:
+        """The one row of an aggregate without keys is there before anything happens."""
+        none, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        events = Events(none, one, none, None, none)
+        layout = ChangeLayout(one, one, one, one + NEVER)
+        return GroupStep(layout, events, one, [], table.find(one, []), one, None, self._new_numbers(store, 1))
+
+    def _step(self, due: pa.RecordBatch, table: KeyedTable, store: Store) -> GroupStep:
+        hashes = due[HASH].to_numpy() if self._keys else np.zeros(due.num_rows, np.int64)
+        times = times_of(due)
+        keys = [plain(due[name]) for name in self._keys]
+        groups = group_rows(hashes, keys).sorted_by(times)
+        layout, places = lay_out(groups, times.take(groups.order))
+        firsts = groups.firsts
+        hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
+        found = table.find(hashes, keys)
+        weights, reached = weights_of(due).take(groups.order), layout.reached(places)
+        rows = layout.running(reached, weights, found.numbers(ROWS))
+        second = None
+        if self._second:
+            seconds = weights * due[SECOND].to_numpy().take(groups.order)
+            second = layout.running(reached, seconds, found.numbers("_m"))
+        numbers = self._new_numbers(store, layout.groups)
+        if self.folding.counts_values:
+            numbers = np.where(found.at >= 0, found.numbers("_g"), numbers)
+        events = Events(places, reached, weights, due, groups.order)
+        return GroupStep(layout, events, hashes, keys, found, rows, second, numbers)
+
+    def _change(self, step: GroupStep, table: KeyedTable, store: Store) -> Iterator[Delta | Parts]:
+        layout, found = step.layout, step.found
+        values, kept, parts = self.folding.advance(step.events, layout, found, step.numbers, store)
+        exists, existed = self._existence(step)
+        shown = exists.nonzero()[0]
+        made = self.folding.finish(step.rows, values, shown)
+        made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
+        stored = [found.rows(field.name) for field in self._results]
+        told = tell(layout, exists, existed, found.at, made, stored)
+        since, identity = self._identities(step, told, store)
+        held = np.where(exists.take(layout.last), told.held, UNTOLD)
+        self._write(step, told, held, since, identity, kept, table)
+        yield self._delta(step, told, since, identity)
+        if self._carries:
+            yield Parts(lambda wanted: self._parts(step, parts, wanted))
+
+    def _parts(
+        self, step: GroupStep, parts: Callable[[Excerpt], list[Named]], wanted: Wanted
+    ) -> pa.RecordBatch:
+        """What the rows of each place of the wanted groups add up to, with the keys of the group."""
+        layout, events, names = step.layout, step.events, data_names(len(step.keys))
+        keys = pa.RecordBatch.from_arrays([arrow(key) for key in step.keys], names)
+        mask = wanted(keys)
+        excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
+        groups = layout.group.take(excerpt.places)
+        rows = layout.sums(events.reached, events.weights).take(excerpt.places)
+        told = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
+        told += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
+        return pa.RecordBatch.from_arrays([arrow(array) for _, array in told], [name for name, _ in told])
+
+    def _existence(self, step: GroupStep) -> tuple[np.ndarray, np.ndarray]:
+        """At which places there is a result row, and which groups had one before the step."""
+        existed = (step.found.at >= 0) & (step.found.numbers("_i0") != UNTOLD)
+        if not self._keys:
+            return np.ones(step.layout.size, bool), existed
+        exists = step.rows >= self._least
+        if step.second is not None:
+            exists &= step.second == 0
+            existed &= step.found.numbers("_m") == 0  # state from before there was UNTOLD
+        return exists, existed
+
+    def _identities(self, step: GroupStep, told: Tellings, store: Store) -> tuple[np.ndarray, np.ndarray]:
+        """Since when, and with which identity, the rows are there: first those that begin, then those found.
+
+        Groups are in order of their hashes, so that rows that begin at one instant are too.
+        """
+        times, fresh = step.layout.time.take(told.begins), take_identities(store, len(told.begins))
+        identity = np.empty_like(fresh)
+        identity[np.argsort(times, kind="stable")] = fresh
+        known = (step.found.at >= 0).nonzero()[0]
+        at = step.found.at.take(known)
+        stored = np.empty((2, len(known)), np.int64)
+        stored[0, at] = step.found.numbers("_s").take(known)
+        stored[1, at] = step.found.numbers("_i0").take(known)
+        return np.concatenate([times, stored[0]]), np.concatenate([identity, stored[1]])
+
+    def _delta(self, step: GroupStep, told: Tellings, since: np.ndarray, identity: np.ndarray) -> Delta:
+        begun, ended = self._nothing
+        count = len(told.begins)
+        if count:
+            columns = [*self._keys_at(step, told.begins), *told.begun()]
+            begun = open_rows(since[:count], identity[:count], columns)
+        if len(told.ends):
+            columns = [*self._keys_at(step, told.ends), *told.values(told.ended)]
+            times = step.layout.time.take(told.ends)
+            ended = open_rows(since.take(told.ended), identity.take(told.ended), columns, times)
+        return Delta(begun, ended)
+
+    def _keys_at(self, step: GroupStep, places: np.ndarray) -> list[Plain]:
+        one_each = len(places) == step.layout.size == step.layout.groups
+        groups = None if one_each else step.layout.group.take(places)
+        return [pick(key, groups) for key in step.keys]
+
+    def _write(
+        self,
+        step: GroupStep,
+        told: Tellings,
+        held: np.ndarray,
+        since: np.ndarray,
+        identity: np.ndarray,
+        kept: Kept,
+        table: KeyedTable,
+    ) -> None:
+        """Keep the groups that are alive, with the rows that they hold; say of others that they are gone."""
+        rows = step.rows.take(step.layout.last)
+        live = rows > 0 if self._keys else np.ones(len(rows), bool)
+        worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
+        held = held if worth is None else held.take(worth)
+        numbers = {HASH: pick(step.hashes, worth), ROWS: pick(rows, worth)}
+        numbers["_s"], numbers["_i0"] = _at(since, held, 0), _at(identity, held, UNTOLD)
+        if not self._keys:
+            numbers["_live"] = live.astype(np.int64)
+        if step.second is not None:
+            numbers["_m"] = pick(step.second.take(step.layout.last), worth)
+        if self.folding.counts_values:
+            numbers["_g"] = pick(step.numbers, worth)
+        columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
+        columns += [*(pick(key, worth) for key in step.keys), *told.values(held)]
+        columns += [pick(column, worth) for column in kept]
+        table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
+
+    def _new_numbers(self, store: Store, count: int) -> np.ndarray:
+        """Numbers for groups that are new; a group that comes back after its end gets another."""
+        if not self.folding.counts_values:
+            return np.zeros(0, np.int64)
+        first = store.head.get("numbers", 0)
+        store.head["numbers"] = first + count
+        return first + np.arange(count)
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    return array if array.type == type_ else array.cast(type_)
+
+
+def _at(numbers: np.ndarray, places: np.ndarray, none: int) -> np.ndarray:
+    """The numbers at places, and what stands for none at place -1."""
+    return np.append(numbers, none).take(places)

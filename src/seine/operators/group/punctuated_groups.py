@@ -1,0 +1,85 @@
+"""Groups that everybody has promised: the promises of all members beneath, and what they finish together.
+
+A member is a stream of the block, or of one of the blocks, whose rows are grouped. A group is finished when
+each member has promised values that agree with its keys. A promise counts when every tuple before
+it has been counted: when progress has passed the latest instant that was known when it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.graph.nodes import Port, Purge
+from seine.operators.join.join_purge import HeldRows, covered
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import KEY, SortedRun
+from seine.operators.state.store import Store
+from seine.operators.state.waiting_rows import Waiting
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, NEVER, Delta, concat
+
+READY = "_r"  # of a promise: every tuple before it started at this instant or earlier
+
+
+class Punctuators:
+    """The promises that came by some ports; `keys` is a port whose key they are about."""
+
+    def __init__(self, keys: Port, ports: Sequence[Port], purges: Sequence[Purge], members: int) -> None:
+        self._groups = HeldRows("groups", -1, tuple(range(len(keys.key))), keys)
+        self._members = members
+        self._punctuations = [
+            HeldRows(f"promises{i}", purge.side, purge.places, port)
+            for i, (purge, port) in enumerate(zip(purges, ports, strict=True))
+        ]
+
+    def take(self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store) -> int:
+        """Take promises in; how many have begun to count."""
+        now = max(clock.now.values(), default=NEVER)
+        begun = 0
+        for held, deltas in zip(self._punctuations, pieces, strict=True):
+            batches = [delta.plus for delta in deltas if delta.plus.num_rows]
+            arrived = concat(batches) if batches else None
+            if arrived is not None:
+                arrived = arrived.append_column(READY, pa.array(np.full(arrived.num_rows, now)))
+            due = Waiting(store, f"{held.name}_waiting", READY).release(arrived, progress)
+            if due is not None:
+                runs = Runs(store, held.name)
+                runs.add(SortedRun.of(due.drop_columns([READY]), KEY))
+                runs.settle(NEVER)
+                begun += due.num_rows
+        return begun
+
+    def finished(self, groups: SortedRun, store: Store) -> np.ndarray:
+        """The places of the groups that all members have promised."""
+        by_member = [np.zeros(groups.rows, bool) for _ in range(self._members)]
+        for held in self._punctuations:
+            for run in Runs(store, held.name).overlapping():
+                for places in covered(self._groups, groups, held, run):
+                    by_member[held.side][places] = True
+        return np.flatnonzero(np.logical_and.reduce(by_member))
+
+    def prune(self, store: Store) -> None:
+        """Forget promises whose groups are finished: all other members have promised as much."""
+        state = {held: Runs(store, held.name) for held in self._punctuations}
+        if self._members == 1:
+            for runs in state.values():
+                runs.settle(FOREVER)
+            return
+        covers = {held: [(c, list(runs.overlapping())) for c, runs in state.items()] for held in state}
+        for held, runs in state.items():
+            runs.discard(lambda run, h=held: self._pointless(h, run, covers[h]))  # type: ignore[misc]
+
+    def _pointless(
+        self, held: HeldRows, run: SortedRun, covers: Sequence[tuple[HeldRows, list[SortedRun]]]
+    ) -> np.ndarray:
+        by_member = [np.zeros(run.rows, bool) for _ in range(self._members)]
+        by_member[held.side][:] = True
+        for cover, runs in covers:
+            if cover.side != held.side and set(cover.places) <= set(held.places):
+                for other in runs:
+                    for places in covered(held, run, cover, other):
+                        by_member[cover.side][places] = True
+        return np.flatnonzero(np.logical_and.reduce(by_member))

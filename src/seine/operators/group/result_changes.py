@@ -1,0 +1,93 @@
+"""Which results are told: where a group's result begins, and where the one before it ends.
+
+A result that is equal to the one before is not told again. What was told is kept, not computed again:
+its end must repeat it. So results are counted, first those that begin in the step, in the order
+of their places, then those that were found; a row is spoken of by that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seine.operators.state.change_layout import ChangeLayout
+from seine.rows.cheap_columns import Plain, join, pick, pick_known, unless_all
+from seine.rows.grouping import all_equal
+
+
+@dataclass(frozen=True)
+class Tellings:
+    """Rows begin at places `begins`; at places `ends` rows `ended` do.
+
+    `held` is the last row of each group, also if it has ended; -1 for a group that had none.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    ended: np.ndarray
+    held: np.ndarray
+    _begun: list[Plain]
+    _stored: list[Plain]
+
+    def begun(self) -> list[Plain]:
+        """The results that begin."""
+        return self._begun
+
+    def values(self, rows: np.ndarray) -> list[Plain]:
+        """The results of some rows; -1 is none."""
+        pools = zip(self._begun, self._stored, strict=True)
+        return [pick_known(join(one, other), rows) for one, other in pools]
+
+
+def tell(
+    layout: ChangeLayout,
+    exists: np.ndarray,
+    existed: np.ndarray,
+    at: np.ndarray,
+    made: Sequence[Plain],
+    stored: list[Plain],
+) -> Tellings:
+    """What to tell of results that are `made` at the places where one exists.
+
+    Of the groups that `existed` before, the result is `stored` at place `at`, if that is not -1.
+    """
+    was = layout.previous(exists, existed)
+    number = np.cumsum(exists) - 1  # of what is made, by place
+    same = _unchanged(layout, exists & was, number, at, made, stored)
+    begin, end = exists.copy(), was
+    begin[same] = end[same] = False
+    begins, ends = begin.nonzero()[0], end.nonzero()[0]
+    held = _held(layout, begin, begins, at)
+    ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
+    numbers = unless_all(number.take(begins), int(np.count_nonzero(exists)))
+    begun = [pick(column, numbers) for column in made]
+    return Tellings(begins, ends, ended, held.take(layout.last), begun, stored)
+
+
+def _held(layout: ChangeLayout, begin: np.ndarray, begins: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The number of the row that began last at each place, or was there before."""
+    begun = np.cumsum(begin)  # at or before a place
+    inside = begun > (begun - begin).take(layout.first).take(layout.group)
+    before = np.where(at < 0, -1, at + len(begins)).take(layout.group)
+    return np.where(inside, begun - 1, before)
+
+
+def _unchanged(
+    layout: ChangeLayout,
+    both: np.ndarray,
+    number: np.ndarray,
+    at: np.ndarray,
+    made: Sequence[Plain],
+    stored: list[Plain],
+) -> np.ndarray:
+    """The places, of those with a result there and before, where it stays the same."""
+    places = both.nonzero()[0]
+    if not made or not len(places):
+        return places
+    before = layout.previous(number, at + int(number[-1]) + 1)
+    one, other = number.take(places), before.take(places)
+    pools = [join(new, old) for new, old in zip(made, stored, strict=True)]
+    same = all_equal([pick(pool, one) for pool in pools], [pick(pool, other) for pool in pools], len(places))
+    return places[same]

@@ -1,0 +1,151 @@
+"""Joins two inputs on equal keys within their lives.
+
+Law: for rows that only append, after every step the output so far is
+{l + r | l in left, r in right, key(l) = key(r), residual(l, r), max(_s) < min(_e)} over the input so far.
+New left rows meet the right's state and new rows, new right rows the left's state. Promises that came
+count behind all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import pyarrow as pa
+
+from seine.graph.nodes import DerivedPunctuationsNode, JoinNode
+from seine.operators.join.derived_punctuations import Telling, forget_untold
+from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
+from seine.operators.join.join_purge import ROW_NAMES, Purging
+from seine.operators.join.retracting_join import RetractingJoin
+from seine.operators.join.time_bounds import Reach
+from seine.operators.match.any_of import AnyOf
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import END, UNTIL, SortedRun
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.coalesce import coalesce
+from seine.rows.delta import Delta, DerivedPunctuations, concat
+
+_MOST_PAIRS_ASKED_TOGETHER = 1024  # pairs with one run; to ask so many costs about as much as to ask one
+
+
+class JoinOperator:
+    """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
+
+    def __init__(
+        self,
+        node: JoinNode,
+        filters: AnyOf,
+        reach: Sequence[Reach | None] = (None, None),
+        tells: Sequence[DerivedPunctuationsNode] = (),
+        buckets: int = 1,
+    ) -> None:
+        """`reach` tells of each side how late partners of its rows may start; by `tells` it promises itself.
+
+        Promises for that come behind the ports of the node.
+        """
+        purging = Purging(node, buckets) if node.purges else None
+        telling = Telling(tells, node.ports[:2], buckets) if tells else None
+        compared = [purging.needed(side) if purging else set[int]() for side in SIDES]
+        if telling:
+            compared = [own | telling.needed(side) for side, own in enumerate(compared)]
+        compared = [own | (of.columns if of else set()) for own, of in zip(compared, reach, strict=True)]
+        pairs = JoinPairs(node, filters, compared)
+        self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
+        if purging:
+            self._needed += [purging.punctuated(number) for number in range(len(node.purges))]
+        self._way: AppendJoin | RetractingJoin = (
+            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging, reach)
+        )
+        self._telling, self._tells, self._told_from = telling, tells, len(node.ports)
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        return self._needed[port]
+
+    def step(
+        self, inputs: list[list[Delta]], clock: Clock, store: Store
+    ) -> Iterator[Delta | DerivedPunctuations]:
+        yield from coalesce(self._way.step(inputs[: self._told_from], clock, store))
+        forget_untold(store, self._tells)
+        if self._telling and isinstance(self._way, AppendJoin):
+            rows, punctuations = (
+                sum(d.num_rows for p in some for d in p) for some in (inputs[:2], inputs[2:])
+            )
+            held, bounds = self._way.held(store), self._way.bounds(clock)
+            told = inputs[self._told_from :]
+            yield from self._telling.step(told, (rows, punctuations), held, bounds, store)
+
+    def state_rows(self, store: Store) -> int:
+        return sum(self.state_by_port(store))
+
+    def state_by_port(self, store: Store) -> list[int]:
+        """How much is held of each side."""
+        held = self._way.state_by_port(store)
+        if self._telling:
+            held = [own + self._telling.state_rows(side, store) for side, own in enumerate(held)]
+        return held
+
+
+class AppendJoin:
+    """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
+
+    def __init__(self, pairs: JoinPairs, purging: Purging | None, reach: Sequence[Reach | None]) -> None:
+        self._pairs = pairs
+        self._purging = purging
+        self._reach = reach
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        state = self.held(store)
+        new = [self._arrivals(side, inputs[side]) for side in SIDES]
+        left, right = new
+        few: list[pa.RecordBatch] = []
+        if left:
+            fresh = [right] if right else []
+            yield from self._meet(LEFT, left, chain(fresh, state[RIGHT].near(left)), few)
+        if right:
+            yield from self._meet(RIGHT, right, state[LEFT].near(right), few)
+        if few:
+            yield Delta(self._pairs.asked(concat(few)))
+        if self._purging:
+            self._purging.settle(new, inputs[len(SIDES) :], clock, store)
+            return
+        for side, bound in enumerate(self.bounds(clock)):
+            if run := new[side]:
+                state[side].add(run.after(bound))
+            state[side].settle(bound)
+
+    def state_by_port(self, store: Store) -> list[int]:
+        if self._purging:
+            return self._purging.state_by_port(store)
+        return [runs.rows for runs in self.held(store)]
+
+    def held(self, store: Store) -> list[Runs]:
+        """The rows of each side."""
+        return [Runs(store, name, self._pairs.by) for name in ROW_NAMES]
+
+    def bounds(self, clock: Clock) -> list[int]:
+        """Of each side: rows that are of no use after then can meet no partner that comes later."""
+        return [clock.low(self._pairs.ports[1 - side].streams) for side in SIDES]
+
+    def _arrivals(self, side: int, pieces: list[Delta]) -> SortedRun | None:
+        rows = self._pairs.arrivals([delta.plus for delta in pieces], self._pairs.carried(side))
+        if rows is None:
+            return None
+        if reach := self._reach[side]:
+            until = reach.until(rows, rows[END].to_numpy())
+            rows = rows.append_column(UNTIL, pa.array(until))
+        return SortedRun.of(rows, self._pairs.by)
+
+    def _meet(
+        self, side: int, probe: SortedRun, runs: Iterable[SortedRun], few: list[pa.RecordBatch]
+    ) -> Iterator[Delta]:
+        """What a side's new rows become; where pairs are `few` their conditions are asked later, at once."""
+        for run in runs:
+            for pairs in run.matches(probe):
+                if pairs.size > _MOST_PAIRS_ASKED_TOGETHER:
+                    wanted = self._pairs.wanted(side, probe, run, pairs)
+                    yield Delta(self._pairs.joined(side, probe, run, wanted))
+                elif pairs.size:
+                    few.append(self._pairs.joined(side, probe, run, pairs, unasked=True))

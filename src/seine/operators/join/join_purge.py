@@ -1,0 +1,258 @@
+"""Purging: what the promises of a join's inputs free, of rows and of promises alike.
+
+All that a join holds belongs to one of its sides: the rows of a side wait for partners, and its promises
+wait for rows of the other side, which need not be kept if they are closed when they come.
+
+Law: what is held of a side, a row or a promise with values at some places of the key and an end of its use,
+is over as soon as the other side has promised values that agree with it at some of these places, until
+that end or longer. For of a row, every partner has come and met it; and a promise closes only rows of the
+other side that will not come. So where both sides have promised the same, neither promise is kept.
+
+Each thing is compared with the promises of the other side once, when the later of the two arrives. A lazy
+join lets promises gather first, until there is one for every 64 rows held or a step brings none. Answers
+are the same: nothing that comes can match what is over.
+
+Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
+Differs: in SAFETY a punctuation that lapses is purged then; here it also frees what ends before it lapses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Call, Column, Expression, columns_of
+from seine.algebra.types import BOOLEAN
+from seine.evaluate.evaluate import evaluate, truth
+from seine.graph.nodes import JoinNode, Port
+from seine.operators.join.bucket_consensus import arrived, gathered
+from seine.operators.join.join_pairs import SIDES
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import KEY, SortedRun, take_rows
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, NEVER, Delta
+from seine.rows.hashing import hash_columns, is_exact
+
+ROW_NAMES = ("left", "right")
+LAZY_SHARE = 64  # promises gather until there is one for so many rows held
+
+
+class HeldRows:
+    """One kind of thing that a join holds of a side: its rows, or the promises of one port."""
+
+    def __init__(
+        self, name: str, side: int, places: tuple[int, ...], port: Port, gathers: bool = False
+    ) -> None:
+        self.name = name
+        self.gathers = gathers
+        self.side = side
+        self.places = places
+        self.port = port
+        self._key = dict(zip(places, port.key, strict=True))
+        self.exact = is_exact(e.type for e in port.key)
+
+    def columns(self, places: Sequence[int]) -> set[int]:
+        """The columns that the values at these places need."""
+        return set[int]().union(*(columns_of(self._key[place]) for place in places))
+
+    def hashes(self, batch: pa.RecordBatch, places: tuple[int, ...]) -> np.ndarray:
+        if places == self.places:
+            return batch[KEY].to_numpy()
+        return hash_columns([self.values(batch, place) for place in places], batch.num_rows)
+
+    def equals(self, place: int) -> Expression:
+        """Whether two values of a place are equal."""
+        type_ = self._key[place].type
+        return Call("eq", (Column(0, type_), Column(1, type_)), BOOLEAN)
+
+    def values(self, batch: pa.RecordBatch, place: int, rows: np.ndarray | None = None) -> pa.Array:
+        """What stands at a place of the key, in all rows or in some."""
+        expression = self._key[place]
+        columns = {index: batch[f"c{index}"] for index in columns_of(expression)}
+        if rows is not None:
+            at = pa.array(rows)
+            columns = {index: column.take(at) for index, column in columns.items()}
+        return evaluate(expression, columns, batch.num_rows if rows is None else len(rows))
+
+
+class Purging:
+    """The promises of one join at work."""
+
+    def __init__(self, node: JoinNode, buckets: int = 1) -> None:
+        """`buckets` is how many have to tell what a join beneath promises of its rows."""
+        self._buckets = buckets
+        whole = tuple(range(len(node.ports[0].key)))
+        self._rows = [HeldRows(ROW_NAMES[side], side, whole, node.ports[side]) for side in SIDES]
+        self._punctuations = [
+            HeldRows(f"promises{i}", purge.side, purge.places, port, purge.gathers)
+            for i, (purge, port) in enumerate(zip(node.purges, node.ports[2:], strict=True))
+        ]
+        self._all = [*self._rows, *self._punctuations]
+        self._covers = {
+            held: [p for p in self._punctuations if p.side != held.side and set(p.places) <= set(held.places)]
+            for held in self._all
+        }
+        self._lazy = node.lazy
+
+    def needed(self, side: int) -> set[int]:
+        """The columns that rows of a side have to bring so that promises can be compared with them."""
+        return self._compared(self._rows[side])
+
+    def punctuated(self, number: int) -> tuple[str, ...]:
+        """The data columns that promises of a port have to bring."""
+        held = self._punctuations[number]
+        read = self._compared(held)
+        if held.gathers:
+            read |= {*range(len(held.port.types))}
+        if not held.exact:
+            read |= held.columns(held.places)
+        return tuple(f"c{index}" for index in sorted(read))
+
+    def _compared(self, held: HeldRows) -> set[int]:
+        found: set[int] = set()
+        for cover in self._covers[held]:
+            if not cover.exact or cover.places != held.places:
+                found |= held.columns(cover.places)
+        return found
+
+    def state_by_port(self, store: Store) -> list[int]:
+        """Rows and promises held of each side; a promise that every bucket has is counted in the first."""
+        counts = [0, 0]
+        for held in self._all:
+            if not held.port.broadcast or store.bucket == 0:
+                counts[held.side] += Runs(store, held.name).rows
+                if self._lazy and held in self._punctuations:
+                    counts[held.side] += Runs(store, _pending(held)).rows
+                if held.gathers:
+                    counts[held.side] += Runs(store, _parts(held)).rows
+        return counts
+
+    def settle(
+        self,
+        rows: Sequence[SortedRun | None],
+        pieces: Sequence[list[Delta]],
+        clock: Clock,
+        store: Store,
+    ) -> None:
+        """The end of a step: rows that have met all there is, and promises that came, are kept or not."""
+        came = dict(zip(self._rows, rows, strict=True))
+        came.update(
+            {held: self._came(held, p, store) for held, p in zip(self._punctuations, pieces, strict=True)}
+        )
+        state = {held: Runs(store, held.name) for held in self._all}
+        kept = {held: self._uncovered(held, run, came, state) for held, run in came.items() if run}
+        self._free(came, state, store)
+        for held in self._all:
+            bound = self._bound(held, clock)
+            if held in kept:
+                state[held].add(kept[held].after(bound))
+            state[held].settle(bound)
+
+    def _came(self, held: HeldRows, pieces: Sequence[Delta], store: Store) -> SortedRun | None:
+        """The promises that count from this step on."""
+        batch = arrived(pieces)
+        if held.gathers:
+            batch = gathered(batch, Runs(store, _parts(held)), self._buckets)
+        return None if batch is None else SortedRun.of(batch, KEY)
+
+    def _bound(self, held: HeldRows, clock: Clock) -> int:
+        """What ends by then is over: a row can meet no partner, and a promise close no row."""
+        other = clock.low(self._rows[1 - held.side].port.streams)
+        if held in self._rows:
+            return other
+        return max(other, clock.low(self._rows[held.side].port.streams))
+
+    def _uncovered(
+        self,
+        held: HeldRows,
+        run: SortedRun,
+        came: Mapping[HeldRows, SortedRun | None],
+        state: Mapping[HeldRows, Runs],
+    ) -> SortedRun:
+        """What came and is not over yet."""
+        over = np.zeros(run.rows, bool)
+        for cover in self._covers[held]:
+            fresh = came[cover]
+            for punctuations in [*([fresh] if fresh else []), *state[cover].overlapping()]:
+                for places in covered(held, run, cover, punctuations):
+                    over[places] = True
+        return SortedRun.of(take_rows(run.plain(), np.flatnonzero(~over)), KEY) if over.any() else run
+
+    def _free(
+        self, came: Mapping[HeldRows, SortedRun | None], state: Mapping[HeldRows, Runs], store: Store
+    ) -> None:
+        """Let go what the promises that came have finished, or, if it is lazy, when enough have come."""
+        fresh = {cover: [run] if (run := came[cover]) else [] for cover in self._punctuations}
+        if self._lazy:
+            pending = {cover: Runs(store, _pending(cover)) for cover in self._punctuations}
+            for cover, added in fresh.items():
+                for run in added:
+                    pending[cover].add(run)
+                pending[cover].settle(NEVER)
+            gathered = sum(runs.rows for runs in pending.values())
+            if any(fresh.values()) and gathered * LAZY_SHARE < sum(state[rows].rows for rows in self._rows):
+                return
+            fresh = {cover: list(runs.overlapping()) for cover, runs in pending.items()}
+        for held in self._all:
+            covers = [(cover, run) for cover in self._covers[held] for run in fresh[cover]]
+            if covers:
+                self._discard(held, covers, state[held])
+        if self._lazy:
+            for runs in pending.values():
+                runs.settle(FOREVER)
+
+    @staticmethod
+    def _discard(held: HeldRows, covers: Sequence[tuple[HeldRows, SortedRun]], runs: Runs) -> None:
+        def places(run: SortedRun) -> np.ndarray:
+            found = [p for cover, punctuations in covers for p in covered(held, run, cover, punctuations)]
+            return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+        runs.discard(places)
+
+
+def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun) -> Iterator[np.ndarray]:
+    """The places in a run of things held of one side that promises of the other cover, in chunks."""
+    if not run.rows or not punctuations.rows:
+        return
+    outlast = punctuations.ends.min() >= run.until.max()  # so that each need not be asked
+    for rows, at in _same_hash(held, run, cover, punctuations):
+        if not outlast:
+            lasting = np.flatnonzero(punctuations.ends.take(at) >= run.until.take(rows))
+            rows, at = rows.take(lasting), at.take(lasting)
+        if len(rows) and not cover.exact:
+            rows = rows[_agree(held, run, rows, cover, punctuations, at)]
+        if len(rows):
+            yield rows
+
+
+def _same_hash(
+    held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs (place in the run, promise) of equal hashes; the fewer are looked for among the more."""
+    if held.places == cover.places and punctuations.rows < run.rows:
+        for at, rows in run.equal_keys(punctuations.keys):
+            yield rows, at
+    else:
+        yield from punctuations.equal_keys(held.hashes(run.batch, cover.places))
+
+
+def _agree(
+    held: HeldRows, run: SortedRun, rows: np.ndarray, cover: HeldRows, punctuations: SortedRun, at: np.ndarray
+) -> np.ndarray:
+    """Which pairs have equal values: equal hashes are not enough."""
+    same = np.ones(len(rows), bool)
+    for place in cover.places:
+        pair = [held.values(run.batch, place, rows), cover.values(punctuations.batch, place, at)]
+        same &= truth(held.equals(place), pair, len(rows))
+    return same
+
+
+def _pending(held: HeldRows) -> str:
+    return f"{held.name}_pending"
+
+
+def _parts(held: HeldRows) -> str:
+    return f"{held.name}_parts"

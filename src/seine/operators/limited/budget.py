@@ -1,0 +1,80 @@
+"""One budget for all joins within a memory, divided among them by importance.
+
+They follow event time together, up to the progress of all their streams. At fixed points, multiples of some
+of the longest windows, the budget is divided anew: by the importance that each has told since the last one,
+or by what each may hold as long as nothing has been told, none beyond its own memory. So it depends on event
+time alone who holds how much, and never is more held than the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seine.operators.limited.limited_join import LimitedOperator
+from seine.operators.limited.replay import Replay
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import Delta
+
+_LEAST = 0.01  # of the largest weight: who has told nothing may still show what it is worth
+
+
+@dataclass(frozen=True)
+class BudgetedJoin:
+    """One join in this step: its operator, what arrived, and its state."""
+
+    operator: LimitedOperator
+    inputs: list[list[Delta]]
+    store: Store
+
+
+def step_together(members: Sequence[BudgetedJoin], clock: Clock, budget: int) -> Iterator[tuple[int, Delta]]:
+    """Step all joins that share a budget; what they yield, by their number here."""
+    horizon = clock.progress({stream for member in members for stream in member.operator.streams})
+    replays = [member.operator.begin(member.inputs, horizon, member.store) for member in members]
+    period = max(replay.room.period for replay in replays)
+    times = np.concatenate([replay.times for replay in replays])
+    for point in np.unique(times // period).tolist():
+        _divide(replays, budget, point, point * period)
+        for number, replay in enumerate(replays):
+            for delta in replay.advance((point + 1) * period):
+                yield number, delta
+    for replay in replays:
+        replay.close(horizon)
+        if clock.end:
+            replay.clear()
+
+
+def _divide(replays: Sequence[Replay], budget: int, point: int, instant: int) -> None:
+    """Divide the budget at a fixed point, unless that was done."""
+    new = [replay.room.reach(point) for replay in replays]
+    if not any(new):
+        return
+    wishes = [replay.room.most for replay in replays]
+    told = [replay.told_since() for replay in replays]
+    weights = [max(one, _LEAST * max(told)) for one in told] if max(told) > 0 else [float(w) for w in wishes]
+    for replay, share in zip(replays, divided(budget, wishes, weights), strict=True):
+        replay.grant(share, instant)
+
+
+def divided(budget: int, wishes: Sequence[int], weights: Sequence[float]) -> list[int]:
+    """Shares by weight, none beyond its wish; what one cannot use goes to the others.
+
+    >>> divided(10, [20, 20], [3.0, 1.0]), divided(10, [4, 20], [3.0, 1.0]), divided(50, [4, 20], [1.0, 1.0])
+    ([7, 2], [4, 6], [4, 20])
+    """
+    shares, left, rest = [0] * len(wishes), budget, set(range(len(wishes)))
+    while rest:
+        whole = sum(weights[i] for i in rest)
+        full = {i for i in rest if left * weights[i] >= wishes[i] * whole}
+        if not full:
+            for i in rest:
+                shares[i] = int(left * weights[i] / whole)
+            break
+        for i in full:
+            shares[i] = wishes[i]
+        left, rest = left - sum(wishes[i] for i in full), rest - full
+    return shares

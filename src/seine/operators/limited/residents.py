@@ -1,0 +1,87 @@
+"""The tuples of one stream that a slice of event time knows: those that were held, then its arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from seine.operators.limited.star_combinations import TupleLives
+from seine.rows.delta import FOREVER, NUMBER, concat
+from seine.shedding.arrivals import Arrivals, Evictions
+
+START, END, UNTIL = "_s", "_e", "_u"
+
+
+@dataclass(frozen=True)
+class ArrivedTuples:
+    """Tuples that can make a result, in the order of event time; and what shedding is told of all."""
+
+    batch: pa.RecordBatch
+    arrivals: Arrivals
+
+    def between(self, begin: int, end: int) -> ArrivedTuples:
+        """Those that start in [begin, end)."""
+        first, last = np.searchsorted(self.batch[START].to_numpy(), [begin, end]).tolist()
+        return ArrivedTuples(
+            self.batch[first:last],
+            self.arrivals.slice(*np.searchsorted(self.arrivals.ts, [begin, end]).tolist()),
+        )
+
+
+@dataclass(frozen=True)
+class Residents:
+    """`old` tuples were held before; `gone` is when memory pushed one out, FOREVER if it did not."""
+
+    batch: pa.RecordBatch
+    old: int
+    gone: np.ndarray
+
+    @staticmethod
+    def of(held: pa.RecordBatch, new: pa.RecordBatch, evicted: Evictions) -> Residents:
+        whole = concat([held, new])
+        gone = np.full(whole.num_rows, FOREVER)
+        numbers = whole[NUMBER].to_numpy()
+        order = np.argsort(numbers)
+        gone[order[np.searchsorted(numbers, evicted.number, sorter=order)]] = evicted.at
+        return Residents(whole, held.num_rows, gone)
+
+    @cached_property
+    def lives(self) -> TupleLives:
+        """A tuple meets its own instant whether it is admitted or not, and later ones while it resides."""
+        start, end = self.batch[START].to_numpy(), self.batch[END].to_numpy()
+        return TupleLives(start, np.minimum(end, np.maximum(self.gone, start + 1)), end)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """When each leaves by itself."""
+        return np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """When each is no longer held."""
+        return np.minimum(self.ends, self.gone)
+
+    def after(self, instant: int) -> pa.RecordBatch:
+        """Those that are held after an instant."""
+        kept = (self.gone == FOREVER) & (self.leaves > instant)
+        return self.batch.take(pa.array(np.flatnonzero(kept)))
+
+    def held_at(self, instants: np.ndarray) -> np.ndarray:
+        """How many were held at instants, after the arrivals of each."""
+        admitted = self.gone > self.lives.start
+        starts, ends = np.sort(self.lives.start[admitted]), np.sort(self.leaves[admitted])
+        return np.searchsorted(starts, instants, "right") - np.searchsorted(ends, instants, "right")
+
+
+def most_held(residents: Sequence[Residents]) -> int:
+    """The most that all windows held together at an instant of their arrivals."""
+    arrived = [some.lives.start[some.old :] for some in residents]
+    instants = np.unique(np.concatenate(arrived))
+    if not len(instants):
+        return 0
+    held = np.sum([some.held_at(instants) for some in residents], axis=0)
+    return int(held.max())

@@ -1,0 +1,1 @@
+"""Rows against very many conditions of one shape at once: prefilters, selections and their indexes."""

@@ -1,0 +1,146 @@
+"""Rows that any of very many selections wants: what gates and pair filters ask.
+
+Before any row comes, parameter rows that another one covers are dropped: `amount >= 7` where there is
+`amount >= 5`, within a filter and by filters with fewer conditions. What is left is asked with the weakest
+constants first, and each step asks only the rows that are left.
+
+Cites: ARGUS 5.1 (a weaker condition subsumes a stronger one)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Call, Expression, Parameter, walk
+from seine.evaluate.data_columns import DataColumns
+from seine.operators.match.box_index import BoxIndex
+from seine.operators.match.boxes import Boxes, Conjuncts, coders_for, make_boxes, take_apart
+from seine.operators.match.code_lookup import CodeGroups
+from seine.operators.match.prefilter import Screen
+from seine.operators.match.residual import Residual
+from seine.operators.match.staircase import Stairs, uncovered
+
+Filter = tuple[Expression | None, Sequence[pa.Array], int]
+
+
+class AnyOf:
+    """Filters, each a shape with rows of constants; a row passes if one row of one filter holds."""
+
+    def __init__(self, filters: Sequence[Filter]) -> None:
+        parts = [
+            (take_apart(shape, table, count), table, count)
+            for whole, table, count in filters
+            if count
+            for shape in _alternatives(whole)
+        ]
+        coders = coders_for([one for part, _, _ in parts for one in part.comparisons])
+        self._always = any(not (part.common or part.comparisons or part.others) for part, _, _ in parts)
+        self.asked: list[CompiledFilter] = []
+        for part, table, count in sorted(parts, key=lambda one: _weight(one[0])):
+            boxes = _thinned(make_boxes(part.comparisons, coders, count), part, table)
+            for other in self.asked:
+                boxes = boxes.take(np.flatnonzero(~other.covers(boxes, part.common)))
+            if len(boxes):
+                self.asked.append(CompiledFilter(boxes, part, table))
+
+    def holds(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
+        """The rows for which any filter holds, as a mask; None if all do."""
+        if self._always:
+            return None
+        mask, passed = np.zeros(num_rows, bool), 0
+        for one in self.asked:
+            some = passed * 4 > num_rows or (passed and not one.is_exact)
+            mask[one.accepted(columns, num_rows, np.flatnonzero(~mask) if some else None)] = True
+            passed = int(np.count_nonzero(mask))
+            if passed == num_rows:
+                return None
+        return mask
+
+
+def _alternatives(shape: Expression | None) -> Iterator[Expression | None]:
+    """The parts of a disjunction, which are filters of their own."""
+    if isinstance(shape, Call) and shape.name == "or":
+        for arg in shape.args:
+            yield from _alternatives(arg)
+    else:
+        yield shape
+
+
+def _weight(part: Conjuncts) -> tuple[int, int, int]:
+    """Filters that may cover others, and are cheap, come first."""
+    points = sum(one.op in ("eq", "in") for one in part.comparisons)
+    return len(part.others), len(part.comparisons) + len(part.common), points
+
+
+def _thinned(boxes: Boxes, part: Conjuncts, table: Sequence[pa.Array]) -> Boxes:
+    """The boxes that matter: of those alike in equalities and in what no box tells, the uncovered ones."""
+    used = {e.index for other in part.others for e in walk(other) if isinstance(e, Parameter)}
+    alike = [table[i].dictionary_encode().indices.to_numpy()[boxes.owners] for i in sorted(used)]
+    groups = CodeGroups([*boxes.equal.values(), *alike], len(boxes)).of
+    return boxes.take(uncovered(groups, [bound.least for bound in boxes.bounds]))
+
+
+class CompiledFilter:
+    """One filter, compiled."""
+
+    def __init__(self, boxes: Boxes, part: Conjuncts, table: Sequence[pa.Array]) -> None:
+        self.boxes = boxes
+        self._common = set(part.common)
+        groups = CodeGroups(list(boxes.equal.values()), len(boxes))
+        self._screen, self._stairs = Screen(boxes, groups, part.common), Stairs(boxes, groups)
+        self._residual = Residual(part.others, table)
+        self.is_exact = self._stairs.is_exact and not self._residual
+        self._index = None if self.is_exact else BoxIndex(boxes, groups)
+
+    def accepted(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None) -> np.ndarray:
+        """Of the given rows (None: all) those for which the filter holds."""
+        left = self._screen.survivors(columns, num_rows, rows)
+        if not left.size:
+            return np.zeros(0, np.int64)
+        equal = [left.codes[term] for term in self.boxes.equal]
+        bounded = [bound.of(left.codes[bound.term]) for bound in self.boxes.bounds]
+        places = self._stairs.holding(equal, bounded, left.size)
+        rows = places if left.rows is None else left.rows[places]
+        if self._index is None:
+            return rows
+        mask = np.zeros(num_rows, bool)
+        for near, boxes in self._index.pairs([codes[places] for codes in left.codes], len(places)):
+            fresh = np.flatnonzero(~mask[rows[near]])
+            found, _ = self._residual.where(columns, rows[near[fresh]], self.boxes.owners[boxes[fresh]])
+            mask[found] = True
+        return np.flatnonzero(mask)
+
+    def covers(self, boxes: Boxes, common: Sequence[Expression]) -> np.ndarray:
+        """Which boxes of another filter hold only rows for which this one holds too."""
+        mask = np.zeros(len(boxes), bool)
+        corners = self._corners(boxes)
+        if corners is not None and self.is_exact and self._common <= set(common):
+            equal, bounded = corners
+            mask[self._stairs.holding(equal, bounded, len(boxes))] = True
+        return mask
+
+    def _corners(self, boxes: Boxes) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+        """The weakest rows that other boxes hold, as codes for each equality and bound of this filter.
+
+        None if they leave open what this filter demands.
+        """
+        places = {term.expression: i for i, term in enumerate(boxes.terms)}
+        theirs = [places.get(term.expression, -1) for term in self.boxes.terms]
+        least = {(bound.term, bound.upper): bound.least for bound in boxes.bounds}
+        equal, bounded = [], []
+        for term in self.boxes.equal:
+            if theirs[term] not in boxes.equal:
+                return None
+            equal.append(boxes.equal[theirs[term]])
+        for bound in self.boxes.bounds:
+            place = theirs[bound.term]
+            if place in boxes.equal:
+                bounded.append(bound.of(boxes.equal[place]))
+            elif (place, bound.upper) in least:
+                bounded.append(least[place, bound.upper])
+            else:
+                return None
+        return equal, bounded

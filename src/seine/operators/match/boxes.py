@@ -1,0 +1,166 @@
+"""Selections of one shape as boxes: for each expression that they compare, a point or an interval of codes.
+
+`x > c` is `code(x) >= code(c) + 1`, and `x <= c` is `~code(x) >= ~code(c)`: every conjunct that
+compares with a constant is an equality or a lower bound of integers. IN makes a box for each
+value of the list. What has another form is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Expression, conjuncts
+from seine.evaluate.ordinals import MOST, OWN, Coder, Places, has_own_codes
+from seine.operators.match.comparison import Comparison, comparison_of, has_parameter
+
+_WIDEST = 1 << 18  # boxes that lists may make of one table; a longer list is verified instead
+
+
+class ComparedTerm(NamedTuple):
+    """An expression that is compared with constants, and the coder of its values."""
+
+    expression: Expression
+    coder: Coder
+
+
+class BoxBound(NamedTuple):
+    """codes of terms[term] (their complement if `upper`) >= least[box]."""
+
+    term: int
+    upper: bool
+    least: np.ndarray
+
+    def of(self, codes: np.ndarray) -> np.ndarray:
+        return ~codes if self.upper else codes
+
+
+class Conjuncts(NamedTuple):
+    """A shape taken apart: what holds for all alike, what compares with constants, and the rest."""
+
+    common: list[Expression]
+    comparisons: list[Comparison]
+    others: list[Expression]
+
+
+def take_apart(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
+    """The conjuncts of a shape by what can be done with them; too long a list belongs to the rest."""
+    parts, boxes = Conjuncts([], [], []), count
+    for part in dict.fromkeys(conjuncts(shape)):
+        comparison = comparison_of(part, table, count)
+        many = max(1, len(comparison.constants)) * boxes if comparison else 0
+        if comparison and many <= max(_WIDEST, boxes):
+            parts.comparisons.append(comparison)
+            boxes = many
+        else:
+            (parts.others if has_parameter(part) else parts.common).append(part)
+    return parts
+
+
+def coders_for(comparisons: Sequence[Comparison]) -> dict[Expression, Coder]:
+    """A coder for each expression that some of them compare with constants."""
+    found: dict[Expression, Coder] = {}
+    places: dict[Expression, list[Comparison]] = defaultdict(list)
+    for one in comparisons:
+        if has_own_codes(one.expression.type):
+            found[one.expression] = OWN
+        else:
+            places[one.expression].append(one)
+    for expression, users in places.items():
+        constants = [c for one in users for c in one.constants] or [pa.array([], expression.type.arrow())]
+        found[expression] = Places(constants, any(one.op not in ("eq", "in") for one in users))
+    return found
+
+
+class Boxes:
+    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds.
+
+    No box is empty: a lower bound is never above the upper one of the same term.
+    """
+
+    def __init__(
+        self,
+        terms: list[ComparedTerm],
+        owners: np.ndarray,
+        equal: dict[int, np.ndarray],
+        bounds: list[BoxBound],
+    ) -> None:
+        self.terms, self.owners, self.equal, self.bounds = terms, owners, equal, bounds
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def take(self, boxes: np.ndarray) -> Boxes:
+        equal = {term: codes[boxes] for term, codes in self.equal.items()}
+        bounds = [bound._replace(least=bound.least[boxes]) for bound in self.bounds]
+        return Boxes(self.terms, self.owners[boxes], equal, bounds)
+
+
+def make_boxes(comparisons: Sequence[Comparison], coders: Mapping[Expression, Coder], count: int) -> Boxes:
+    """The boxes of `count` selections, without those in which no row can be; owners ascend."""
+    terms = [ComparedTerm(e, coders[e]) for e in dict.fromkeys(one.expression for one in comparisons)]
+    made = _Making(count)
+    for one in sorted(comparisons, key=lambda one: one.op == "in"):  # lists last: they multiply
+        term = next(i for i, term in enumerate(terms) if term.expression == one.expression)
+        codes = [coders[one.expression].encode(constants) for constants in one.constants]
+        if one.op == "in":
+            made.add_list(term, codes)
+        elif one.op == "eq":
+            made.add_equal(term, codes[0])
+        else:
+            made.add_bound(term, one.op, codes[0])
+    return made.finish(terms)
+
+
+class _Making:
+    """Boxes to which one conjunct after another is added."""
+
+    def __init__(self, count: int) -> None:
+        self.owners = np.arange(count)
+        self.possible = np.ones(count, bool)
+        self.equal: dict[int, np.ndarray] = {}
+        self.least: dict[tuple[int, bool], np.ndarray] = {}
+
+    def add_equal(self, term: int, codes: np.ndarray) -> None:
+        if term in self.equal:
+            self.possible &= self.equal[term] == codes
+        else:
+            self.equal[term] = codes
+
+    def add_bound(self, term: int, op: str, codes: np.ndarray) -> None:
+        upper = op in ("lt", "le")
+        least = ~codes if upper else codes
+        if op in ("lt", "gt"):
+            self.possible &= least != MOST
+            least = least + 1
+        known = self.least.get((term, upper))
+        self.least[term, upper] = least if known is None else np.maximum(known, least)
+
+    def add_list(self, term: int, codes: list[np.ndarray]) -> None:
+        """A box for each distinct value of the list."""
+        values = np.sort(np.stack(codes, axis=1), axis=1)[self.owners] if codes else self._nothing()
+        fresh = np.ones(values.shape, bool)
+        fresh[:, 1:] = values[:, 1:] != values[:, :-1]
+        boxes, places = np.nonzero(fresh)
+        self.owners, self.possible = self.owners[boxes], self.possible[boxes]
+        self.equal = {other: known[boxes] for other, known in self.equal.items()}
+        self.least = {bound: known[boxes] for bound, known in self.least.items()}
+        self.add_equal(term, values[boxes, places])
+
+    def _nothing(self) -> np.ndarray:
+        return np.zeros((len(self.owners), 0), np.int64)
+
+    def finish(self, terms: list[ComparedTerm]) -> Boxes:
+        for (term, upper), least in list(self.least.items()):
+            if term in self.equal:
+                self.possible &= BoxBound(term, upper, least).of(self.equal[term]) >= least
+                del self.least[term, upper]
+            elif (term, not upper) in self.least:
+                self.possible &= ~self.least[term, not upper] >= least
+        bounds = [BoxBound(term, upper, least) for (term, upper), least in self.least.items()]
+        boxes = Boxes(terms, self.owners, self.equal, bounds)
+        return boxes if self.possible.all() else boxes.take(np.flatnonzero(self.possible))

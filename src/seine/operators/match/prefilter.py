@@ -1,0 +1,105 @@
+"""The first look at a batch: drops the rows that no box can hold, by the weakest of all bounds.
+
+Each step asks only the rows that are left, the cheap steps first.
+
+Cites: ARGUS 5.1 (the weakest constant does the work, the others refine it)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from seine.algebra.expressions import Column, Expression
+from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.evaluate import is_true
+from seine.evaluate.ordinals import OWN
+from seine.operators.match.boxes import Boxes
+from seine.operators.match.code_lookup import CodeGroups
+
+_SMALL = 256  # rows that are not worth a search among points
+_THIN = 2  # rows are dropped on the way if so many times fewer are left
+
+
+class Survivors(NamedTuple):
+    """Rows that are left (None: all), how many, and the codes of each term at them."""
+
+    rows: np.ndarray | None
+    size: int
+    codes: list[np.ndarray]
+
+
+class Screen:
+    """What all boxes of a table demand together, and the conditions that they have in common."""
+
+    def __init__(self, boxes: Boxes, groups: CodeGroups, common: Sequence[Expression]) -> None:
+        self._terms = boxes.terms
+        self._points = dict(zip(boxes.equal, groups.indices, strict=True))
+        self._common = sorted(common, key=lambda part: len(str(part)))
+        self._order = sorted(range(len(boxes.terms)), key=self._cost)
+        self._reach: list[tuple[int | None, int | None]] = []
+        for term in range(len(boxes.terms)):
+            equal = boxes.equal.get(term)
+            low = high = None
+            if equal is not None and len(equal):
+                low, high = int(equal.min()), int(equal.max())
+            for bound in boxes.bounds:
+                if bound.term == term and len(boxes):
+                    least = int(bound.least.min())
+                    low, high = (low, ~least) if bound.upper else (least, high)
+            self._reach.append((low, high))
+
+    def _cost(self, term: int) -> tuple[bool, bool]:
+        expression, coder = self._terms[term]
+        return coder is not OWN, not isinstance(expression, Column)
+
+    def survivors(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None = None) -> Survivors:
+        """Of the given rows (None: all) those that may be in some box."""
+        left = _Left(rows, num_rows if rows is None else len(rows))
+        for term in self._order:
+            expression, coder = self._terms[term]
+            codes = columns.codes(expression, coder, left.rows)
+            left.codes[term] = codes.codes
+            left.keep(codes.valid)
+            if term in self._points and left.size > _SMALL:
+                left.keep(self._points[term].has(codes.codes))
+            else:
+                low, high = self._reach[term]
+                left.keep(None if low is None else codes.codes >= low)
+                left.keep(None if high is None else codes.codes <= high)
+            left.shrink(_THIN)
+            if not left.size:
+                return Survivors(left.rows, 0, [])
+        for part in self._common:
+            left.keep(is_true(columns.values(part, left.rows)))
+            left.shrink(_THIN)
+        left.shrink(1)
+        return Survivors(left.rows, left.size, [left.codes[term] for term in range(len(self._terms))])
+
+
+class _Left:
+    """Rows that are left (None: all), codes at them, and a mask of those that are still to be dropped."""
+
+    def __init__(self, rows: np.ndarray | None, size: int) -> None:
+        self.rows, self.size = rows, size
+        self.codes: dict[int, np.ndarray] = {}
+        self._mask: np.ndarray | None = None
+
+    def keep(self, mask: np.ndarray | None) -> None:
+        if mask is not None:
+            self._mask = mask if self._mask is None else self._mask & mask
+
+    def shrink(self, times: int) -> None:
+        """Drop the rows outside the mask, if that leaves so many times fewer."""
+        if self._mask is None:
+            return
+        count = int(np.count_nonzero(self._mask))
+        if count == self.size:
+            self._mask = None
+        elif count * times <= self.size:
+            places = np.flatnonzero(self._mask)
+            self.rows = places if self.rows is None else self.rows[places]
+            self.codes = {term: codes[places] for term, codes in self.codes.items()}
+            self.size, self._mask = count, None

@@ -1,0 +1,117 @@
+"""Tells for each row whether any of very many boxes holds it, without looking at each.
+
+Of the boxes of one group of equal codes, sorted by the first bound, what counts of the second bound is
+the least so far: a flight of stairs. A row looks up how far its first code reaches and compares its
+second with the step there. That decides boxes of up to two bounds; for more it is a first test.
+
+Cites: ARGUS 5.1 (a weaker condition subsumes a stronger one)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from seine.evaluate.ordinals import MOST
+from seine.operators.match.boxes import Boxes
+from seine.operators.match.code_lookup import CodeGroups
+
+_ROUNDS = 64  # boxes of three and more bounds, of each group, whose subjects are looked for
+
+
+class Stairs:
+    """The boxes of one table, compiled for asking whether any holds."""
+
+    def __init__(self, boxes: Boxes, groups: CodeGroups) -> None:
+        """`groups` are those of the boxes' equalities."""
+        self._groups = groups
+        self._bounds = len(boxes.bounds)
+        self.is_exact = self._bounds <= 2
+        least = [bound.least for bound in boxes.bounds]
+        if self._bounds == 1:
+            self._least = np.full(self._groups.count, MOST)
+            np.minimum.at(self._least, self._groups.of, least[0])
+        elif self._bounds:
+            self._build(least[0], least[1])
+
+    def _build(self, first: np.ndarray, second: np.ndarray) -> None:
+        self._distinct, places = np.unique(first, return_inverse=True)
+        self._width = len(self._distinct) + 1
+        keys = self._groups.of * self._width + places
+        order = np.argsort(keys, kind="stable")
+        self._keys = keys[order]
+        self._starts = np.searchsorted(self._keys, np.arange(self._groups.count) * self._width)
+        self._steps = _running_least(self._groups.of[order], second[order])
+
+    def holding(
+        self, equal: Sequence[np.ndarray], bounded: Sequence[np.ndarray], num_rows: int
+    ) -> np.ndarray:
+        """The rows that some box holds, ascending; unless `is_exact`, some others too.
+
+        `equal` are the rows' codes for each equality, `bounded` those for each bound, turned its way.
+        """
+        kept, groups = self._groups.find(equal, num_rows)
+        if not self._bounds:
+            return np.arange(num_rows) if kept is None else kept
+        codes = [one if kept is None else one[kept] for one in bounded[:2]]
+        if self._bounds == 1:
+            good = np.flatnonzero(codes[0] >= self._least[groups])
+        else:
+            good = self._climb(codes[0], codes[1], groups)
+        return good if kept is None else kept[good]
+
+    def _climb(self, first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        reached = groups * self._width + np.searchsorted(self._distinct, first, "right")
+        steps = np.searchsorted(self._keys, reached) - 1
+        on = np.flatnonzero(steps >= self._starts[groups])
+        return on[second[on] >= self._steps[steps[on]]]
+
+
+def _running_least(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The least value so far in each group; groups ascend.
+
+    >>> _running_least(np.array([0, 0, 0, 1, 1]), np.array([5, 7, 2, 9, 8])).tolist()
+    [5, 5, 2, 9, 8]
+    """
+    distinct, ranks = np.unique(values, return_inverse=True)
+    shift = -groups * len(distinct)  # whatever a later group has is less than all before
+    return distinct[np.minimum.accumulate(ranks + shift) - shift]
+
+
+def uncovered(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
+    """The boxes, ascending, that no other of their group covers; of equal ones the first.
+
+    With three and more bounds the search is bounded, and some that are covered may remain.
+
+    >>> uncovered(np.array([0, 0, 0, 1]), [np.array([3, 1, 2, 9]), np.array([5, 6, 6, 9])]).tolist()
+    [0, 1, 3]
+    """
+    if not len(groups):
+        return np.zeros(0, np.int64)
+    if len(least) > 2:
+        return _by_rounds(groups, least)
+    order = np.lexsort([*reversed(least), groups])
+    sorted_groups = groups[order]
+    fresh = np.diff(sorted_groups, prepend=-1) != 0
+    if len(least) == 2:
+        steps = _running_least(sorted_groups, least[1][order])
+        fresh[1:] |= steps[1:] < steps[:-1]
+    return np.sort(order[fresh])
+
+
+def _by_rounds(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
+    """In each round, the weakest box of each group that has not been asked drops those that it covers."""
+    weight = np.sum([np.unique(one, return_inverse=True)[1] for one in least], axis=0)
+    left = np.lexsort([weight, groups])  # what covers a box stands before it
+    done = []
+    for _ in range(_ROUNDS):
+        if not len(left):
+            break
+        mine = groups[left]
+        heads = np.flatnonzero(np.diff(mine, prepend=-1))
+        head = np.repeat(left[heads], np.diff(heads, append=len(left)))
+        covered = np.logical_and.reduce([one[left] >= one[head] for one in least])
+        done.append(left[heads])
+        left = left[~covered]  # a head covers itself
+    return np.sort(np.concatenate([*done, left]))

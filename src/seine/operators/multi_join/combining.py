@@ -1,0 +1,140 @@
+"""The combinations of many inputs that are new in a step: those of which some row has come in it.
+
+Law: fresh() = {one row of each port | groups agree, max(_s) < min(_e), some row is new}, each once.
+The new rows of a port meet the held rows of the ports before it and all rows of those behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.evaluate.data_columns import DataColumns
+from seine.operators.match.any_of import AnyOf
+from seine.operators.multi_join.key_codes import Indexes, KeyIndex
+from seine.operators.multi_join.multi_join_shape import GroupCodes, Shape
+from seine.operators.multi_join.port_rows import Extent
+from seine.operators.state.sorted_run import END, START
+
+
+class Partial(NamedTuple):
+    """Combinations of the rows of some ports: the rows by port, and the life that they share."""
+
+    rows: dict[int, np.ndarray]
+    start: np.ndarray
+    end: np.ndarray
+
+
+class CombinationSearch:
+    """The search for combinations in one step."""
+
+    def __init__(self, shape: Shape, extents: Sequence[Extent], codes: GroupCodes, lasting: Indexes) -> None:
+        """`lasting` are indexes that hold for other steps too."""
+        self._shape, self._extents, self._codes = shape, extents, codes
+        self._lasting = lasting
+        self._indexes: Indexes = {}
+
+    def fresh(self) -> Iterator[Partial]:
+        """The new combinations, in chunks of bounded size."""
+        for seed, extent in enumerate(self._extents):
+            others = [port for port in range(self._shape.width) if port != seed]
+            if extent.rows > extent.held and all(self._reachable(seed, port) for port in others):
+                rows = np.arange(extent.held, extent.rows)
+                whole = Partial({seed: rows}, extent.numbers(START)[rows], extent.numbers(END)[rows])
+                yield from self._extended(whole, seed, self._order(seed))
+
+    def _reachable(self, seed: int, port: int) -> bool:
+        extent = self._extents[port]
+        return bool(extent.held if port < seed else extent.rows)
+
+    def _order(self, seed: int) -> list[int]:
+        """The others, each time the one with most groups that are known; of these the smallest."""
+        known, rest, order = set(self._shape.groups[seed]), set(range(self._shape.width)) - {seed}, []
+        while rest:
+            best = min(
+                rest,
+                key=lambda port: (-len(known & {*self._shape.groups[port]}), self._extents[port].rows, port),
+            )
+            order.append(best)
+            rest.remove(best)
+            known.update(self._shape.groups[best])
+        return order
+
+    def _extended(self, partial: Partial, seed: int, order: list[int]) -> Iterator[Partial]:
+        if not len(partial.start):
+            return
+        if not order:
+            yield partial
+            return
+        port, *rest = order
+        owners = self._owners(partial.rows, port)
+        asked = [self._codes.of_rows(own, group)[partial.rows[own]] for group, own in owners.items()]
+        extent = self._extents[port]
+        for places, rows in self._index(port, tuple(owners)).matches(asked, len(partial.start)):
+            start = np.maximum(partial.start[places], extent.numbers(START)[rows])
+            end = np.minimum(partial.end[places], extent.numbers(END)[rows])
+            good = start < end
+            if port < seed:
+                good &= rows < extent.held
+            met = {own: given[places] for own, given in partial.rows.items()}
+            longer = Partial({**met, port: rows}, start, end)
+            yield from self._extended(
+                longer if good.all() else _where(longer, np.flatnonzero(good)), seed, rest
+            )
+
+    def _owners(self, known: dict[int, np.ndarray], port: int) -> dict[int, int]:
+        """For each group of a port that is known already, a port that has it."""
+        found = {
+            group: own
+            for group in self._shape.groups[port]
+            for own in known
+            if group in self._shape.groups[own]
+        }
+        return dict(sorted(found.items()))
+
+    def _index(self, port: int, groups: tuple[int, ...]) -> KeyIndex:
+        known = self._lasting if self._shape.is_lasting(port) else self._indexes
+        if (port, groups) not in known:
+            columns = [self._codes.of_rows(port, group) for group in groups]
+            known[port, groups] = KeyIndex(columns, self._extents[port].rows)
+        return known[port, groups]
+
+
+class CombinedColumns(DataColumns):
+    """The columns of combinations, the rows of all ports side by side, each gathered once."""
+
+    def __init__(self, shape: Shape, extents: Sequence[Extent], partial: Partial) -> None:
+        super().__init__(pa.RecordBatch.from_arrays([], []))
+        self.num_rows = len(partial.start)
+        self._shape, self._extents = shape, extents
+        self._rows = {port: pa.array(rows) for port, rows in partial.rows.items()}
+        self._columns: dict[int, pa.Array] = {}
+
+    def __getitem__(self, index: int) -> pa.Array:
+        if index not in self._columns:
+            port = int(np.searchsorted(self._shape.offsets, index, "right")) - 1
+            name, type_ = f"c{index - self._shape.offsets[port]}", self._shape.node.types[index].arrow()
+            column = self._extents[port].column(name, type_)
+            self._columns[index] = pc.take(column, self._rows[port], boundscheck=False)
+        return self._columns[index]
+
+
+def combined(shape: Shape, extents: Sequence[Extent], partial: Partial, filters: AnyOf) -> pa.RecordBatch:
+    """The rows that combinations become, of those that some filter wants."""
+    columns = CombinedColumns(shape, extents, partial)
+    mask = filters.holds(columns, columns.num_rows)
+    if mask is not None:
+        partial = _where(partial, np.flatnonzero(mask))
+        columns = CombinedColumns(shape, extents, partial)
+    named = [(START, pa.array(partial.start)), (END, pa.array(partial.end))]
+    named += [(f"c{index}", columns[index]) for index in shape.node.out]
+    return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
+
+
+def _where(partial: Partial, places: np.ndarray) -> Partial:
+    rows = {port: given[places] for port, given in partial.rows.items()}
+    return Partial(rows, partial.start[places], partial.end[places])

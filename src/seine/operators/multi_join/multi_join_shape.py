@@ -1,0 +1,182 @@
+"""What a join of many inputs is made of: groups of equal values, and schemes that promise some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.types import Type
+from seine.graph.nodes import MultiJoinNode
+from seine.operators.join.combination import key_columns
+from seine.operators.join.time_bounds import after
+from seine.operators.multi_join.multi_time_bounds import TimeBound
+from seine.operators.multi_join.port_rows import Extent
+from seine.operators.state.sorted_run import END, START, take_rows
+from seine.rows.delta import FOREVER, NEVER, concat
+from seine.rows.hashing import hash_columns, is_exact, null_mask
+
+Arrivals: TypeAlias = pa.RecordBatch | None
+Named: TypeAlias = tuple[str, pa.Array]
+
+
+class SchemeOf(NamedTuple):
+    """A scheme of a port: which of the node's ports of promises tells of it, and the groups it binds."""
+
+    number: int
+    groups: tuple[int, ...]
+
+
+class Shape:
+    """The fixed parts of a node, as its operator needs them; `width` counts relations as ports too.
+
+    A group of which values have exact hashes (see hashing) is known by these, any other by the values.
+    """
+
+    def __init__(self, node: MultiJoinNode, bounds: Sequence[TimeBound] = ()) -> None:
+        self.node = node
+        self.width = len(node.row_types)
+        self.members: list[list[tuple[int, Expression]]] = [[] for _ in range(self.width)]
+        self.types: dict[int, Type] = {}
+        for member in node.members:
+            self.members[member.port].append((member.group, member.expression))
+            self.types[member.group] = member.expression.type
+        self.groups = [tuple(sorted({group for group, _ in members})) for members in self.members]
+        self.schemes: list[list[SchemeOf]] = [[] for _ in range(self.width)]
+        for number, punctuated in enumerate(node.punctuated):
+            self.schemes[punctuated.port].append(SchemeOf(number, tuple(dict.fromkeys(punctuated.groups))))
+        self.bounds: list[list[TimeBound]] = [[] for _ in range(self.width)]
+        for bound in bounds:
+            self.bounds[bound.other].append(bound)
+        self.offsets = [0]
+        for types in node.row_types:
+            self.offsets.append(self.offsets[-1] + len(types))
+
+    def is_exact(self, group: int) -> bool:
+        return is_exact([self.types[group]])
+
+    def is_lasting(self, port: int) -> bool:
+        """Whether the rows of a port have the same codes in every step: those of most relations."""
+        return port >= self.node.width and all(map(self.is_exact, self.groups[port]))
+
+    def carried(self, port: int) -> list[int]:
+        """The data columns that combinations need of a port, ascending."""
+        first, end = self.offsets[port], self.offsets[port + 1]
+        needed = {*self.node.out, *self.node.tested}
+        return sorted(index - first for index in needed if first <= index < end)
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        if port >= self.node.width:
+            return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
+        read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
+        choices = [choice for bound in self.bounds[port] for choice in bound.choices]
+        read.update(column for terms, _ in choices for column, _ in terms)
+        return tuple(f"c{i}" for i in sorted(read))
+
+    def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
+        """The rows that came by a port with their group values; a NULL among these joins nothing."""
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return None
+        batch = concat(found)
+        values = key_columns(batch, [expression for _, expression in self.members[port]])
+        others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
+        others += [(horizon_name(to), pa.array(limit)) for to, limit in self._horizons(port, batch).items()]
+        return self._kept(batch, [group for group, _ in self.members[port]], values, others)
+
+    def _horizons(self, port: int, batch: pa.RecordBatch) -> dict[int, np.ndarray]:
+        """From when on rows of other ports cannot join rows of this one, by port; a NULL joins nothing."""
+        found: dict[int, np.ndarray] = {}
+        for bound in self.bounds[port]:
+            choices = [after(batch, *choice) for choice in bound.choices]
+            limit: np.ndarray = np.maximum.reduce(choices)
+            found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
+        return found
+
+    def static(self, number: int, tuples: pa.RecordBatch) -> Extent:
+        """The tuples of a relation as rows of its port: they have always been there, and stay."""
+        lives = [pa.array(np.full(tuples.num_rows, time)) for time in (NEVER, FOREVER)]
+        whole = pa.RecordBatch.from_arrays([*lives, *tuples.columns], [START, END, *tuples.schema.names])
+        kept = self.rows(self.node.width + number, [whole])
+        return Extent([] if kept is None else [kept], None)
+
+    def punctuations(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
+        """The promises that came by the port with this number among those of promises."""
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return None
+        batch, groups = concat(found), self.node.punctuated[number].groups
+        values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
+        return self._kept(batch, groups, values, [])
+
+    def _kept(
+        self, batch: pa.RecordBatch, groups: Sequence[int], values: list[pa.Array], others: list[Named]
+    ) -> Arrivals:
+        """Lives, group values and other columns of the rows whose group values agree and are not NULL."""
+        keys: dict[int, pa.Array] = {}
+        missing = null_mask(values)
+        good = np.ones(batch.num_rows, bool) if missing is None else ~missing
+        for group, value in zip(groups, values, strict=True):
+            key = pa.array(hash_columns([value], len(value))) if self.is_exact(group) else value
+            if group in keys:
+                good &= pc.equal(keys[group], key).fill_null(False).to_numpy(zero_copy_only=False)
+            keys.setdefault(group, key)
+        named = [(START, batch[START]), (END, batch[END])]
+        named += [(group_name(group), key) for group, key in sorted(keys.items())]
+        named += others
+        whole = pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
+        kept = whole if good.all() else take_rows(whole, np.flatnonzero(good))
+        return kept if kept.num_rows else None
+
+
+def horizon_name(port: int) -> str:
+    return f"_t{port}"
+
+
+def group_name(group: int) -> str:
+    return f"_g{group}"
+
+
+class GroupCodes:
+    """The values of groups in one step as whole numbers, equal where the values are.
+
+    `rows` are the extents of the ports, `promises` those of the ports of promises.
+    """
+
+    def __init__(self, shape: Shape, rows: Sequence[Extent], punctuations: Sequence[Extent]) -> None:
+        self._shape = shape
+        self._rows, self._punctuations = rows, punctuations
+        self._coded: dict[int, dict[int, np.ndarray]] = {}
+
+    def of_rows(self, port: int, group: int) -> np.ndarray:
+        if self._shape.is_exact(group):
+            return self._rows[port].numbers(group_name(group))
+        return self._codes(group)[port]
+
+    def of_punctuations(self, number: int, group: int) -> np.ndarray:
+        if self._shape.is_exact(group):
+            return self._punctuations[number].numbers(group_name(group))
+        return self._codes(group)[self._shape.width + number]
+
+    def _codes(self, group: int) -> dict[int, np.ndarray]:
+        """The codes of a group in all extents that have it, by number: ports, then ports of promises."""
+        if group not in self._coded:
+            shape = self._shape
+            having = [(port, self._rows[port]) for port in range(shape.width) if group in shape.groups[port]]
+            having += [
+                (shape.width + number, self._punctuations[number])
+                for number, punctuated in enumerate(shape.node.punctuated)
+                if group in punctuated.groups
+            ]
+            type_ = shape.types[group].arrow()
+            columns = [extent.column(group_name(group), type_) for _, extent in having]
+            codes = pa.concat_arrays(columns).dictionary_encode().indices.to_numpy().astype(np.int64)
+            ends = np.cumsum([len(column) for column in columns])
+            parts = np.split(codes, ends[:-1])
+            self._coded[group] = {number: part for (number, _), part in zip(having, parts, strict=True)}
+        return self._coded[group]

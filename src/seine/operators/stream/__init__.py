@@ -1,0 +1,1 @@
+"""Where streams enter the network: negative tuples find what they delete."""

@@ -1,0 +1,72 @@
+"""LIKE patterns: one spelling for each, equality where nothing is left open."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from seine.algebra.expressions import Expression, Literal
+from seine.algebra.types import STRING
+from seine.optimizer.canonical.atoms import Atom
+from seine.optimizer.canonical.compare_terms import FALSE, Formula, compare, defined
+
+LONGEST = 1000  # longer patterns stay as they are written
+_FUNCTIONS = {"startswith": ("", "%"), "endswith": ("%", ""), "contains": ("%", "%")}
+
+
+def like(subject: Expression, pattern: str, escape: str, positive: bool) -> Formula:
+    """When `subject LIKE pattern`, or NOT LIKE, is true."""
+    pieces = _pieces(pattern, escape) if len(escape) == 1 else None
+    if pieces is None:
+        return FALSE
+    if all(literal for literal, _ in pieces):
+        text = Literal("".join(text for _, text in pieces), STRING)
+        return compare("eq" if positive else "ne", subject, text)
+    if [text for _, text in pieces] == ["%"]:
+        return defined(subject) if positive else FALSE
+    written = Literal("".join(quoted(text) if literal else text for literal, text in pieces), STRING)
+    return [((Atom(subject, "like" if positive else "not_like", written),), False)]
+
+
+def affix(name: str, subject: Expression, text: str, positive: bool) -> Formula | None:
+    """STARTSWITH, ENDSWITH and CONTAINS are patterns; None for other functions."""
+    if name not in _FUNCTIONS or len(text) > LONGEST:
+        return None
+    before, after = _FUNCTIONS[name]
+    return like(subject, f"{before}{quoted(text)}{after}", "\\", positive)
+
+
+def prefix_of(pattern: str) -> str | None:
+    r"""The text that a canonical pattern of the form `text%` asks for; None for other patterns.
+
+    >>> prefix_of("ab\\_%"), prefix_of("a%b")
+    ('ab_', None)
+    """
+    pieces = _pieces(pattern, "\\")
+    if pieces is None or len(pieces) != 2 or pieces[1] != (False, "%") or not pieces[0][0]:
+        return None
+    return pieces[0][1]
+
+
+def quoted(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "%_\\" else letter for letter in text)
+
+
+def _pieces(pattern: str, escape: str) -> list[tuple[bool, str]] | None:
+    """Texts (True) and runs of wildcards (False), every run as underscores before one %; None if invalid."""
+    letters: list[tuple[bool, str]] = []
+    at = 0
+    while at < len(pattern):
+        letter = pattern[at]
+        if letter == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                return None
+            letters.append((True, pattern[at]))
+        else:
+            letters.append((letter not in "%_", letter))
+        at += 1
+    pieces = []
+    for literal, run in groupby(letters, key=lambda pair: pair[0]):
+        text = "".join(letter for _, letter in run)
+        pieces.append((literal, text if literal else "_" * text.count("_") + "%" * ("%" in text)))
+    return pieces

@@ -1,0 +1,155 @@
+"""Bounds of exact numbers carried through linear conditions.
+
+Every variable is counted in steps of its type, so that all arithmetic is on whole numbers and
+rounding a bound to the next step loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import lcm
+from typing import NamedTuple
+
+from seine.algebra.expressions import Call, Expression
+from seine.algebra.linear_names import coefficients_of
+from seine.optimizer.canonical.atoms import Clause, PredicateSet
+from seine.optimizer.canonical.exact_numbers import Number, is_exact, number_of, step
+from seine.optimizer.canonical.linear_forms import linear_form
+
+MOST_ROUNDS = 16  # a bound travels this many conditions far; conditions that chase each other stop here
+
+Range = tuple[int | None, int | None]  # in steps of the variable's type; None is no bound
+
+
+class LinearCondition(NamedTuple):
+    """low <= sum of coefficient * variable <= high."""
+
+    variables: tuple[Expression, ...]
+    coefficients: tuple[int, ...]
+    low: int | None
+    high: int | None
+
+
+def conditions_of(conditions: PredicateSet) -> list[LinearCondition]:
+    """The linear conditions among the clauses."""
+    found = (_of_clause(clause) for clause in conditions)
+    return [condition for condition in found if condition is not None]
+
+
+def ranges(
+    conditions: list[LinearCondition],
+) -> tuple[dict[Expression, Range], dict[Expression, Range]] | None:
+    """What the variables can be by the conditions of one variable, and by all; None if they contradict."""
+    known: dict[Expression, Range] = {}
+    for condition in conditions:
+        if len(condition.variables) == 1 and not _tighten(condition, known):
+            return None
+    given = dict(known)
+    rest = [condition for condition in conditions if len(condition.variables) > 1]
+    for _ in range(min(MOST_ROUNDS, len(rest) + 1)):
+        before = dict(known)
+        if not all(_tighten(condition, known) for condition in rest):
+            return None
+        if before == known:
+            break
+    return given, known
+
+
+def _tighten(condition: LinearCondition, known: dict[Expression, Range]) -> bool:
+    """Bound each variable by the others; False if one has no value left."""
+    if len(condition.variables) > 1 and sum(v not in known for v in condition.variables) > 1:
+        return True  # each of them has another without bounds
+    summands = list(zip(condition.variables, condition.coefficients, strict=True))
+    ends = [_ends(c, known.get(v, (None, None))) for v, c in summands]
+    for at, (variable, coefficient) in enumerate(summands):
+        low = _rest(condition.low, [end[1] for i, end in enumerate(ends) if i != at])
+        high = _rest(condition.high, [end[0] for i, end in enumerate(ends) if i != at])
+        if coefficient < 0:
+            low, high, coefficient = _negative(high), _negative(low), -coefficient
+        old_low, old_high = known.get(variable, (None, None))
+        new_low = _larger(old_low, None if low is None else -(-low // coefficient))
+        new_high = _smaller(old_high, None if high is None else high // coefficient)
+        if new_low is not None and new_high is not None and new_low > new_high:
+            return False
+        if new_low != old_low or new_high != old_high:
+            known[variable] = (new_low, new_high)
+            ends[at] = _ends(condition.coefficients[at], known[variable])
+    return True
+
+
+def _ends(coefficient: int, given: Range) -> Range:
+    """The least and the greatest value of coefficient * variable."""
+    low, high = given if coefficient > 0 else (given[1], given[0])
+    return None if low is None else coefficient * low, None if high is None else coefficient * high
+
+
+def _rest(bound: int | None, others: list[int | None]) -> int | None:
+    """What a bound of the sum leaves for one summand."""
+    for other in others:
+        if bound is None or other is None:
+            return None
+        bound -= other
+    return bound
+
+
+def _negative(number: int | None) -> int | None:
+    return None if number is None else -number
+
+
+def _larger(old: int | None, new: int | None) -> int | None:
+    return new if old is None else old if new is None else max(old, new)
+
+
+def _smaller(old: int | None, new: int | None) -> int | None:
+    return new if old is None else old if new is None else min(old, new)
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_clause(clause: Clause) -> LinearCondition | None:
+    if len(clause) > 1:
+        return _hull(clause)
+    atom = clause[0]
+    if atom.op == "holds":
+        return _of_equality(atom.term)
+    if atom.constant is None or not is_exact(atom.term.type) or atom.op not in ("ge", "le", "eq"):
+        return None
+    bound = number_of(atom.constant)
+    return _of_term(atom.term, bound if atom.op != "le" else None, bound if atom.op != "ge" else None)
+
+
+def _of_term(term: Expression, low: Number | None, high: Number | None) -> LinearCondition:
+    coefficients = coefficients_of(term.name) if isinstance(term, Call) else None
+    if coefficients is None or not isinstance(term, Call):
+        return _in_steps((term,), (1,), low, high)
+    return _in_steps(term.args, coefficients, low, high)
+
+
+def _of_equality(term: Expression) -> LinearCondition | None:
+    """x = y, perhaps of two types: where both have a value, their forms are equal."""
+    if not (isinstance(term, Call) and term.name == "eq" and is_exact(term.args[0].type)):
+        return None
+    left, right = (linear_form(arg) for arg in term.args)
+    assert left is not None and right is not None
+    form = left.plus(right, -1)
+    used = {base: c for base, c in form.terms.items() if c}
+    return _in_steps(tuple(used), tuple(used.values()), -form.constant, -form.constant) if used else None
+
+
+def _hull(clause: Clause) -> LinearCondition | None:
+    """x = 1 OR x = 5 is within 1 to 5."""
+    term = clause[0].term
+    if not is_exact(term.type) or any(atom.op != "eq" or atom.term != term for atom in clause):
+        return None
+    numbers = [number_of(atom.constant) for atom in clause if atom.constant is not None]
+    return _of_term(term, min(numbers), max(numbers))
+
+
+def _in_steps(
+    variables: tuple[Expression, ...], coefficients: Iterable[Number], low: Number | None, high: Number | None
+) -> LinearCondition:
+    """Whole coefficients of variables counted in steps; bounds rounded inwards."""
+    parts = [c * step(variable.type) for c, variable in zip(coefficients, variables, strict=True)]
+    scale = lcm(*(part.denominator for part in parts))
+    bounded = (None if low is None else -(-low * scale // 1), None if high is None else high * scale // 1)
+    return LinearCondition(variables, tuple(int(part * scale) for part in parts), *bounded)

@@ -1,0 +1,179 @@
+"""Expressions over exact numbers as linear forms: `sum of coefficient * base + constant`.
+
+Law: where an expression has a value, its form has the same value; where every base has a value
+and every guard holds, the expression has one. A base is a column, or anything that is not linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import floor
+from typing import NamedTuple
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.types import DATE, DAY_TIME, TIMESTAMP, YEAR_MONTH
+from seine.optimizer.canonical.exact_numbers import (
+    MICROS_PER_DAY,
+    Number,
+    bounds,
+    divided,
+    is_exact,
+    number_of,
+    plain,
+    step,
+)
+
+
+class Guard(NamedTuple):
+    """What must have a value: a node, and its form before the check of its type."""
+
+    node: Expression
+    form: Linear
+
+
+class Linear(NamedTuple):
+    """A linear form; a base whose summands cancel out stays, with coefficient 0, as it may be NULL."""
+
+    terms: dict[Expression, Number]
+    constant: Number
+    guards: tuple[Guard, ...] = ()
+
+    def plus(self, other: Linear, factor: Number = 1) -> Linear:
+        """The form of self + factor * other."""
+        terms = dict(self.terms)
+        for base, coefficient in other.terms.items():
+            terms[base] = plain(terms.get(base, 0) + coefficient * factor)
+        constant = plain(self.constant + other.constant * factor)
+        return Linear(terms, constant, self.guards + other.guards)
+
+    def times(self, factor: Number) -> Linear:
+        terms = {base: plain(coefficient * factor) for base, coefficient in self.terms.items()}
+        return Linear(terms, plain(self.constant * factor), self.guards)
+
+    def span(self) -> tuple[Number, Number]:
+        """Bounds of the form's value, by the types of its bases."""
+        low = high = self.constant
+        for base, coefficient in self.terms.items():
+            ends = bounds(base.type)
+            low += coefficient * ends[coefficient < 0]
+            high += coefficient * ends[coefficient >= 0]
+        return low, high
+
+    def is_multiple(self, unit: Number) -> bool:
+        """Whether every value of the form is a whole multiple of a unit."""
+        parts = [coefficient * step(base.type) for base, coefficient in self.terms.items()]
+        return all(divided(part, unit).denominator == 1 for part in (self.constant, *parts))
+
+
+@lru_cache(maxsize=1 << 12)
+def linear_form(expression: Expression) -> Linear | None:
+    """The form of a simplified expression; None if its values are not exact numbers.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.functions import literal, resolve_call
+    >>> d = Column(0, DATE)
+    >>> form = linear_form(resolve_call("date_add", [d, literal(20)]))
+    >>> form.terms[d], form.constant, [str(guard.node) for guard in form.guards]
+    (1, 20, ['date_add(#0, 20)'])
+    """
+    if not is_exact(expression.type):
+        return None
+    if isinstance(expression, Literal):
+        return Linear({}, number_of(expression)) if expression.value is not None else _base(expression)
+    if isinstance(expression, Call):
+        rule = _RULES.get(expression.name)
+        form = rule(expression) if rule else None
+        if form is not None and form.is_multiple(step(expression.type)):
+            return _checked(form, expression)
+    return _base(expression)
+
+
+def _base(expression: Expression) -> Linear:
+    return Linear({expression: 1}, 0)
+
+
+def _checked(form: Linear, node: Expression) -> Linear:
+    """Guarded if the value may be outside of the node's type. A node's value needs its operands'."""
+    low, high = form.span()
+    least, most = bounds(node.type)
+    if least <= low and high <= most:
+        return form
+    guard = Guard(node, Linear(form.terms, form.constant))
+    inner = form.guards if len(form.terms) == 1 else ()
+    return Linear(form.terms, form.constant, (*inner, guard))
+
+
+def _sum(call: Call) -> Linear | None:
+    sign = 1 if call.name == "add" else -1
+    left, right = (linear_form(arg) for arg in call.args)
+    if left is None or right is None:
+        return None
+    types = (call.args[0].type, call.args[1].type)
+    if types[0] == DATE and types[1] == DATE:
+        return left.plus(right, sign).times(MICROS_PER_DAY)
+    if types[0].is_temporal and types[1] == YEAR_MONTH:
+        return None
+    if types[0] == DATE and types[1] == DAY_TIME:
+        if right.terms:
+            return None
+        right = Linear({}, floor(divided(right.constant, MICROS_PER_DAY)))
+    return left.plus(right, sign)
+
+
+def _product(call: Call) -> Linear | None:
+    left, right = (linear_form(arg) for arg in call.args)
+    if left is None or right is None:
+        return None
+    if not left.terms:
+        left, right = right, left
+    return None if right.terms else left.times(right.constant)
+
+
+def _quotient(call: Call) -> Linear | None:
+    left, right = (linear_form(arg) for arg in call.args)
+    if left is None or right is None or right.terms or not right.constant:
+        return None
+    return left.times(divided(1, right.constant))
+
+
+def _cast(call: Call) -> Linear | None:
+    source, target = call.args[0].type, call.type
+    if source.is_numeric and target.is_numeric:
+        return linear_form(call.args[0])
+    return _scaled(MICROS_PER_DAY)(call) if (source, target) == (DATE, TIMESTAMP) else None
+
+
+def _scaled(factor: int) -> Callable[[Call], Linear | None]:
+    def rule(call: Call) -> Linear | None:
+        form = linear_form(call.args[0])
+        return None if form is None else form.times(factor)
+
+    return rule
+
+
+def _moved(sign: int) -> Callable[[Call], Linear | None]:
+    def rule(call: Call) -> Linear | None:
+        left, right = (linear_form(arg) for arg in call.args)
+        return None if left is None or right is None else left.plus(right, sign)
+
+    return rule
+
+
+_RULES: dict[str, Callable[[Call], Linear | None]] = {
+    "add": _sum,
+    "sub": _sum,
+    "mul": _product,
+    "div": _quotient,
+    "neg": _scaled(-1),
+    "cast": _cast,
+    "date_add": _moved(1),
+    "date_sub": _moved(-1),
+    "datediff": _moved(-1),
+    "unix_date": _scaled(1),
+    "date_from_unix_date": _scaled(1),
+    "unix_micros": _scaled(1),
+    "timestamp_micros": _scaled(1),
+    "timestamp_millis": _scaled(1000),
+    "timestamp_seconds": _scaled(1_000_000),
+}

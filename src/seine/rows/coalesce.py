@@ -1,0 +1,36 @@
+"""Fewer, larger pieces: what follows an operator pays for each piece it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from seine.rows.delta import Delta
+
+ENOUGH = 65_536  # rows; a larger piece is passed on as it is
+
+
+def coalesce(deltas: Iterable[Delta], enough: int = ENOUGH) -> Iterator[Delta]:
+    """The same rows in pieces of at least `enough` rows, but for the last; empty ones are left out.
+
+    >>> one = Delta(pa.record_batch({"c0": [1]}))
+    >>> [delta.num_rows for delta in coalesce([one] * 5, enough=2)]
+    [2, 2, 1]
+    """
+    waiting: list[Delta] = []
+    for delta in deltas:
+        if delta.num_rows >= enough:
+            yield delta
+        elif delta.num_rows:
+            waiting.append(delta)
+            if sum(d.num_rows for d in waiting) >= enough:
+                yield _together(waiting)
+                waiting = []
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(deltas: list[Delta]) -> Delta:
+    minus = [d.minus for d in deltas if d.minus is not None]
+    return Delta(pa.concat_batches([d.plus for d in deltas]), pa.concat_batches(minus) if minus else None)

@@ -1,0 +1,230 @@
+"""Equal rows, found by hash and made sure by value.
+
+Values are equal as SQL groups them: NULL equals NULL, NaN equals NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.rows.cheap_columns import Plain, arrow, pick, plain
+
+_MANY = 1 << 14  # numbers from which on counting is the faster way to sort
+_MENDED = 64  # of so many numbers one may be out of order after counting; else counting was no help
+
+
+class Groups(NamedTuple):
+    """Rows in an order that puts equal ones side by side, and where in it each group starts."""
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """The row of each group that came first."""
+        return self.order[self.starts]
+
+    def labels(self) -> np.ndarray:
+        """The group of each place of the order."""
+        marks = np.zeros(len(self.order), np.int64)
+        marks[self.starts[1:]] = 1
+        return np.cumsum(marks)
+
+    def sorted_by(self, times: np.ndarray) -> Groups:
+        """The same groups, in each the rows in order of time; of one time they keep their order.
+
+        >>> Groups(np.array([0, 1, 2]), np.array([0, 1])).sorted_by(np.array([5, 9, 7])).order.tolist()
+        [0, 2, 1]
+        """
+        ordered = times.take(self.order)
+        late = ordered[1:] < ordered[:-1]
+        late[self.starts[1:] - 1] = False
+        wrong = late.nonzero()[0]
+        if not len(wrong):
+            return self
+        labels = self.labels()
+        bad = np.zeros(len(self.starts), bool)
+        bad[labels.take(wrong)] = True
+        places = bad.take(labels).nonzero()[0]
+        order = self.order.copy()
+        order[places] = order.take(places.take(_order_of_pairs(labels.take(places), ordered.take(places))))
+        return Groups(order, self.starts)
+
+
+def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
+    """Group equal rows, ordered by hash; rows of a group keep their order.
+
+    >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
+    >>> order.tolist(), starts.tolist()
+    ([1, 3, 0, 2], [0, 2, 3])
+    """
+    order = _order_of_hashes(hashes)
+    same = _same(hashes.take(order))
+    places = same.nonzero()[0]
+    if len(places):
+        collide = _collide(order, places, columns)
+        if len(collide):
+            _separate(order, same, collide, hashes, columns)
+    return Groups(order, _starts(same, len(order)))
+
+
+def equal(left: Plain, right: Plain) -> np.ndarray:
+    """Which values are equal, place by place.
+
+    >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
+    [True, True, True, False]
+    """
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.asarray(left == right)
+    left, right = arrow(left), arrow(right)
+    if pa.types.is_null(left.type):
+        return np.ones(len(left), bool)
+    same = pc.equal(left, right)
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    if not (left.null_count or right.null_count):
+        return as_mask(same)
+    both = pc.and_(pc.is_null(left), pc.is_null(right))
+    return as_mask(pc.or_(pc.fill_null(same, False), both))
+
+
+def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> np.ndarray:
+    """Which rows are equal in every column."""
+    same = np.ones(num_rows, bool)
+    for one, other in zip(left, right, strict=True):
+        same &= equal(one, other)
+    return same
+
+
+def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The rank of each value (NaN greatest, NULL beyond it), and for each rank a place that has it.
+
+    >>> [a.tolist() for a in dense_ranks(pa.array(["b", "a", "b"]))]
+    [[1, 0, 1], [1, 0]]
+    """
+    missing = as_mask(values.is_null())
+    numbers = _numbers(values)
+    if numbers is None:
+        order = pc.sort_indices(values).to_numpy().astype(np.int64)
+        ordered = values.take(pa.array(order))
+        same = equal(ordered[1:], ordered[:-1])
+    else:
+        known = (~missing).nonzero()[0]
+        order = np.append(known.take(numbers.take(known).argsort()), missing.nonzero()[0])
+        numbers = numbers.take(order)
+        same = (numbers[1:] == numbers[:-1]) | ((numbers[1:] != numbers[1:]) & (numbers[:-1] != numbers[:-1]))
+        same[max(len(known) - 1, 0) :] = True
+        same[len(known) - 1 : len(known)] = not len(known)
+    starts = _starts(same, len(order))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = Groups(order, starts).labels()
+    return ranks, order[starts]
+
+
+def normalise(array: pa.Array) -> pa.Array:
+    """One zero and one NaN, so that equal doubles are the same bits."""
+    if not pa.types.is_floating(array.type):
+        return array
+    array = pc.add(array, 0.0)
+    return pc.if_else(pc.is_nan(array), float("nan"), array)
+
+
+def as_mask(flags: pa.Array) -> np.ndarray:
+    return flags.to_numpy(zero_copy_only=False)
+
+
+def _numbers(values: pa.Array) -> np.ndarray | None:
+    """Numbers in the order of values, whatever where these are NULL; None if there are none of 64 bits."""
+    type_ = values.type
+    if pa.types.is_decimal(type_):
+        words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+        low, high = words[values.offset : values.offset + len(values)].T
+        wide = high != low >> 63
+        return None if (wide & as_mask(values.is_valid())).any() else low
+    if pa.types.is_boolean(type_):
+        values = values.cast(pa.int8())
+    elif pa.types.is_temporal(type_):
+        values = values.view(pa.int32() if type_.bit_width == 32 else pa.int64())
+    elif not (pa.types.is_integer(type_) or pa.types.is_floating(type_)):
+        return None
+    return (values.fill_null(0) if values.null_count else values).to_numpy()
+
+
+def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """The stable order by first and second number; by one number made of both where that fits."""
+    low = int(seconds.min())
+    span = int(seconds.max()) - low + 1
+    if (int(firsts[-1]) + 1) * span >= 2**63:
+        return np.lexsort((seconds, firsts))
+    return (firsts * span + (seconds - low)).argsort(kind="stable")
+
+
+def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
+    """The stable order of numbers; many are sorted by their leading bits, by counting, and then mended."""
+    if len(hashes) < _MANY:
+        return hashes.argsort(kind="stable")
+    order = (hashes >> 32).astype(np.uint16).argsort(kind="stable")
+    leads = hashes >> 48
+    order = order.take((leads + 2**15).astype(np.uint16).take(order).argsort(kind="stable"))
+    ordered = hashes.take(order)
+    wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
+    if len(wrong) * _MENDED > len(hashes):
+        return hashes.argsort(kind="stable")
+    if len(wrong):
+        leads = ordered >> 32
+        low, high = (np.unique(np.searchsorted(leads, leads[wrong], side)) for side in ("left", "right"))
+        places = np.concatenate([np.arange(a, b) for a, b in zip(low, high, strict=True)])
+        order[places] = order[places[ordered[places].argsort(kind="stable")]]
+    return order
+
+
+def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
+    """Of the places whose next neighbour has the same hash, those where it has other values."""
+    one, other = order.take(places), order.take(places + 1)
+    columns = [plain(column) for column in columns]
+    left = [pick(column, one) for column in columns]
+    right = [pick(column, other) for column in columns]
+    return places[~all_equal(left, right, len(places))]
+
+
+def _separate(
+    order: np.ndarray,
+    same: np.ndarray,
+    collide: np.ndarray,
+    hashes: np.ndarray,
+    columns: Sequence[Plain],
+) -> None:
+    """Order the rows whose hashes collide by their values too, in place."""
+    runs = np.append(0, np.cumsum(~same))
+    bad = np.zeros(runs[-1] + 1, bool)
+    bad[runs[collide]] = True
+    places = np.flatnonzero(bad[runs])
+    rows = order[places]
+    codes = [_codes(arrow(column).take(pa.array(rows))) for column in columns]
+    by_value = np.lexsort((*codes, hashes[rows]))
+    order[places] = rows[by_value]
+    for code in codes:
+        same[places[:-1]] &= _same(code[by_value])
+
+
+def _codes(column: pa.Array) -> np.ndarray:
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    return dense_ranks(column)[0]
+
+
+def _same(ordered: np.ndarray) -> np.ndarray:
+    return ordered[1:] == ordered[:-1]
+
+
+def _starts(same_as_before: np.ndarray, size: int) -> np.ndarray:
+    if not size:
+        return np.zeros(0, np.int64)
+    starts = np.ones(size, bool)
+    np.logical_not(same_as_before, out=starts[1:])
+    return starts.nonzero()[0]

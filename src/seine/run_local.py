@@ -1,0 +1,57 @@
+"""Runs a script in this process, without Spark: for tests and for trying things out."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.run import Options, Run, read_script
+from seine.runtime.local_host import LocalHost
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """What a run wrote: records and dead letters in order, and its statistics."""
+
+    records: list[dict[str, Any]]
+    dead: list[dict[str, Any]]
+    stats: dict[str, Any]
+
+
+def run_local(
+    path: str,
+    *,
+    batch_rows: int | None = None,
+    buckets: int = 2,
+    sharing: Strategy = CONFIGURATIONS["all"],
+    memory: int | None = None,
+) -> LocalResult:
+    """Run a script file to the end of its sources."""
+    started = time.monotonic()
+    script = read_script(path)
+    with tempfile.TemporaryDirectory(prefix="seine-") as work:
+        out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
+        options = Options(
+            out,
+            dead,
+            os.path.join(work, "state"),
+            batch_rows,
+            buckets=buckets,
+            sharing=sharing,
+            memory=memory,
+        )
+        run = Run(script, options)
+        host = LocalHost(run.deployment)
+        run.driver.run_all(host.run)
+        run.close()
+        return LocalResult(_lines(out), _lines(dead), run.statistics(time.monotonic() - started))
+
+
+def _lines(path: str) -> list[dict[str, Any]]:
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]

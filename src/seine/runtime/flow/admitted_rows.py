@@ -1,0 +1,67 @@
+"""Admitted tuples and promises of a stream as the deltas that enter the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.definitions import StreamDef
+from seine.graph.nodes import PunctuationsNode, SourceNode
+from seine.intake.punctuations import limits_of
+from seine.rows.delta import FOREVER, NEVER, NUMBER, Delta, data_names
+
+
+def source_delta(
+    stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epoch: int, numbered: bool = False
+) -> Delta:
+    """Give tuples their lives [ts, ts + window); negative tuples are told by time, not yet resolved.
+
+    In a live network the last column is their arrival, the epoch of the entry. They are numbered if
+    somebody asks in which order they arrived.
+    """
+    columns = [batch.column(name) for name in data_names(len(stream.fields))]
+    if len(node.types) > len(columns):
+        columns.append(pa.array(np.full(batch.num_rows, epoch)))
+    names = data_names(len(columns))
+    starts = columns[stream.time].view(pa.int64())
+    ends = pa.array(_ends(starts.to_numpy(), stream.window))
+    if not stream.retractable:
+        number = {NUMBER: batch.column("_q")} if numbered else {}
+        front = {"_s": starts, "_e": ends, **number}
+        return Delta(pa.RecordBatch.from_arrays([*front.values(), *columns], [*front, *names]))
+    arrival = batch.column("_q")
+    plus = pa.RecordBatch.from_arrays([starts, ends, arrival, *columns], ["_s", "_e", "_i0", *names])
+    forever = pa.array(np.full(batch.num_rows, FOREVER))
+    minus = pa.RecordBatch.from_arrays(
+        [starts, forever, starts, arrival, *columns], ["_s", "_e", "_d", "_i0", *names]
+    )
+    positive = batch.column("_o").to_numpy() > 0
+    return Delta(plus.filter(pa.array(positive)), minus.filter(pa.array(~positive)))
+
+
+def punctuation_delta(stream: StreamDef, batch: pa.RecordBatch, node: PunctuationsNode) -> Delta:
+    """The promises of one scheme among accepted punctuations: its columns, alive until they lapse."""
+    scheme = stream.schemes[node.scheme]
+    own = batch.filter(pc.equal(batch["_scheme"], node.scheme))
+    limits = limits_of(own["_t"].to_numpy(), scheme.lifespan)
+    columns = [own.column(f"c{index}") for index in scheme.columns]
+    names = ["_s", "_e", *data_names(len(columns))]
+    return Delta(pa.RecordBatch.from_arrays([own["_t"], pa.array(limits), *columns], names))
+
+
+def kept_punctuations(runs: Sequence[pa.RecordBatch]) -> Delta:
+    """Promises that admission keeps; when they were made is not known any more."""
+    whole = pa.concat_batches(runs)
+    columns = whole.columns[2:]
+    before = pa.array(np.full(whole.num_rows, NEVER))
+    names = ["_s", "_e", *data_names(len(columns))]
+    return Delta(pa.RecordBatch.from_arrays([before, whole["_l"], *columns], names))
+
+
+def _ends(starts: np.ndarray, window: int | None) -> np.ndarray:
+    if window is None:
+        return np.full(len(starts), FOREVER)
+    return np.where(starts > FOREVER - window, FOREVER, starts + window)

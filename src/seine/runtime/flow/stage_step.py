@@ -1,0 +1,146 @@
+"""One stage in one bucket: every stateful operator of a level takes one step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from seine.graph.nodes import AggregateNode, LimitedNode, Node
+from seine.operators.limited.budget import BudgetedJoin, step_together
+from seine.operators.limited.limited_join import LimitedOperator
+from seine.operators.state.operator import Operator
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import Delta, DerivedPunctuations
+from seine.runtime.flow.dataflow import Dataflow
+from seine.runtime.flow.emission import Emission
+from seine.runtime.flow.parcels import Parcel, decode
+
+Blob: TypeAlias = bytes | pa.Buffer
+
+
+class BucketState(Protocol):
+    """The state of all operators of one stage in one bucket."""
+
+    def of(self, node_id: int) -> Store: ...
+
+    def forget_except(self, node_ids: Iterable[int]) -> None:
+        """Free the state of operators that are gone."""
+        ...
+
+
+class StageReport(NamedTuple):
+    """What a stage tells of itself: rows held for joins by node, of each input apart (`node/port`) where
+    that is known, and what its operators noticed."""
+
+    state_rows: dict[int, int]
+    state_parts: dict[str, int]
+    notices: list[str]
+    memory: dict[int, dict[str, float]]  # what joins within a memory have come to so far, by node
+
+
+def run_stage(
+    flow: Dataflow,
+    stage: int,
+    bucket: int,
+    blobs: Iterable[Blob],
+    clock: Clock,
+    state: BucketState,
+    out: Emission,
+) -> StageReport:
+    """Step every operator of the stage, in the order of their ids, and push what they yield.
+
+    Joins that share a budget come last, together.
+    """
+    inputs = _by_node(blobs)
+    nodes = list(flow.stateful(stage, bucket))
+    state.forget_except(node.id for node in nodes)
+    ran: dict[int, _Turn] = {}
+    for node in nodes:
+        store = state.of(node.id)
+        arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
+        arrived += [inputs.get((told.id, 1), []) for told in flow.tells(node.id)]
+        together = flow.budget is not None and isinstance(node, LimitedNode)
+        if any(arrived) or store.head or _speaks_first(node) or together:
+            ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
+    for number, turn in ran.items():
+        if not turn.together:
+            for delta in turn.operator.step(turn.arrived, clock, turn.store):
+                if isinstance(delta, DerivedPunctuations):
+                    flow.push(delta.node, Delta(delta.batch), out)
+                else:
+                    flow.push(number, delta, out)
+    _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
+    return _report(ran.values())
+
+
+class _Turn(NamedTuple):
+    """An operator that takes a step: what arrived for it, its state, and whether others step with it."""
+
+    node: Node
+    operator: Operator
+    arrived: list[list[Delta]]
+    store: Store
+    together: bool
+
+
+def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emission) -> None:
+    """Step the joins that share a budget."""
+    if flow.budget is None or not turns:
+        return
+    members = []
+    for turn in turns:
+        assert isinstance(turn.operator, LimitedOperator)
+        members.append(BudgetedJoin(turn.operator, turn.arrived, turn.store))
+    for number, delta in step_together(members, clock, flow.budget):
+        flow.push(turns[number].node.id, delta, out)
+
+
+def _report(ran: Iterable[_Turn]) -> StageReport:
+    report = StageReport({}, {}, [], {})
+    for node, operator, _, store, _ in ran:
+        report.state_rows[node.id] = operator.state_rows(store)
+        report.state_parts.update(_parts(node, operator, store))
+        report.notices.extend(_take_notices(operator))
+        if isinstance(operator, LimitedOperator):
+            report.memory[node.id] = operator.account(store)
+    return report
+
+
+def _speaks_first(node: Node) -> bool:
+    """An aggregate without keys has a row before anything arrives."""
+    return isinstance(node, AggregateNode) and not node.ports[0].key
+
+
+def _parts(node: Node, operator: object, store: Store) -> dict[str, int]:
+    by_port = getattr(operator, "state_by_port", None)
+    if by_port is None:
+        return {}
+    return {f"{node.id}/{port}": rows for port, rows in enumerate(by_port(store)) if rows}
+
+
+def _take_notices(operator: object) -> list[str]:
+    notices: list[str] = getattr(operator, "notices", [])
+    taken = list(notices)
+    notices.clear()
+    return taken
+
+
+def _by_node(blobs: Iterable[Blob]) -> dict[tuple[int, int], list[Delta]]:
+    inputs: dict[tuple[int, int], list[Delta]] = defaultdict(list)
+    for blob in blobs:
+        for parcel in decode(blob):
+            for target in parcel.targets:
+                inputs[target].append(_delta(parcel))
+    return inputs
+
+
+def _delta(parcel: Parcel) -> Delta:
+    if parcel.plus:
+        return Delta(parcel.batch)
+    rows = parcel.batch
+    begun = rows.slice(0, 0).drop_columns(["_d"])
+    return Delta(begun, rows)

@@ -1,0 +1,1 @@
+"""The folder of a pipeline: settings, network versions, relations, state on its way."""

@@ -1,0 +1,125 @@
+"""The folder that a pipeline lives in: settings, journal, networks, relations, results.
+
+    settings.json          fixed when the pipeline is first started
+    journal/               admitted input, one entry a micro-batch
+    networks/<version>/    a network version, whole or as a change; see runtime.versions
+    results/<entry>/       what tasks wrote and the sink has not taken yet
+    output.json            how far the sink got
+    tally-<entry>.jsonl    how many records each query has delivered
+    spark/                 Spark's own checkpoint
+    handover/<entry>/      state on its way from a pipeline to one with more stages
+
+A Spark plan has a fixed number of stages. When more are needed, an entry is cut that is the last of
+its pipeline: with it every stage writes down its state, and another pipeline, with a checkpoint of its
+own, begins with that. `start` in the settings is the entry that handed over; -1 at first.
+
+Every file is written under another name first and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from seine.errors import SeineError
+from seine.intake.journal import Journal
+from seine.runtime.flow.dataflow import Dataflow
+from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.handover import handover_path
+from seine.runtime.folder.relation_files import RelationFiles
+from seine.runtime.folder.settings import read_settings, settings_path
+from seine.runtime.folder.versions import Version, Versions
+
+_NEW = "name a new folder, or an empty one"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A network version ready to run."""
+
+    version: Version
+    flow: Dataflow
+
+
+class Deployment:
+    """Access to a pipeline's folder; cheap to make, anywhere."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        return read_settings(self.folder)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self._path("journal"))
+
+    def exists(self) -> bool:
+        return os.path.exists(settings_path(self.folder))
+
+    def refuse_foreign(self) -> None:
+        """Refuse a folder that is of somebody else, or cannot be made or written to."""
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            foreign = [name for name in os.listdir(self.folder) if name != "networks"]
+            writable = os.access(self.folder, os.W_OK | os.X_OK)
+        except OSError as error:
+            raise SeineError(f"cannot keep state in '{self.folder}': {error.strerror}", hint=_NEW) from error
+        if foreign or not writable:
+            reason = f"it holds '{sorted(foreign)[0]}' and no checkpoint" if foreign else "it is not writable"
+            raise SeineError(f"cannot keep state in '{self.folder}': {reason}", hint=_NEW)
+
+    def create(self, settings: dict[str, Any]) -> None:
+        os.makedirs(self.folder, exist_ok=True)
+        write_whole(settings_path(self.folder), json.dumps(settings, indent=1).encode())
+
+    def results(self, entry: int) -> str:
+        return self._path("results", f"{entry:012d}")
+
+    @property
+    def output(self) -> str:
+        return self._path("output.json")
+
+    @property
+    def spark(self) -> str:
+        start = self.settings["start"]
+        return self._path("spark" if start < 0 else f"spark-{start:012d}")
+
+    def handover(self, entry: int) -> str:
+        """Where an entry leaves the state of all stages; see runtime.handover."""
+        return handover_path(self.folder, entry)
+
+    def take_over(self, entry: int, depth: int) -> None:
+        """From an entry on, a pipeline with so many stages."""
+        self.settings = {**self.settings, "start": entry, "depth": depth}
+        self.create(self.settings)
+
+    def sweep(self) -> None:
+        """Remove what pipelines before the present one left; it must have state of its own."""
+        kept = os.path.basename(self.spark)
+        for name in os.listdir(self.folder):
+            if name.startswith("spark") and name != kept:
+                shutil.rmtree(self._path(name), ignore_errors=True)
+        shutil.rmtree(self._path("handover"), ignore_errors=True)
+
+    @cached_property
+    def versions(self) -> Versions:
+        return Versions(self._path("networks"))
+
+    def load(self, number: int, before: Runtime | None = None) -> Runtime:
+        """A network version ready to run; cheap if the one before is at hand."""
+        version, changed = self.versions.load(number, before.version if before else None)
+        buckets, budget = len(self.settings["labels"]), self.settings.get("memory")
+        if before is None or changed is None or before.version.relations != version.relations:
+            relations = RelationFiles(version.relations)
+            return Runtime(version, Dataflow(version.snapshot, buckets, relations, budget))
+        flow = Dataflow(version.snapshot, buckets, before.flow.lookups, budget)
+        return Runtime(version, flow.follow(before.flow, changed))
+
+    def _path(self, *parts: str) -> str:
+        return os.path.join(self.folder, *parts)

@@ -1,0 +1,92 @@
+"""Samples of the streams, for estimates: of the journal entries that have been worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.definitions import StreamDef
+from seine.intake.journal import Entry
+from seine.intake.parsed import TUPLE, event_times
+from seine.optimizer.estimates import Estimates, Sample
+from seine.rows.delta import data_names
+from seine.rows.hashing import hash_columns
+
+SIZE = 1_000
+
+
+@dataclass
+class Reservoir:
+    """A uniform sample of a stream of at most `size` rows: those whose arrival numbers hash lowest.
+
+    Law: it depends on the set of rows added, not on their order or batches, and a row that is
+    added again changes nothing; so a replay leaves the sample as it was.
+    """
+
+    size: int
+    rows: pa.RecordBatch | None = None
+    arrivals: np.ndarray | None = None
+    seen: int = 0  # the highest arrival number, from 1
+    first: int | None = None  # event times of all rows
+    last: int | None = None
+
+    def add(self, arrivals: np.ndarray, rows: pa.RecordBatch, times: np.ndarray) -> None:
+        if not len(arrivals):
+            return
+        self.seen = max(self.seen, int(arrivals.max()) + 1)
+        self.first = min(int(times.min()), self.first if self.first is not None else int(times.min()))
+        self.last = max(int(times.max()), self.last if self.last is not None else int(times.max()))
+        chosen = _lowest(arrivals, self.size)
+        rows, arrivals = rows.take(pa.array(chosen)), arrivals[chosen]
+        if self.rows is not None and self.arrivals is not None:
+            rows, arrivals = pa.concat_batches([self.rows, rows]), np.append(self.arrivals, arrivals)
+            chosen = _lowest(arrivals, self.size)
+            rows, arrivals = rows.take(pa.array(chosen)), arrivals[chosen]
+        self.rows, self.arrivals = rows, arrivals
+
+    def sample(self) -> Sample | None:
+        if self.rows is None or self.first is None or self.last is None:
+            return None
+        return Sample(self.rows, float(self.seen), self.seen / max(self.last - self.first, 1))
+
+
+class StreamSamples:
+    """A reservoir for each stream, filled from journal entries."""
+
+    def __init__(self, size: int = SIZE) -> None:
+        self._size = size
+        self._reservoirs: dict[str, Reservoir] = {}
+
+    def add(self, entry: Entry, streams: Mapping[str, StreamDef]) -> None:
+        """See an entry's rows; a negative tuple is none."""
+        for name in entry.rows:
+            batch = entry.batch(name)
+            if batch is not None and name in streams:
+                self._add(streams[name], batch)
+
+    def _add(self, stream: StreamDef, batch: pa.RecordBatch) -> None:
+        if stream.retractable:
+            batch = batch.filter(pa.array(batch.column("_o").to_numpy() == TUPLE))
+        rows = batch.select(data_names(len(stream.fields)))
+        times = event_times(rows.column(stream.time))
+        reservoir = self._reservoirs.setdefault(stream.name, Reservoir(self._size))
+        reservoir.add(batch.column("_q").to_numpy(), rows, times)
+
+    def estimates(self) -> Estimates | None:
+        """What the samples tell; None before there are any."""
+        found = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
+        known = {name: sample for name, sample in found.items() if sample is not None}
+        return Estimates(known) if known else None
+
+
+def _lowest(arrivals: np.ndarray, size: int) -> np.ndarray:
+    """The positions of the arrivals that hash lowest, each arrival once."""
+    hashes = hash_columns([pa.array(arrivals, pa.int64())], len(arrivals))
+    few = np.arange(len(hashes))
+    if len(hashes) > 4 * size:  # so many that are low, twice at most: a batch and the sample may share rows
+        few = np.argpartition(hashes, 2 * size)[: 2 * size]
+    _, once = np.unique(hashes[few], return_index=True)
+    return few[once[:size]]

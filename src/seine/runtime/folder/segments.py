@@ -1,0 +1,160 @@
+"""The state of one stage in one bucket, as segments: blobs of immutable runs.
+
+Small runs of one micro-batch share a segment, so that a stage with many operators
+writes few records; a large run has its own, so that it can go when it has expired. A
+segment goes when its last run goes. The head, one JSON record, names what is alive.
+
+What becomes durable is condensed. A host that keeps segments at hand keeps them expanded: both
+forms are a blob of parts, and reading takes either.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from seine.runtime.flow.parcels import ipc_pieces, read_ipc, size_of
+from seine.runtime.folder.condensed import condense, expand
+
+_SMALL = 1 << 16
+_ALIGN = 64
+_LENGTH_BYTES = 8
+
+Fetch = Callable[[str], pa.Buffer]
+Piece: TypeAlias = bytes | pa.Buffer
+Parts: TypeAlias = dict[str, pa.RecordBatch]  # the runs of a segment
+
+
+class Segments:
+    """State opened for one micro-batch; `changes` says what must become durable.
+
+    `head` is what the last micro-batch left (None at first); `fetch` gets a segment by name. Runs that are
+    `at_hand`, by segment and part, need not be fetched; which are alive only the head says.
+    """
+
+    def __init__(
+        self,
+        head: dict[str, Any] | None,
+        fetch: Fetch,
+        bucket: int,
+        at_hand: Mapping[str, Parts] | None = None,
+    ) -> None:
+        head = head or {"nodes": {}, "segments": {}}
+        self._heads: dict[str, dict[str, Any]] = head["nodes"]
+        self._segments: dict[str, list[str]] = head["segments"]  # the parts that are alive
+        self._fetch = fetch
+        self._at_hand = at_hand or {}
+        self.bucket = bucket
+        self._opened: dict[str, dict[str, pa.Buffer]] = {}
+        self._fresh: dict[str, pa.RecordBatch] = {}
+        self._shared = uuid.uuid4().hex
+        self._count = 0
+        self._stores: dict[int, NodeStore] = {}
+
+    def of(self, node_id: int) -> NodeStore:
+        if node_id not in self._stores:
+            self._stores[node_id] = NodeStore(self, node_id, self._heads.setdefault(str(node_id), {}))
+        return self._stores[node_id]
+
+    def forget_except(self, node_ids: Iterable[int]) -> None:
+        alive = {str(i) for i in node_ids}
+        for name in [name for name in self._heads if name not in alive]:
+            del self._heads[name]
+        for parts in self._segments.values():
+            parts[:] = [part for part in parts if part.split(".")[0] in alive]
+
+    def put(self, node_id: int, batch: pa.RecordBatch) -> str:
+        self._count += 1
+        segment = self._shared if batch.nbytes < _SMALL else uuid.uuid4().hex
+        name = f"{segment}/{node_id}.{self._count}"
+        self._fresh[name] = batch
+        return name
+
+    def get(self, name: str) -> pa.RecordBatch:
+        if name in self._fresh:
+            return self._fresh[name]
+        segment, part = name.split("/")
+        if part not in self._segments.get(segment, ()):
+            raise KeyError(name)
+        if segment in self._at_hand:
+            return self._at_hand[segment][part]
+        if segment not in self._opened:
+            self._opened[segment] = _parts_of(self._fetch(segment))
+        return expand(read_ipc(self._opened[segment][part]))
+
+    def drop(self, name: str) -> None:
+        if self._fresh.pop(name, None) is None:
+            segment, part = name.split("/")
+            self._segments[segment].remove(part)
+
+    def changes(self) -> tuple[dict[str, Any], dict[str, bytes], list[str]]:
+        """The new head, the segments to add and the names of those to remove; asking changes nothing."""
+        heads = {node: head for node, head in self._heads.items() if head}
+        segments = {name: parts for name, parts in self._segments.items() if parts}
+        gone = [name for name, parts in self._segments.items() if not parts]
+        added: dict[str, bytes] = {}
+        for segment, members in self.fresh().items():
+            segments[segment] = list(members)
+            condensed = {
+                part: ipc_pieces(condense(batch, part.split(".")[0])) for part, batch in members.items()
+            }
+            added[segment] = b"".join(_lay_out(condensed))
+        return {"nodes": heads, "segments": segments}, added, gone
+
+    def expanded(self) -> dict[str, list[Piece]]:
+        """The segments to add as the pieces of blobs that are quick to read."""
+        return {
+            segment: _lay_out({part: ipc_pieces(batch) for part, batch in members.items()})
+            for segment, members in self.fresh().items()
+        }
+
+    def fresh(self) -> dict[str, Parts]:
+        """The runs put in this micro-batch, by segment and part."""
+        parts: dict[str, Parts] = {}
+        for name, batch in self._fresh.items():
+            segment, part = name.split("/")
+            parts.setdefault(segment, {})[part] = batch
+        return parts
+
+
+def expand_segment(blob: bytes) -> list[Piece]:
+    """The pieces of the quick blob of a durable one."""
+    parts = _parts_of(pa.py_buffer(blob))
+    return _lay_out({part: ipc_pieces(expand(read_ipc(buffer))) for part, buffer in parts.items()})
+
+
+def _lay_out(members: dict[str, list[Piece]]) -> list[Piece]:
+    """A blob in pieces: the sizes of its parts by name, then the parts, all aligned for Arrow."""
+    sizes = {part: size_of(body) for part, body in members.items()}
+    header = json.dumps(sizes).encode()
+    header += b" " * (-(len(header) + _LENGTH_BYTES) % _ALIGN)
+    pieces: list[Piece] = [len(header).to_bytes(_LENGTH_BYTES, "little"), header]
+    for part, body in members.items():
+        pieces += [*body, bytes(-sizes[part] % _ALIGN)]
+    return pieces
+
+
+def _parts_of(blob: pa.Buffer) -> dict[str, pa.Buffer]:
+    """The inverse of joining what `_lay_out` gives."""
+    offset = _LENGTH_BYTES + int.from_bytes(blob.slice(0, _LENGTH_BYTES), "little")
+    parts: dict[str, pa.Buffer] = {}
+    for part, size in json.loads(blob.slice(_LENGTH_BYTES, offset - _LENGTH_BYTES).to_pybytes()).items():
+        parts[part] = blob.slice(offset, size)
+        offset += size + -size % _ALIGN
+    return parts
+
+
+class NodeStore:
+    """The Store of one operator, on the segments of its bucket."""
+
+    def __init__(self, segments: Segments, node_id: int, head: dict[str, Any]) -> None:
+        self.head = head
+        self.bucket = segments.bucket
+        self.put = partial(segments.put, node_id)
+        self.get = segments.get
+        self.drop = segments.drop

@@ -1,0 +1,230 @@
+"""Results of one task: JSON Lines on their way to a file, counted by query, cut at limits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.types import Type
+from seine.graph.nodes import Form
+from seine.rows.delta import NEVER, concat, data_names
+from seine.runtime.output.json_records import json_lines, text_bytes
+
+START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
+_PIECE_ROWS = 1 << 16
+_COUNTED_ONE_BY_ONE = 64  # records that are counted one by one
+# An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
+_PIECE_BYTES = 1 << 28
+
+
+class Chosen(NamedTuple):
+    """Computed rows with their lives, and for each the position of the query that it is for."""
+
+    batch: pa.RecordBatch
+    picks: np.ndarray
+
+
+class RecordFormat(NamedTuple):
+    """What all records of one kind have in common."""
+
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    changelog: bool
+    domain: str
+
+
+class Results:
+    """Collects the records of one task.
+
+    `path` is a file name that no other attempt uses; the file is created with the first record. A
+    task delivers no more than a query's limit; the sink, which knows what came before, cuts the rest.
+    Records of one kind wait for one another, whichever queries they are for: text is made of many at once.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.counts: Counter[str] = Counter()
+        self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
+        self.cut: set[str] = set()
+        self._file: BinaryIO | None = None
+        self._delivered = 0
+        self._numbers: dict[str, int] = {}  # of the queries that had a record
+        self._texts: list[str] = []  # their names as JSON, by number
+        self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
+
+    def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
+        """The records of queries that follow from new rows and from rows that end early.
+
+        Ends come after beginnings, or in event time if it is a changelog.
+        """
+        kind = RecordFormat(form.names, form.types, form.changelog, form.domain)
+        if form.changelog:
+            told, picks = _in_event_time(plus, minus, len(form.types))
+            self._deliver(kind, form.limit, queries, told, picks)
+            return
+        for begins, chosen in ((True, plus), (False, minus)):
+            if chosen is not None and len(chosen.picks):
+                told = _told(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
+                weights = _weights(form, chosen.batch) if begins else None
+                self._deliver(kind, form.limit, queries, told, chosen.picks, weights)
+
+    def _deliver(
+        self,
+        kind: RecordFormat,
+        limit: int,
+        queries: list[str],
+        told: pa.RecordBatch,
+        picks: np.ndarray,
+        weights: np.ndarray | None = None,
+    ) -> None:
+        within = self._delivered + len(picks) <= limit  # then no single query can be over it
+        if within and weights is None and len(picks) < _COUNTED_ONE_BY_ONE:
+            self._wait(kind, told, [self._count(queries[pick]) for pick in picks.tolist()])
+            return
+        hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
+        names = [queries[i] for i in hit.tolist()]
+        if not within:
+            room = np.array([self._room(name, limit) for name in names], np.int64)
+            self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
+            keep = _earlier(place, counts) < room[place]
+            told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
+            weights = None if weights is None else weights[keep]
+        numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
+        if weights is not None:
+            self._weigh(names, np.bincount(place, weights, len(names)))
+        self._wait(kind, told, np.array(numbers, np.int32)[place])
+
+    def _wait(self, kind: RecordFormat, told: pa.RecordBatch, numbers: np.ndarray | list[int]) -> None:
+        """Let records wait for others of their kind, each with the number of its query."""
+        waiting = self._waiting.setdefault(kind, [])
+        waiting.append(told.append_column(QUERY, pa.array(numbers, pa.int32())))
+        if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
+            self._flush(kind)
+
+    def close(self) -> dict[str, Any] | None:
+        """Finish the file; what the sink must know of it, or None if there was no record."""
+        for kind in self._waiting:
+            self._flush(kind)
+        if self._file is None:
+            return None
+        self._file.close()
+        return {
+            "path": self.path,
+            "counts": dict(self.counts),
+            "importance": self.importance,
+            "cut": sorted(self.cut),
+        }
+
+    def _weigh(self, names: list[str], sums: np.ndarray) -> None:
+        for name, more in zip(names, sums.tolist(), strict=True):
+            self.importance[name] = self.importance.get(name, 0.0) + more
+
+    def _room(self, query: str, limit: int) -> int:
+        """How many more records a query may deliver here."""
+        return max(0, limit - self.counts[query])
+
+    def _count(self, query: str, records: int = 1) -> int:
+        """Count records of a query; its number."""
+        self.counts[query] += records
+        self._delivered += records
+        if query not in self._numbers:
+            self._numbers[query] = len(self._texts)
+            self._texts.append(json.dumps(query, ensure_ascii=False))
+        return self._numbers[query]
+
+    def _flush(self, kind: RecordFormat) -> None:
+        """Write the records of a kind that wait."""
+        batches, self._waiting[kind] = self._waiting[kind], []
+        if not batches:
+            return
+        whole = concat(batches)
+        for start, length in _pieces(whole):
+            text = self._text(kind, whole.slice(start, length))
+            if self._file is None:
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
+            self._file.write(text)
+
+    def _text(self, kind: RecordFormat, batch: pa.RecordBatch) -> memoryview:
+        columns = [batch.column(name) for name in data_names(len(kind.types))]
+        ends = None if kind.changelog else batch[END]
+        lines = json_lines(
+            self._who(batch[QUERY]),
+            _ops(batch[BEGINS]),
+            batch[START],
+            ends,
+            kind.names,
+            kind.types,
+            columns,
+            kind.domain,
+        )
+        return text_bytes(lines)
+
+    def _who(self, numbers: pa.Array) -> pa.Array | str:
+        """One name, or the JSON text of the name in each row."""
+        first, others = numbers[0].as_py(), numbers.to_numpy()
+        if (others == first).all():
+            return next(name for name, number in self._numbers.items() if number == first)
+        if len(others) < len(self._texts):
+            return pa.array([self._texts[i] for i in others.tolist()], pa.string())
+        return pa.array(self._texts, pa.string()).take(numbers)
+
+
+def _weights(form: Form, batch: pa.RecordBatch) -> np.ndarray | None:
+    """The importance of each record, which follows the columns that are told; NULL counts nothing."""
+    if form.importance is None:
+        return None
+    return batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+
+
+def _ops(begins: pa.Array) -> pa.Array | str:
+    mask = begins.to_numpy(zero_copy_only=False)
+    if mask.all() or not mask.any():
+        return "+" if mask[0] else "-"
+    return pa.array(np.where(mask, "+", "-"), pa.string())
+
+
+def _told(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
+    """Rows as they are told: life, whether they begin, and columns."""
+    names = data_names(width)
+    arrays = [batch["_s"], batch[end], pa.array(np.full(batch.num_rows, begins))]
+    return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
+
+
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, np.ndarray]:
+    """The changes of a changelog as they happen; an old row ends before a new one begins."""
+    names = data_names(width)
+    times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
+    if minus is not None and len(minus.picks):
+        times = np.concatenate([times, minus.batch["_d"].to_numpy()])
+        picks = np.concatenate([picks, minus.picks])
+        parts.append(minus.batch.select(names))
+    begins = np.arange(len(times)) < plus.batch.num_rows
+    # What is there before all time has to begin before it can end.
+    order = np.lexsort((np.where(times == NEVER, ~begins, begins), times))
+    at = pa.array(order)
+    data = concat(parts)
+    arrays = [pa.array(times[order]), pa.array(begins[order]), *(data[name].take(at) for name in names)]
+    return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
+
+
+def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """For each position, how many before it have the same value; `counts` says how often each occurs."""
+    order = np.argsort(place, kind="stable")
+    earlier = np.empty(len(place), np.int64)
+    earlier[order] = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return earlier
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+    """Ranges of rows whose text is surely short enough for one Arrow array."""
+    fitting = _PIECE_BYTES * batch.num_rows // max(batch.nbytes, 1)
+    length = max(1, min(_PIECE_ROWS, fitting))
+    for start in range(0, batch.num_rows, length):
+        yield start, min(length, batch.num_rows - start)

@@ -1,0 +1,195 @@
+"""The states of a query: what each operator holds, of which streams, and whether something frees it.
+
+Cites: SAFETY 2.2 (Def 1), SAFETY 2.4 (Def 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
+from seine.safety.block import Block
+from seine.safety.building import BlockGraph
+from seine.safety.chains import chain_words
+from seine.safety.closure import closure
+from seine.safety.freeing import ends_are_told, groups_go, is_appended
+from seine.safety.item_facts import Branch, Sources
+from seine.safety.purgeable import purgeable
+
+JOINED = "promises do not free rows joined with groups, set operators or RETRACTABLE streams"
+GROUPED = "promises free groups only if all streams beneath promise their keys and none expires"
+RESULTS = "promises do not free results that may end"
+FENCES = (Aggregate, Distinct, UnionAll, Except)
+CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev_pop")  # state a group
+
+
+@dataclass(frozen=True)
+class State:
+    """What is held of some streams: `aliases` are those whose tuples stay if nothing frees it.
+
+    `what` names it, `why` says what frees it, or why nothing does. `note`: why promises that could free it do
+    not, if that is the reason.
+    """
+
+    what: str
+    aliases: tuple[str, ...]
+    freed: bool
+    why: Callable[[], str] = field(compare=False)
+    note: str = ""
+
+
+def states_of(plan: Plan, sources: Sources) -> Iterator[State]:
+    """Every state of a plan; the aliases of one are in the order of FROM."""
+    block, graph = sources.block(plan)
+    streams = [block.items[number] for number in graph.items]
+    fences = [item for item in streams if not isinstance(item, Scan)]
+    yield from _held(plan, sources)
+    for fence in fences:
+        yield from _fence_states(fence, sources)
+        for child in fence.inputs:
+            yield from states_of(child, sources)
+
+
+def result_state(plan: Plan, sources: Sources) -> Iterator[State]:
+    """What the changelog at the top of a query holds: results that may still end.
+
+    Results that are combinations of lasting tuples never end, so they are told and not kept.
+    """
+    if not any(isinstance(part, FENCES) for part in walk(plan)) or ends_are_told(plan):
+        return
+    yield from _branch_results(plan, sources)
+
+
+def _branch_results(plan: Plan, sources: Sources) -> Iterator[State]:
+    block, graph = sources.block(plan)
+    item = block.items[0]
+    if len(block.items) == 1 and isinstance(item, UnionAll):
+        for branch in item.inputs:
+            yield from _branch_results(branch, sources)
+        return
+    expires = any(one.expires for one in graph.graph.items)
+    if expires or not is_appended(block):
+        small = all(_is_small(block.items[number], sources) for number in graph.items)
+        words = partial(_result_words, expires, small)
+        yield State("results", lasting(plan, sources), expires or small, words, RESULTS)
+
+
+def _result_words(expires: bool, small: bool) -> str:
+    if expires:
+        return "freed by windows"
+    return "there are never many" if small else "never freed: they may end at any time"
+
+
+def _held(plan: Plan, sources: Sources) -> Iterator[State]:
+    """What the joins of a block hold, and what waits for deletions.
+
+    Promises free the rows of joins in which none can end early; in the others only windows do.
+    """
+    block, graph = sources.block(plan)
+    joined, punctuations = len(graph.items) > 1, is_appended(block)
+    freed = (
+        purgeable(graph.graph) if joined and punctuations else [item.expires for item in graph.graph.items]
+    )
+    note = "" if punctuations else JOINED
+    for place, (number, is_freed) in enumerate(zip(graph.items, freed, strict=True)):
+        item = block.items[number]
+        if isinstance(item, Scan):
+            if joined or item.stream.retractable:
+                words = partial(_tuple_words, block, graph, place)
+                told = "" if graph.graph.items[place].deletable else note
+                yield State(item.alias, (item.alias,), is_freed, words, told)
+        elif joined:
+            is_small = _is_small(item, sources)
+            words = partial(_tuple_words, block, graph, place, is_small)
+            yield State(
+                f"{graph.graph.items[place].name} in a join",
+                lasting(item, sources),
+                is_freed or is_small,
+                words,
+                note,
+            )
+
+
+def _tuple_words(block: Block, graph: BlockGraph, place: int, is_small: bool = False) -> str:
+    """What frees the rows that a join holds of an item."""
+    item = graph.graph.items[place]
+    if item.expires:
+        return "freed by its window"
+    if is_small:
+        return "there are never many"
+    if item.deletable:
+        return "never freed: its tuples may be deleted at any time, and it has no window"
+    if not is_appended(block):
+        return f"never freed: {JOINED}"
+    return chain_words(graph.graph, column_names(block, graph), closure(graph.graph, [place]))
+
+
+def column_names(block: Block, graph: BlockGraph) -> list[list[str]]:
+    """The names of the columns of each item of a graph."""
+    return [[field.name for field in block.items[number].schema] for number in graph.items]
+
+
+def _fence_states(fence: Plan, sources: Sources) -> Iterator[State]:
+    """What an aggregate or a set operator holds."""
+    leaves = [] if isinstance(fence, UnionAll) else sources.leaves(fence)
+    freed = groups_go(leaves)
+    few = all(leaf.is_finite for leaf in leaves)
+    note = GROUPED if all(leaf.is_finished for leaf in leaves) else ""
+    match fence:
+        case Aggregate(input, _, calls, _):
+            constant = all(call.function in CONSTANT and not call.distinct for call in calls)
+            freed = freed or (constant and _is_small(fence, sources))
+            words = partial(_row_words, leaves, freed)
+            yield State("groups", lasting(input, sources), freed, words, note)
+        case Distinct(input):
+            words = partial(_row_words, leaves, freed or few)
+            yield State("distinct rows", lasting(input, sources), freed or few, words, note)
+        case Except(left, right):
+            words = partial(_except_words, freed or few)
+            yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
+            yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
+
+
+def _row_words(leaves: list[Branch], freed: bool) -> str:
+    """What frees what is held for each group of the rows of some blocks."""
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
+    found = [leaf for leaf in leaves if freed or not leaf.is_finished]
+    if freed and not all(leaf.is_finished for leaf in leaves):
+        return "there are never many"
+    told = [
+        chain_words(leaf.graph.graph, column_names(leaf.block, leaf.graph), leaf.closed) for leaf in found
+    ]
+    return " and ".join(dict.fromkeys(told)) or f"never freed: {GROUPED}"
+
+
+def _except_words(freed: bool) -> str:
+    if freed:
+        return "freed when both inputs are closed or expired"
+    return "never freed: an input stays open, or one alone expires"
+
+
+def _is_small(fence: Plan, sources: Sources) -> bool:
+    """Whether an aggregate has finitely many groups at any time."""
+    if not isinstance(fence, Aggregate):
+        return False
+    branch = sources.branches(fence)[0]
+    return all(branch.is_given(column) for column in branch.columns[: len(fence.keys)])
+
+
+def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
+    """The aliases of the streams whose tuples make rows that never expire."""
+    if isinstance(plan, Scan):
+        return () if plan.stream.window is not None else (plan.alias,)
+    if isinstance(plan, Lookup):
+        return ()
+    if isinstance(plan, Except):
+        return lasting(plan.left, sources)
+    if isinstance(plan, Aggregate | Distinct | UnionAll):
+        return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
+    block, graph = sources.block(plan)
+    if any(item.expires for item in graph.graph.items):
+        return ()
+    return tuple(alias for item in block.items for alias in lasting(item, sources))

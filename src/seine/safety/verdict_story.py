@@ -1,0 +1,205 @@
+"""What frees each state of a query, in words, and its punctuation graph.
+
+Cites: SAFETY 3.2 (chained purge), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from seine.algebra.plan import Plan, Scan
+from seine.errors import printable
+from seine.safety.chains import punctuated
+from seine.safety.freeing import is_appended
+from seine.safety.graph import CLOCK, Closer, Graph
+from seine.safety.item_facts import Sources
+from seine.safety.kept_punctuations import kept_punctuations
+from seine.safety.operator_states import column_names, result_state, states_of
+from seine.safety.safe_plans import THROUGHPUT, JoinOf, Tree
+from seine.safety.schemes import schemes_used
+from seine.safety.stateful_streams import kept_scans
+from seine.safety.transformed import transformed
+
+MOST_STREAMS = 40  # of a query that is told about line by line
+MOST_PLANNED = 12  # streams of a query of which it is told how they are joined
+Nested = str | tuple["Nested", ...]  # aliases; what is joined at one place is a tuple
+
+
+def story(plan: Plan) -> list[str]:
+    """A line for each state: what is held, and what frees it."""
+    sources = Sources()
+    states = [*states_of(plan, sources), *result_state(plan, sources)]
+    return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
+
+
+def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
+    """What frees each state, the punctuation graph, how streams are joined that promises free, and the
+    promises that stay.
+
+    There is little to tell if windows bound all, and nothing if nothing is kept.
+    """
+    scans = kept_scans(plan)
+    if len(scans) > MOST_STREAMS:
+        return []
+    if all(scan.stream.window is not None for scan in scans):
+        return _punctuation_lines(plan) if any(scan.stream.schemes for scan in scans) else []
+    lines = story(plan)
+    if found := edges(plan):
+        lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
+    if joined and len(scans) <= MOST_PLANNED:
+        lines += _plan_lines(plan, joined)
+    sets = circles(plan)
+    if len(sets) > 1 and any(len(one) > 1 for one in sets):
+        lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
+    lines += _punctuation_lines(plan)
+    return [printable(line) for line in lines]
+
+
+def _punctuation_lines(plan: Plan) -> list[str]:
+    """Which promises the joins of the top block keep for good."""
+    block, found = Sources().block(plan)
+    if len(found.items) < 2 or not is_appended(block):
+        return []
+    return [printable(line) for line in kept_punctuations(found.graph, column_names(block, found))]
+
+
+def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
+    """How the streams of the top block are joined, and which schemes are enough for that."""
+    block, found_graph = Sources().block(plan)
+    graph, columns = found_graph.graph, column_names(block, found_graph)
+    names = [item.name for item in graph.items]
+    own = [one for one in joined if sorted(aliases_of(one)) == sorted(names)]
+    if not own or len({*names}) < len(names):
+        return []
+    tree = _tree(own[0], names)
+    used = schemes_used(graph, tree, THROUGHPUT)
+    ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
+    told = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
+    enough = f"; promises on {', '.join(told)} are enough" if told else ""
+    return [f"joined as {_tree_words(tree, names)}{enough}"]
+
+
+def _tree(joined: Nested, names: Sequence[str]) -> Tree:
+    if isinstance(joined, str):
+        return names.index(joined)
+    return JoinOf(tuple(_tree(one, names) for one in joined))
+
+
+def aliases_of(joined: Nested) -> list[str]:
+    """
+    >>> aliases_of((("x", "y"), "z"))
+    ['x', 'y', 'z']
+    """
+    return [joined] if isinstance(joined, str) else [alias for one in joined for alias in aliases_of(one)]
+
+
+@dataclass(frozen=True)
+class GraphEdge:
+    """Of a punctuation graph: by what `tails` tell a promise closes `head`; several make it generalised."""
+
+    tails: tuple[str, ...]
+    head: str
+    label: str
+
+    def __str__(self) -> str:
+        tails = self.tails[0] if len(self.tails) == 1 else f"{{{', '.join(self.tails)}}}"
+        return f"{tails} -> {self.head} by {self.label}"
+
+
+def _tree_words(tree: Tree, names: Sequence[str]) -> str:
+    """A plan as nested brackets: an operator is a pair of brackets around its inputs."""
+    if isinstance(tree, int):
+        return names[tree]
+    return f"({', '.join(_tree_words(child, names) for child in tree.inputs)})"
+
+
+def circles(plan: Plan) -> list[tuple[str, ...]]:
+    """The streams of the top block in sets that close one another."""
+    graph = Sources().block(plan)[1].graph
+    return [tuple(graph.items[number].name for number in sorted(node)) for node in transformed(graph)]
+
+
+def edges(plan: Plan) -> list[GraphEdge]:
+    """The punctuation graphs of all blocks of a plan; a scheme that nothing can use has no edge."""
+    return list(dict.fromkeys(_edges(plan, Sources())))
+
+
+def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:
+    block, graph = sources.block(plan)
+    columns = column_names(block, graph)
+    tellers = _tellers(graph.graph)
+    for number, item in enumerate(graph.graph.items):
+        for closer in item.closers:
+            label = "watermark" if closer.kind == CLOCK else punctuated(columns[number], closer.columns)
+            yield from _of_closer(graph.graph, number, closer, label, tellers)
+    for number in graph.items:
+        fence = block.items[number]
+        if not isinstance(fence, Scan):
+            for child in fence.inputs:
+                yield from _edges(child, sources)
+
+
+def _tellers(graph: Graph) -> dict[int, frozenset[int]]:
+    """For each fact the items that tell it, through rules of one fact too."""
+    tellers: dict[int, set[int]] = {}
+    for number, item in enumerate(graph.items):
+        for fact in item.gives:
+            tellers.setdefault(fact, set()).add(number)
+    changed = True
+    while changed:
+        changed = False
+        for rule in graph.rules:
+            if len(rule.needs) == 1:
+                known = tellers.get(min(rule.needs), set())
+                own = tellers.setdefault(rule.gives, set())
+                changed = changed or not known <= own
+                own |= known
+    return {fact: frozenset(known) for fact, known in tellers.items()}
+
+
+def _of_closer(
+    graph: Graph, head: int, closer: Closer, label: str, tellers: dict[int, frozenset[int]]
+) -> Iterator[GraphEdge]:
+    """An edge from each item that tells all that is needed; if there is none, one from all that tell some."""
+    needs = [tellers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
+    if not all(needs):
+        return
+    names = [item.name for item in graph.items]
+    if not needs:
+        yield GraphEdge(("relations",), names[head], label)
+        return
+    alone = frozenset.intersection(*needs)
+    for number in sorted(alone):
+        yield GraphEdge((names[number],), names[head], label)
+    if not alone:
+        yield GraphEdge(tuple(names[n] for n in sorted(frozenset.union(*needs))), names[head], label)
+
+
+def to_dot(graphs: dict[str, list[GraphEdge]]) -> str:
+    """The punctuation graphs of queries as one Graphviz digraph; a generalised edge meets in a point."""
+    lines = ["digraph punctuations {", "  rankdir=LR;", "  node [shape=ellipse, fontname=Helvetica];"]
+    for place, (query, found) in enumerate(graphs.items()):
+        lines += [f"  subgraph cluster_{place} {{", f"    label={_quoted(query)};"]
+        for number, edge in enumerate(found):
+            lines += _dot_edge(place, number, edge)
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_edge(place: int, number: int, edge: GraphEdge) -> list[str]:
+    def node(name: str) -> str:
+        return _quoted(f"{place}/{name}")
+
+    shown = [f"    {node(name)} [label={_quoted(name)}];" for name in (*edge.tails, edge.head)]
+    label = f"[label={_quoted(edge.label)}]"
+    if len(edge.tails) == 1:
+        return [*shown, f"    {node(edge.tails[0])} -> {node(edge.head)} {label};"]
+    point = node(f"+{number}")
+    lines = [f"    {point} [shape=point];", f"    {point} -> {node(edge.head)} {label};"]
+    return [*shown, *lines, *(f"    {node(tail)} -> {point} [arrowhead=none];" for tail in edge.tails)]
+
+
+def _quoted(text: str) -> str:
+    escaped = printable(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,66 @@
+"""Writes a change to the catalog: one transaction, the moment at which the change is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seine.catalog import Catalog, CatalogChange
+from seine.catalog.index import Placement
+from seine.run import stored
+from seine.service.edit import Edit
+from seine.service.present import Present
+
+
+def enter(
+    catalog: Catalog, edit: Edit, before: Present, after: Present, begun: Sequence[Placement] = ()
+) -> None:
+    """Record all of an edit, what it made of the network, and from when on; or nothing.
+
+    The computation index has what runs: those that cease leave it, those that begin enter it.
+    """
+    with catalog.change() as change:
+        change.leave([query.name for query in edit.cease(before).values()])
+        _drop(change, edit, before, after)
+        _add(change, edit, before, after)
+        for key in edit.pause:
+            change.set_query(before.standing[key].query.name, paused=True)
+        for key in edit.resume:
+            now = after.standing[key]
+            change.set_query(now.query.name, paused=False, born=now.born, position=now.position)
+        change.enter(begun)
+        if after.epoch != before.epoch:
+            change.set("epoch", after.epoch)
+        if after.since != before.since:
+            change.set("since", after.since)
+        if after.version != before.version:
+            change.save_version(after.version)
+
+
+def _drop(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+    for key in sorted(edit.go):
+        change.drop_query(before.standing[key].query.name)
+    for edge in before.declared.edges:
+        if edge not in after.declared.edges:
+            change.drop_edge(edge)
+    for name in _new(after.declared.streams, before.declared.streams):
+        change.drop_stream(name)
+    for name in _new(after.declared.relations, before.declared.relations):
+        change.drop_relation(name)
+
+
+def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+    for name in _new(before.declared.streams, after.declared.streams):
+        change.add_stream(after.declared.streams[name])
+    for name in _new(before.declared.relations, after.declared.relations):
+        change.add_relation(after.declared.relations[name])
+    for edge in after.declared.edges:
+        if edge not in before.declared.edges:
+            change.add_edge(edge)
+    come = [after.standing[key] for key in edit.come]
+    change.add_queries([stored(one.query, one.born, one.position) for one in come])
+
+
+def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
+    """The names whose declarations are in `after` and not in `before`."""
+    return [name for name, one in after.items() if before.get(name) is not one]

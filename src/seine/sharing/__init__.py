@@ -1,1 +1,0 @@
-"""What queries share: what makes two nodes one, and how much of that is done."""

@@ -1,0 +1,116 @@
+"""A bucket's segments in Spark's state store, decoded once for all workers of a machine.
+
+Spark's Python workers have no affinity to partitions, so a cache in a worker's memory would
+mostly miss. Segments are immutable and have names that are unique for ever: any worker maps the file of
+that name if it is there, and fetches it from the state store if it is not. Whether a segment is alive
+only the head says, and the head comes from the state store each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming import StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from seine.runtime.folder.handover import read_head, read_segment, write_state
+from seine.spark.mappings import Mappings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seine.runtime.folder.segments import Piece, Segments
+
+# Types as objects: Spark would ask the JVM to read each text that names one, in every task.
+_NAME = StructType([StructField("name", StringType())])
+_BLOB = StructType([StructField("blob", BinaryType())])
+_HEAD = ("head",)  # no name of a segment, which is a number in hexadecimal
+_mappings = Mappings()  # of this process, whichever bucket it serves next
+
+
+class StateHandles:
+    """The state of a stage: the segments by name, and beside them the head.
+
+    It is one state variable: Spark makes each of them ready anew in every task.
+    """
+
+    def __init__(self, handle: StatefulProcessorHandle, cache: str, stage: int, before: str | None) -> None:
+        """`before` has the state that another pipeline left for this one."""
+        self._stage = stage
+        self._before = before
+        self._blobs = handle.getMapState("blobs", _NAME, _BLOB)
+        scratch = _scratch()
+        self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
+
+    def open(self, bucket: int) -> Segments:
+        from seine.runtime.folder.segments import Segments
+
+        _mappings.next_turn()
+        record = self._blobs.getValue(_HEAD)
+        head = json.loads(bytes(record[0])) if record else self._take_over(bucket)
+        return Segments(head, self._fetch, bucket)
+
+    def hand_over(self, bucket: int, path: str) -> None:
+        """Leave the state, as it was saved, for another pipeline."""
+        head = json.loads(bytes(self._blobs.getValue(_HEAD)[0]))
+        write_state(path, self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
+
+    def _take_over(self, bucket: int) -> dict[str, Any] | None:
+        """The state that the pipeline before this one left, made our own."""
+        head = read_head(self._before, self._stage, bucket) if self._before else None
+        if head is None or self._before is None:
+            return None
+        for name in head["segments"]:
+            blob = read_segment(self._before, self._stage, bucket, name)
+            self._blobs.updateValue((name,), (blob,))
+        return head
+
+    def save(self, segments: Segments) -> None:
+        head, added, gone = segments.changes()
+        for name, blob in added.items():
+            self._blobs.updateValue((name,), (blob,))
+        for name, pieces in segments.expanded().items():
+            self._remember(name, pieces)
+        for name in gone:
+            self._blobs.removeKey((name,))
+            self._forget(name)
+        self._blobs.updateValue(_HEAD, (json.dumps(head, separators=(",", ":")).encode(),))
+
+    def _fetch(self, name: str) -> pa.Buffer:
+        path = self._path(name)
+        if (mapped := _mappings.get(path)) is not None:
+            return mapped
+        if not os.path.exists(path):
+            from seine.runtime.folder.segments import expand_segment
+
+            self._remember(name, expand_segment(bytes(self._blobs.getValue((name,))[0])))
+        return _mappings.map(path)
+
+    def _remember(self, name: str, pieces: list[Piece]) -> None:
+        """Write the file of a segment whole or not at all: another worker may be reading."""
+        path = self._path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{uuid.uuid4().hex}"
+        with open(temporary, "wb") as file:
+            file.writelines(pieces)
+        os.rename(temporary, path)
+
+    def _forget(self, name: str) -> None:
+        """A removed segment may come back if this attempt fails; then it is fetched again."""
+        _mappings.forget(self._path(name))
+        try:
+            os.remove(self._path(name))
+        except FileNotFoundError:
+            return
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._cache, name[:2], name)
+
+
+def _scratch() -> str | None:
+    """The folder that a cluster manager empties after the application; None if there is no manager."""
+    standalone = os.environ.get("SPARK_EXECUTOR_DIRS", "").split(os.pathsep)
+    return standalone[0] or os.environ.get("LOCAL_DIRS", "").split(",")[0] or None

@@ -1,0 +1,196 @@
+"""Seine for people who already have a SparkSession.
+
+engine = seine.Engine(spark)
+engine.stream("bid", bids, timestamp="ts", window=20)      # any streaming DataFrame
+engine.relation("item", items)                             # any DataFrame
+engine.register("CREATE QUERY big AS SELECT b.item FROM bid b, item i WHERE b.item = i.item")
+running = engine.start()                                   # or start(print), or start(out="alerts.jsonl")
+running.results()                                          # a streaming DataFrame
+running.wait()
+"""
+
+from __future__ import annotations
+
+import atexit
+import datetime as dt
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from seine.algebra import aggregates
+from seine.algebra.definitions import RelationDef, Source, StreamDef
+from seine.algebra.types import Field, Kind
+from seine.errors import Position, SeineError
+from seine.frontends.script.script import Declarations, Script
+from seine.intake.journal import file_name
+from seine.network.network import build_network
+from seine.network.show.explain import explain_text
+from seine.run import Options, Run, read_statements
+from seine.runtime.output.outlets import Folder
+from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
+from seine.spark.running import Running, follow_results
+from seine.spark.session import require_settings
+
+Record = dict[str, Any]
+
+
+class Engine:
+    """Declares streams, relations and queries, then runs them all in one pipeline.
+
+    State lives in `folder`; a program that died and is started again with the same folder and the
+    same declarations goes on where it was. Without a folder, state ends with the process. On
+    a cluster the folder must be one that all machines share.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str | None = None) -> None:
+        self._spark = spark
+        self._declared = Declarations()
+        self._positions: dict[str, Position] = {}
+        self._frames: dict[str, DataFrame] = {}
+        self._aggregates: list[type[aggregates.UserAggregate]] = []
+        self._folder = os.path.abspath(folder) if folder else _temporary()
+        self._started = False
+
+    def stream(
+        self,
+        name: str,
+        frame: DataFrame,
+        *,
+        timestamp: str,
+        window: int | dt.timedelta | None = None,
+        lateness: int | dt.timedelta = 0,
+    ) -> None:
+        """Declare a streaming DataFrame.
+
+        Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one.
+        """
+        self._refuse_name(name)
+        if not frame.isStreaming:
+            raise SeineError(
+                f"the DataFrame of stream {name} is not streaming", hint="declare it by relation()"
+            )
+        fields = fields_of(frame)
+        time = _time_column(name, fields, timestamp)
+        plain = fields[time].type.kind is Kind.BIGINT
+        lifetime = None if window is None else _length(window, plain, 1)
+        delay = _length(lateness, plain, 0) if lateness else 0
+        key = name.lower()
+        path = self._path("landing", file_name(key))
+        land_nothing(fields, path)
+        self._declared.streams[key] = StreamDef(key, fields, time, Source(path, "PARQUET"), lifetime, delay)
+        self._frames[key] = frame
+
+    def relation(self, name: str, frame: DataFrame) -> None:
+        """Declare a DataFrame as a relation; it is read once, now."""
+        self._refuse_name(name)
+        if frame.isStreaming:
+            raise SeineError(f"the DataFrame of relation {name} is streaming", hint="declare it by stream()")
+        key = name.lower()
+        path = self._path("relations", file_name(key))
+        land_whole(frame, path)
+        self._declared.relations[key] = RelationDef(key, fields_of(frame), Source(path, "PARQUET"))
+
+    def aggregate(self, aggregate: type[aggregates.UserAggregate]) -> None:
+        """Register an algebraic aggregate for use in queries."""
+        self._refuse_started()
+        aggregates.register(aggregate)
+        self._aggregates.append(aggregate)
+
+    def register(self, text: str) -> None:
+        """Add the statements of a script text; it is refused whole if anything in it is wrong."""
+        self._refuse_started()
+        script = read_statements(text, "<register>", os.getcwd(), self._declared)
+        self._declared = script.declarations
+        known = {**self._positions, **script.positions}
+        self._positions = {name: at for name, at in known.items() if name in self._declared.queries}
+
+    def explain(self) -> str:
+        """The shared network as text."""
+        network = build_network(self._declared.queries.values())
+        return explain_text(network, self._declared.streams, relations=self._declared.relations)
+
+    def start(
+        self,
+        callback: Callable[[Record], None] | None = None,
+        *,
+        out: str | None = None,
+        dead_letter: str | None = None,
+        available_now: bool = False,
+    ) -> Running:
+        """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
+
+        With `available_now`, what the DataFrames have now is processed and the run ends. After a
+        crash a callback may get the records of one micro-batch again; the others never do.
+        """
+        self._refuse_started()
+        if callback is not None and out is not None:
+            raise SeineError("records go to a callback or to a file, not to both")
+        folder = self._path("results") if callback is None and out is None else None
+        frames = {name: frame for name, frame in self._frames.items() if name in self._declared.streams}
+        options = Options(
+            out=Folder(folder) if folder else out,
+            dead_letter=dead_letter,
+            checkpoint=self._path("pipeline"),
+            follow=bool(frames),
+            buckets=self._spark.sparkContext.defaultParallelism,
+            deliver=callback,
+        )
+        run = Run(Script(self._declared.copy(), dict(self._positions)), options)
+        self._started = True
+        results = follow_results(self._spark, folder) if folder else None
+        own = self._spark.newSession()  # the settings of the user's session stay as they are
+        require_settings(own)
+        landings = {name: self._land(name, frame, available_now) for name, frame in frames.items()}
+        return Running(own, run, landings, tuple(self._aggregates), results)
+
+    def _land(self, name: str, frame: DataFrame, available_now: bool) -> StreamingQuery:
+        source = self._declared.streams[name].source
+        assert source is not None
+        checkpoint = self._path("checkpoints", os.path.basename(source.path))
+        return land_batches(frame, source.path, checkpoint, available_now)
+
+    def _refuse_name(self, name: str) -> None:
+        self._refuse_started()
+        if name.lower() in self._declared.tables:
+            raise SeineError(f"there is already a stream or relation '{name}'")
+
+    def _refuse_started(self) -> None:
+        if self._started:
+            raise SeineError("this engine has been started", hint="declare everything first, or make another")
+
+    def _path(self, *parts: str) -> str:
+        return os.path.join(self._folder, *parts)
+
+
+def _temporary() -> str:
+    folder = tempfile.mkdtemp(prefix="seine-engine-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:
+    names = [field.name for field in fields]
+    if timestamp.lower() not in names:
+        raise SeineError(f"stream {stream} has no column '{timestamp}'", hint=f"columns: {', '.join(names)}")
+    found = names.index(timestamp.lower())
+    if fields[found].type.kind not in (Kind.BIGINT, Kind.TIMESTAMP):
+        raise SeineError(
+            f"the timestamp of stream {stream} must be BIGINT or TIMESTAMP, not {fields[found].type}",
+            hint="cast it",
+        )
+    return found
+
+
+def _length(length: int | dt.timedelta, plain: bool, least: int) -> int:
+    if isinstance(length, dt.timedelta) == plain:
+        wanted = "a whole number" if plain else "a timedelta"
+        raise SeineError(f"a {'BIGINT' if plain else 'TIMESTAMP'} time needs {wanted}, not {length!r}")
+    units = length // dt.timedelta(microseconds=1) if isinstance(length, dt.timedelta) else length
+    if units < least:
+        raise SeineError(f"a window or lateness of {length!r} is too short", hint=f"at least {least}")
+    return units

@@ -1,0 +1,50 @@
+"""The modules of the product and what each of them imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.support.paths import ROOT
+
+SOURCE = ROOT / "src" / "seine"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """The module's name below the package: `network.build`; of a package, the package's."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def package_of(path: Path) -> str:
+    """The package that a file lies in: `operators.join`; a module of the top level stands for itself."""
+    parts = path.relative_to(SOURCE).parts
+    return ".".join(parts[:-1]) or parts[0].removesuffix(".py")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Every module that a file imports, inside functions too."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: a relative import"
+            for alias in node.names:
+                inner = SOURCE.parent.joinpath(*(node.module or "").split("."), alias.name)
+                is_module = inner.with_suffix(".py").exists() or (inner / "__init__.py").exists()
+                yield f"{node.module}.{alias.name}" if is_module else node.module or ""
+
+
+def seine_imports(path: Path) -> Iterator[str]:
+    """The packages of the product that a file imports from."""
+    for name in imports_of(path):
+        if name.startswith("seine."):
+            found = SOURCE.joinpath(*name.split(".")[1:])
+            yield package_of(found / "__init__.py" if found.is_dir() else found.with_suffix(".py"))

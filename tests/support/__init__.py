@@ -1,0 +1,1 @@
+"""What several tests share: random inputs, brute-force laws, hosts, and where things lie."""

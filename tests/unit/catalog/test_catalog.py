@@ -1,0 +1,422 @@
+"""The catalog answers alike on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import make_url
+
+from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
+from seine.algebra.expressions import Call, Column, Literal, split_shape
+from seine.algebra.plan import Scan, Select
+from seine.algebra.serialise import plan_to_json
+from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
+from seine.catalog import Catalog, StoredQuery
+from seine.catalog.catalog_tables import metadata
+from seine.catalog.stored import signature
+from seine.errors import SeineError
+from seine.graph.node_json import node_from_json, node_to_json
+from seine.graph.nodes import DeliverNode, Filter, Form, Port
+from tests.support.postgres_server import postgres_server
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["memory", "file", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "memory":
+        yield "sqlite://"
+    elif request.param == "file":
+        yield f"sqlite:///{tmp_path / 'catalog.db'}"
+    else:
+        yield from _database(request.getfixturevalue("server"))
+
+
+def _database(server: str) -> Iterator[str]:
+    address = make_url(server).set(drivername="postgresql+psycopg")
+    admin = create_engine(address, isolation_level="AUTOCOMMIT")
+    name = f"seine_test_{next(_numbers)}"
+    with admin.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        yield address.set(database=name).render_as_string(hide_password=False)
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    admin.dispose()
+
+
+@pytest.fixture
+def catalog(url: str) -> Iterator[Catalog]:
+    catalog = Catalog(url)
+    yield catalog
+    catalog.close()
+
+
+def stream(name: str = "bid") -> StreamDef:
+    return StreamDef(
+        name=name,
+        fields=(
+            Field("bidder", BIGINT),
+            Field("price", Type.parse("DECIMAL(38,10)")),
+            Field("imp", DOUBLE),
+            Field("ts", TIMESTAMP),
+        ),
+        time=3,
+        source=Source("/data/*.jsonl", "JSON", (("b", "2"), ("a", "it's"))),
+        window=2**62,
+        lateness=5,
+        schemes=(Scheme((0,)), Scheme((2, 0), lifespan=100)),
+        retractable=True,
+        importance=2,
+    )
+
+
+def relation(name: str = "fact") -> RelationDef:
+    fields = (Field("a", BIGINT), Field("begin", BIGINT), Field("end", BIGINT), Field("note", STRING))
+    return RelationDef(name, fields, Source("/data/fact.csv", "CSV"), valid=(1, 2))
+
+
+def query(name: str, *inputs: str) -> StoredQuery:
+    return StoredQuery(
+        name=name,
+        text="SELECT 'é' FROM bid; -- \U0001f41f",
+        plan={"node": "scan", "of": [1, 2.5, None, "x"]},
+        inputs=inputs,
+        options={"memory": 1000, "shed": "dgl", "unbounded": True},
+        born=2**40,
+        position={"entry": 3, "streams": {"bid": 2**40}},
+        paused=True,
+    )
+
+
+def node(number: int, *inputs: int, kind: str = "select") -> dict[str, object]:
+    return {"kind": kind, "id": number, "stage": len(inputs), "ports": [{"node": n} for n in inputs]}
+
+
+def test_definitions_come_back_as_they_were(catalog: Catalog) -> None:
+    plain = StreamDef("item", (Field("ts", BIGINT),), 0, None)
+    with catalog.change() as c:
+        c.add_stream(stream())
+        c.add_relation(relation())
+        c.add_stream(plain)
+        c.add_relation(RelationDef("bare", (Field("a", BIGINT),), None))
+        c.add_edge(JoinEdge("bid", 0, "fact", 0))
+        assert c.stream("bid") == stream()
+    with catalog.read() as r:
+        assert r.streams() == {"bid": stream(), "item": plain}
+        assert list(r.streams()) == ["bid", "item"]
+        assert r.stream("BID") == stream()
+        assert r.stream("fact") is None
+        assert r.relation("fact") == relation()
+        assert r.relations()["bare"].valid is None
+        assert r.edges() == [JoinEdge("bid", 0, "fact", 0)]
+
+
+def test_queries_come_back_in_order(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_stream(stream())
+        c.add_relation(relation())
+        c.add_query(query("q2", "bid", "fact", "bid"))
+        c.add_queries([query("q1", "bid"), query("Q3")])
+    with catalog.read() as r:
+        assert r.queries() == [query("q2", "bid", "fact"), query("q1", "bid"), query("Q3")]
+        assert r.query("q3") == query("Q3")
+        assert r.query("q4") is None
+
+
+def test_many_queries_at_once(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_stream(stream())
+        c.add_queries([query(f"q{n}", "bid") for n in range(1200)])
+    with catalog.read() as r:
+        assert len(r.queries()) == 1200
+        assert r.query("q1199") == query("q1199", "bid")
+
+
+def test_dropping(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_stream(stream())
+        c.add_relation(relation())
+        c.add_edge(JoinEdge("bid", 0, "fact", 0))
+        c.add_query(query("q", "bid"))
+    for attempt in (lambda c: c.drop_stream("bid"), lambda c: c.drop_relation("fact")):
+        with pytest.raises(SeineError, match="is in use"), catalog.change() as c:
+            attempt(c)
+    with catalog.change() as c:
+        c.drop_edge(JoinEdge("fact", 0, "bid", 0))
+        c.drop_query("Q")
+        c.drop_stream("bid")
+        c.drop_relation("fact")
+    with catalog.read() as r:
+        assert (r.streams(), r.relations(), r.edges(), r.queries()) == ({}, {}, [], [])
+    with catalog.change() as c:
+        c.add_relation(relation("bid"))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda c: c.add_stream(stream("Bid")), "already a stream or relation named 'Bid'"),
+        (lambda c: c.add_relation(relation("BID")), "already a stream or relation named 'BID'"),
+        (lambda c: c.add_query(query("Q")), "already a query named 'Q'"),
+        (lambda c: c.add_queries([query("new"), query("q")]), "name that is taken"),
+        (lambda c: c.add_query(query("other", "nowhere")), "no stream or relation named 'nowhere'"),
+        (lambda c: c.add_edge(JoinEdge("fact", 0, "bid", 0)), "joined on these columns already"),
+        (lambda c: c.add_edge(JoinEdge("bid", 99, "fact", 0)), "refused"),
+        (lambda c: c.drop_query("nobody"), "no query named 'nobody'"),
+        (lambda c: c.drop_stream("fact"), "no stream named 'fact'"),
+        (lambda c: c.drop_edge(JoinEdge("bid", 1, "fact", 0)), "not joined on these columns"),
+        (lambda c: c.add_query(query("a\0b")), "cannot be stored"),
+        (lambda c: c.add_stream(stream("\ud800")), "cannot be stored"),
+        (lambda c: c.save_version(1), "network version 1 is saved already"),
+    ],
+)
+def test_refusals_change_nothing(catalog: Catalog, attempt: Callable, message: str) -> None:
+    with catalog.change() as c:
+        c.add_stream(stream())
+        c.add_relation(relation())
+        c.add_edge(JoinEdge("bid", 0, "fact", 0))
+        c.add_query(query("q", "bid"))
+        c.save_version(1)
+
+    def change() -> None:
+        with catalog.change() as c:
+            c.add_query(query("before"))
+            attempt(c)
+
+    with pytest.raises(SeineError, match=message):
+        change()
+    with catalog.read() as r:
+        assert [q.name for q in r.queries()] == ["q"]
+        assert list(r.streams()) == ["bid"]
+        assert r.version() == 1
+
+
+def test_a_change_goes_on_after_a_refusal(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_query(query("q"))
+        with pytest.raises(SeineError):
+            c.add_query(query("q"))
+        c.add_query(query("r"))
+    with catalog.read() as r:
+        assert [q.name for q in r.queries()] == ["q", "r"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'it\'s "quoted" `q`; DROP TABLE seine_query; --',
+        "\u5bff\u53f8 \U0001f363 \u202e",
+        "%s %(x)s :x ?",
+        "x" * 100_000,
+        " ",
+    ],
+)
+def test_hostile_names(catalog: Catalog, name: str) -> None:
+    with catalog.change() as c:
+        c.add_stream(stream(name))
+        c.add_relation(RelationDef(name + "!", (Field(name, BIGINT),), Source(name), None))
+        c.add_query(query(name, name))
+    with catalog.read() as r:
+        assert r.stream(name) == stream(name)
+        assert r.relation(name + "!").fields[0].name == name
+        assert r.query(name) == query(name, name)
+    with pytest.raises(SeineError) as refused, catalog.change() as c:
+        c.add_stream(stream(name))
+    assert len(refused.value.render()) < 300
+    with catalog.change() as c:
+        c.drop_query(name)
+        c.drop_stream(name)
+
+
+def test_network_versions_are_read_back(catalog: Catalog) -> None:
+    first = [node(1, kind="source"), node(2, 1), node(3, 2, 2, kind="join")]
+    with catalog.change() as c:
+        c.add_queries([query("q"), query("r")])
+        c.save_version(1, added=first, users={1: ["q", "r"], 2: ["q"], 3: ["r", "q", "r"]}, note="start")
+    changed = {**node(3, 2, 1, kind="join"), "filters": [{"shape": None, "table": 4, "checks": []}]}
+    with catalog.change() as c:
+        c.save_version(2, added=[changed, node(4, 3)], removed=[3], users={4: ["r"]})
+        c.save_version(5, removed=[4, 2])
+    with catalog.read() as r:
+        assert r.version() == 5
+        assert r.nodes(0) == []
+        assert r.nodes(1) == first
+        assert r.nodes(2) == r.nodes(4) == [first[0], first[1], changed, node(4, 3)]
+        assert r.nodes() == r.nodes(5) == [first[0], changed]
+        assert r.users() == {1: ("q", "r"), 3: ("q", "r")}
+        assert r.readers(1) == [3]
+        assert r.readers(3) == []
+        assert r.nodes_like(signature({**changed, "id": 77})) == [changed]
+        assert r.nodes_like(signature(first[2])) == []
+
+
+def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
+    scan = Select(Scan(stream(), "b"), Call("gt", (Column(0, BIGINT), Literal(7, BIGINT)), BOOLEAN))
+    real = DeliverNode(
+        id=5,
+        ports=(Port(2, stream().types, ("bid",)),),
+        types=(BIGINT,),
+        out=(0,),
+        streams=("bid",),
+        hold=("bid",),
+        identities=1,
+        stage=1,
+        owner="",
+        filter=Filter(split_shape(scan.predicate)[0], 3),
+        forms=(Form(4, (scan.predicate,), (Column(0, BIGINT),), ("auction",), False, "plain", 7),),
+    )
+    with catalog.change() as c:
+        c.add_query(StoredQuery("q", "SELECT ...", plan_to_json(scan)))
+        c.save_version(1, added=[node_to_json(real)], users={5: ["q"]})
+    with catalog.read() as r:
+        assert r.query("q").plan == plan_to_json(scan)
+        assert [node_from_json(form) for form in r.nodes()] == [real]
+        assert r.readers(2) == [5]
+
+
+def test_a_dropped_query_uses_no_node(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_queries([query("q"), query("r")])
+        c.save_version(1, added=[node(1)], users={1: ["q", "r"]})
+        c.drop_query("q")
+        assert c.users() == {1: ("r",)}
+
+
+def test_settings(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        assert c.setting("depth") is None
+        assert c.setting("depth", 3) == 3
+        c.set("depth", 4)
+        c.set("depth", {"of": [5]})
+    with catalog.read() as r:
+        assert r.setting("depth") == {"of": [5]}
+
+
+def test_reopening_keeps_everything(url: str) -> None:
+    if url == "sqlite://":
+        pytest.skip("a database in memory is gone with its catalog")
+    first = Catalog(url)
+    with first.change() as c:
+        c.add_stream(stream())
+    second = Catalog(url)
+    with second.read() as r:
+        assert r.stream("bid") == stream()
+    with second.change() as c:
+        c.set("schema", 99)
+    with pytest.raises(SeineError, match="schema version 99"):
+        Catalog(url)
+    first.close()
+    second.close()
+
+
+def test_of_two_writers_one_wins(url: str) -> None:
+    shared = Catalog(url)
+    won: list[int] = []
+    refused: list[str] = []
+    start = threading.Barrier(6)
+
+    def write(number: int) -> None:
+        own = shared if url == "sqlite://" else Catalog(url)
+        start.wait()
+        try:
+            with own.change() as c:
+                c.add_query(StoredQuery(f"only{number}", "", None))
+                c.add_query(StoredQuery("same", str(number), None))
+            won.append(number)
+        except SeineError as error:
+            refused.append(error.message)
+        if own is not shared:
+            own.close()
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    with shared.read() as r:
+        assert [q.name for q in r.queries()] == [f"only{won[0]}", "same"]
+        assert r.query("same").text == str(won[0])
+    shared.close()
+    assert len(won) == 1
+    assert refused == ["there is already a query named 'same'"] * 5
+
+
+def test_opening_a_new_database_at_once(url: str) -> None:
+    if url == "sqlite://":
+        pytest.skip("every database in memory is its own")
+    opened: list[Catalog] = []
+    threads = [threading.Thread(target=lambda: opened.append(Catalog(url))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 5
+    for catalog in opened:
+        catalog.close()
+
+
+def test_a_reader_sees_one_moment(url: str) -> None:
+    if url == "sqlite://":
+        pytest.skip("transactions in memory take turns")
+    catalog = Catalog(url)
+    with catalog.read() as r:
+        assert r.queries() == []
+        if not url.startswith("sqlite"):  # SQLite's writer waits for its readers
+            with catalog.change() as c:
+                c.add_query(query("q"))
+        assert r.queries() == []
+    catalog.close()
+
+
+def test_constraints_reach_the_database(url: str) -> None:
+    if url == "sqlite://":
+        pytest.skip("nothing else can look into it")
+    catalog = Catalog(url)
+    engine = create_engine(url)
+    found = inspect(engine)
+    for table in metadata.tables.values():
+        assert found.get_pk_constraint(table.name)["constrained_columns"] == [
+            c.name for c in table.primary_key
+        ]
+        assert len(found.get_foreign_keys(table.name)) == len(table.foreign_key_constraints)
+        indexed = {tuple(index["column_names"]) for index in found.get_indexes(table.name)}
+        assert {tuple(c.name for c in index.columns) for index in table.indexes} <= indexed
+    keys = found.get_unique_constraints("seine_query")
+    assert [key["column_names"] for key in keys] == [["key"]]
+    engine.dispose()
+    catalog.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("nonsense", "no database URL"),
+        ("mysql://host/db", "cannot be kept on mysql"),
+        ("sqlite:////no/such/folder/x.db", "refused"),
+        ("postgresql://me:secret@127.0.0.1:1/none", "refused"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(url: str, message: str) -> None:
+    with pytest.raises(SeineError, match=message) as refused:
+        Catalog(url)
+    assert "secret" not in refused.value.render()
+    assert refused.value.hint
+
+
+def test_memory_transactions_do_not_nest() -> None:
+    catalog = Catalog()
+    with catalog.change(), pytest.raises(RuntimeError, match="use that transaction"), catalog.read():
+        pass
+    with catalog.read() as r:
+        assert r.queries() == []

@@ -1,0 +1,127 @@
+"""SELECT texts that are refused: where, why, and the hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.front_end import TABLES, place, refusal, sql_refusal
+
+REFUSED = [
+    # names
+    ("SELECT nope FROM s", 8, "no column nope"),
+    ("SELECT s.nope FROM s", 10, "no column nope of s"),
+    ("SELECT u.a FROM s", 8, "no u in FROM"),
+    ("SELECT a FROM nope", 15, "no stream or relation nope"),
+    ("SELECT a FROM db.s", 15, "no qualifier"),
+    ("SELECT a FROM s, t", 8, "ambiguous"),
+    ("SELECT a FROM s x JOIN t y ON a = y.a", 31, "ambiguous"),
+    ("SELECT s.a FROM s x", 8, "no s in FROM"),
+    ("SELECT x.a FROM s x, t x", 22, "twice in FROM"),
+    ("SELECT a, b AS a FROM s", 11, "two output columns are named a"),
+    ("SELECT * FROM s, t", 8, "two output columns"),
+    ("SELECT u.a FROM (SELECT * FROM s, t) u", 8, "ambiguous"),
+    ("SELECT s.a FROM s JOIN t ON s.a = u.a JOIN r u ON r.a = s.a", 35, "no u in FROM"),
+    ("SELECT x.p FROM s x(p)", 17, "1 names for 6 columns"),
+    ("SELECT s.a FROM s JOIN t USING (b)", 33, "USING needs b"),
+    # conditions and types
+    ("SELECT a FROM s WHERE b + 1", 23, "WHERE needs a condition"),
+    ("SELECT s.a FROM s JOIN t ON s.a", 29, "ON needs a condition"),
+    ("SELECT a FROM s GROUP BY a HAVING COUNT(*)", 35, "HAVING needs a condition"),
+    ("SELECT a FROM s WHERE k AND a", 29, "AND needs a condition"),
+    ("SELECT a FROM s WHERE k > b", 23, "no common type"),
+    ("SELECT uper(c) FROM s", 8, "no function 'uper'"),
+    ("SELECT CAST(a AS BLOB) FROM s", 13, "cannot cast to"),
+    ("SELECT a FROM s UNION SELECT a, e FROM t", 30, "UNION of 1 and 2 columns"),
+    ("SELECT k AS x FROM s EXCEPT SELECT a FROM t", 36, "EXCEPT, column 1"),
+    ("SELECT s.a FROM s, z WHERE s.a = z.a", 8, "cannot be compared"),
+    ("SELECT current_timestamp FROM s", 8, "event times alone"),
+    ("SELECT a FROM s WHERE ts < now()", 28, "event times alone"),
+    ("SELECT doc FROM x", 8, "XML"),
+    ("SELECT * FROM x", 8, "XML"),
+    ("SELECT z.a FROM z, v", 8, "VALID does not fit"),
+    # aggregates
+    ("SELECT a FROM s WHERE COUNT(*) > 1", 23, "COUNT is not allowed in WHERE"),
+    ("SELECT s.a FROM s JOIN t ON MAX(s.a) = t.a", 29, "MAX is not allowed in ON"),
+    ("SELECT a, b, COUNT(*) FROM s GROUP BY a", 11, "b is neither grouped nor aggregated"),
+    ("SELECT MAX(b), b FROM s", 16, "b is neither grouped nor aggregated"),
+    ("SELECT * FROM s GROUP BY a", 8, "neither grouped"),
+    ("SELECT a FROM s GROUP BY a HAVING b > 1", 35, "b is neither grouped"),
+    ("SELECT SUM(MAX(b)) FROM s", 12, "cannot hold another"),
+    ("SELECT COUNT(*) AS n FROM s GROUP BY n", 38, "cannot be grouped by"),
+    ("SELECT a FROM s GROUP BY 2", 26, "the SELECT has 1 columns"),
+    ("SELECT SUM(*) FROM s", 12, "*"),
+    ("SELECT FIRST(a) FROM s", 8, "order"),
+    # what is not there
+    ("SELECT a FROM s LEFT JOIN t ON s.a = t.a", 27, "LEFT JOIN is not supported"),
+    ("SELECT a FROM s FULL OUTER JOIN t ON s.a = t.a", 33, "JOIN is not supported"),
+    ("SELECT a FROM s NATURAL JOIN t", 30, "NATURAL JOIN is not supported"),
+    ("SELECT a FROM s ORDER BY a", 26, "ORDER BY is not supported"),
+    ("SELECT a FROM s LIMIT 5", 23, "LIMIT is not supported"),
+    ("SELECT a FROM s UNION SELECT a FROM t LIMIT 5", 45, "LIMIT is not supported"),
+    ("SELECT SUM(a) OVER (PARTITION BY c) FROM s", 8, "window functions"),
+    ("SELECT a FROM s WHERE a IN (SELECT a FROM t)", 36, "IN takes a list"),
+    ("SELECT a FROM s WHERE EXISTS (SELECT a FROM t)", 38, "sub-query"),
+    ("SELECT (SELECT MAX(a) FROM t) AS m FROM s", 16, "sub-query"),
+    ("SELECT a FROM s INTERSECT SELECT a FROM t", 34, "INTERSECT"),
+    ("SELECT a FROM s EXCEPT ALL SELECT a FROM t", 35, "EXCEPT ALL"),
+    ("SELECT a FROM r", 8, "needs a stream"),
+    ("SELECT n FROM (SELECT COUNT(*) AS n FROM r) u, s", 23, "needs a stream"),
+    ("SELECT 1 AS x", 8, "needs FROM"),
+    ("SELECT a FROM (SELECT a FROM s)", 23, "needs an alias"),
+    ("SELECT a FROM s GROUP BY ROLLUP (a)", 34, "ROLLUP"),
+    ("SELECT * EXCEPT (a) FROM s", 8, "EXCEPT"),
+    # syntax
+    ("SELECT a FROM s WHERE a >", 25, "something is missing after '>'"),
+    ("SELECT a FROM s WHERE", 17, "something is missing after 'WHERE'"),
+    ("SELECT a,, b FROM s", 9, "nothing follows"),
+    ("SELECT a, FROM s", 9, "nothing follows"),
+    ("SELECT a b c FROM s", 12, "unexpected 'c'"),
+    ("SELECT (a FROM s", 11, "expecting )"),
+    ("SELECT CASE WHEN k THEN a FROM s", 25, "END"),
+    ("SELECT FROM s", 13, "something to select"),
+]
+
+
+@pytest.mark.parametrize(("sql", "column", "message"), REFUSED)
+def test_refused(sql, column, message):
+    line, at, said, _ = sql_refusal(sql)
+    assert message in said
+    assert (line, at) == (1, column)
+
+
+def test_positions_are_those_of_the_file():
+    sql = "SELECT a,\n  b, -- é comment\n  /* ( */ 'ü' AS u,\n      nope FROM s"
+    assert sql_refusal(sql)[:2] == (4, 7)
+    error = refusal(f"{TABLES}CREATE QUERY q AS SELECT a FROM s; CREATE QUERY p AS SELECT nope FROM s;")
+    assert place(error)[1] == 61
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT amount FROM (SELECT a AS amont FROM s) u", "did you mean 'amont'?"),
+        ("SELECT a FROM s, t", "say s.a or t.a"),
+        ('SELECT a FROM s WHERE c = "north"', "a string has single quotes: 'north'"),
+        ('SELECT "A" FROM s', "did you mean 'a'?"),
+        ('SELECT B FROM (SELECT b AS "B" FROM s) u', 'did you mean "B"?'),
+        ("SELECT a, b FROM s GROUP BY a", "add b to GROUP BY, or aggregate it, e.g. MAX(b)"),
+        ("SELECT a FROM s LIMIT 5", "write WITH (limit = n) to bound what a query delivers"),
+        ("SELECT a FROM s WHERE COUNT(*) > 1", "use HAVING"),
+    ],
+)
+def test_hints(sql, hint):
+    assert sql_refusal(sql)[3] == hint
+
+
+def test_deep_nesting_is_refused_not_fatal():
+    assert "nested too deeply" in sql_refusal("SELECT " + "(" * 4000 + "a" + ")" * 4000 + " AS x FROM s")[2]
+    assert "nested too deeply" in sql_refusal("SELECT " + "+".join("a" * 5000) + " AS x FROM s")[2]
+
+
+def test_a_very_long_text_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parsed(*_: object) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr("seine.frontends.script.create_query.parse_select", parsed)
+    told = refusal(f"{TABLES}CREATE QUERY q AS SELECT a FROM s WHERE a IN ({', '.join(['1'] * 100_000)});")
+    assert "words and signs" in str(told) and "relation" in (told.hint or "")

@@ -1,0 +1,73 @@
+"""The keyed table and the event queue against a dictionary and a list."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from seine.operators.state.event_queue import EventQueue
+from seine.operators.state.keyed_table import KeyedTable
+from seine.operators.state.store import MemoryStore
+
+SCHEMA = pa.schema([("_k", pa.int64()), ("name", pa.string()), ("_n", pa.int64())])
+
+
+def table_of(store: MemoryStore) -> KeyedTable:
+    store.head = json.loads(json.dumps(store.head))
+    return KeyedTable(store, "t", SCHEMA, ["name"], live="_n")
+
+
+def hashes_of(names: list[str]) -> np.ndarray:
+    return np.array([len(name) for name in names], np.int64)  # very many collisions
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_written_last_counts(seed: int) -> None:
+    random, store, truth = Random(seed), MemoryStore(), {}
+    names = [f"{i:0{random.randrange(1, 6)}d}" for i in range(300)]
+    for _ in range(60):
+        keys = random.sample(sorted(set(names)), random.randrange(1, 60))
+        counts = [random.randrange(3) for _ in keys]
+        truth.update(zip(keys, counts, strict=True))
+        rows = [pa.array(hashes_of(keys)), pa.array(keys), pa.array(counts)]
+        table_of(store).write(pa.RecordBatch.from_arrays(rows, schema=SCHEMA))
+    found = table_of(store).find(hashes_of(names), [pa.array(names)])
+    assert found.numbers("_n").tolist() == [truth.get(name, 0) for name in names]
+    assert (found.at >= 0).tolist() == [truth.get(name, 0) > 0 for name in names]
+    scanned = table_of(store).scan(np.array([2, 4]), np.array([3, 4])).to_pylist()
+    wanted = {name: n for name, n in truth.items() if n and 2 <= len(name) <= 4}
+    assert {row["name"]: row["_n"] for row in scanned} == wanted and wanted
+    assert len(store.head["t"]) <= 9
+
+
+def test_what_is_gone_is_forgotten() -> None:
+    store = MemoryStore()
+    for i in range(200):
+        names = [f"{i}.{j}" for j in range(100)] + [f"{i - 1}.{j}" for j in range(100)]
+        rows = [pa.array(np.arange(200) % 100), pa.array(names), pa.array([1] * 100 + [0] * 100)]
+        table_of(store).write(pa.RecordBatch.from_arrays(rows, schema=SCHEMA))
+    assert sum(batch.num_rows for batch in store.runs.values()) < 2500
+    assert set(store.runs) == {run["run"] for run in store.head["t"]}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_events_come_in_time_and_once(seed: int) -> None:
+    random, store, waiting, bound = Random(seed), MemoryStore(), [], 0
+    for i in range(150):
+        times = [bound + random.choice([0, 1, 7, 50, 400]) for _ in range(random.randrange(20))]
+        waiting += [(time, 1000 * i + j) for j, time in enumerate(times)]
+        labels = pa.array([1000 * i + j for j in range(len(times))], pa.int64())
+        batch = pa.RecordBatch.from_arrays([pa.array(times, pa.int64()), labels], names=["_t", "x"])
+        bound += random.choice([0, 1, 5])
+        due = EventQueue(store, "e").advance([batch], bound)
+        told = [] if due is None else list(zip(due["_t"].to_pylist(), due["x"].to_pylist(), strict=True))
+        assert sorted(told) == sorted(event for event in waiting if event[0] < bound)
+        assert [time for time, _ in told] == sorted(time for time, _ in told)
+        waiting = [event for event in waiting if event[0] >= bound]
+        store.head = json.loads(json.dumps(store.head))
+    assert waiting and len(store.head["e"]) < 24
+    assert set(store.runs) == {run["run"] for run in store.head["e"]}

@@ -1,0 +1,87 @@
+"""State on its way to a deeper pipeline: whole whenever a head is there, and read by the next one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from seine.intake.journal import Draft, Journal
+from seine.rows.clock import Clock
+from seine.runtime.folder.handover import handover_path, read_head, read_segment, write_state
+from seine.spark.bucket_state import StateHandles
+from seine.spark.journal_source import JournalReader
+
+
+class Map:
+    """A map state in memory, as Spark's looks to us."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, tuple[Any, ...]] = {}
+
+    def getValue(self, key: tuple[str]) -> tuple[Any, ...] | None:
+        return self.held.get(key[0])
+
+    def updateValue(self, key: tuple[str], value: tuple[Any, ...]) -> None:
+        self.held[key[0]] = value
+
+    def removeKey(self, key: tuple[str]) -> None:
+        del self.held[key[0]]
+
+
+class Handle:
+    """One key of Spark's state."""
+
+    def __init__(self) -> None:
+        self.blobs = Map()
+
+    def getMapState(self, name: str, key: StructType, value: StructType) -> Map:
+        return self.blobs
+
+
+def handles(handle: Handle, folder: Path, before: str | None, stage: int = 1) -> StateHandles:
+    return StateHandles(handle, str(folder / "cache"), stage, before)  # type: ignore[arg-type]
+
+
+def test_a_head_and_its_segments_read_back(tmp_path: Path) -> None:
+    path = handover_path(str(tmp_path), 7)
+    assert read_head(path, 1, 0) is None
+    write_state(path, 1, 0, {"nodes": {}, "segments": {"a": {}}}, {"a": b"old"}.__getitem__)
+    write_state(path, 1, 0, {"nodes": {}, "segments": {"b": {}}}, {"b": b"new"}.__getitem__)
+    assert read_head(path, 1, 0) == {"nodes": {}, "segments": {"b": {}}}
+    assert read_segment(path, 1, 0, "b") == b"new" and read_head(path, 2, 0) is None
+
+
+def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    batch = pa.record_batch({"c0": pa.array([1, 2, 3])})
+    first = handles(Handle(), tmp_path, None)
+    state = first.open(0)
+    name = state.of(4).put(batch)
+    state.of(4).head["run"] = name
+    first.save(state)
+    path = handover_path(str(tmp_path), 9)
+    first.hand_over(0, path)
+
+    handle = Handle()
+    second = handles(handle, tmp_path / "elsewhere", path)
+    taken = second.open(0)
+    assert taken.of(4).head == {"run": name} and taken.of(4).get(name) == batch
+    second.save(taken)
+    assert handles(handle, tmp_path / "again", path).open(0).of(4).get(name) == batch
+    assert list(handle.blobs.held) == [name.split("/")[0], "head"]
+    assert handles(Handle(), tmp_path, path, stage=2).open(0).of(4).head == {}, "a stage that is new"
+
+
+def test_a_pipeline_stops_where_it_hands_over_and_the_next_begins_there(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    for number in range(4):
+        journal.append(Draft(1, Clock({}), {}, {}, [], {}, handover=3 if number == 1 else 0))
+    first, second = JournalReader(str(tmp_path), -1), JournalReader(str(tmp_path), 1)
+    assert first.latestOffset(first.initialOffset(), None) == {"entry": 0}
+    assert first.latestOffset({"entry": 0}, None) == {"entry": 1}
+    assert first.latestOffset({"entry": 1}, None) == {"entry": 1}
+    assert second.latestOffset(second.initialOffset(), None) == {"entry": 2}
+    assert second.latestOffset({"entry": 3}, None) == {"entry": 3}

@@ -1,0 +1,38 @@
+"""Network versions on disk, wherever their folder is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from seine.errors import SeineError
+from seine.network.network import Network
+from seine.runtime.folder.versions import Versions
+
+ROWS = pa.record_batch({"c0": [1, 2]})
+
+
+def saved(folder: Path) -> Path:
+    folder.mkdir()
+    Versions(str(folder)).save(Network(), [], {"r": ROWS})
+    return folder
+
+
+def test_a_folder_can_be_moved(tmp_path: Path) -> None:
+    moved = saved(tmp_path / "before").rename(tmp_path / "after")
+    assert Versions(str(moved)).relations(0)["r"].equals(ROWS)
+    version, _ = Versions(str(moved)).load(0)
+    assert Path(version.relations["r"]).is_relative_to(moved)
+
+
+@pytest.mark.parametrize("place", ["/etc/hostname", "../secret.arrow", "0/../../x.arrow"])
+def test_a_version_names_no_file_elsewhere(tmp_path: Path, place: str) -> None:
+    path = saved(tmp_path / "networks") / f"{0:012d}" / "network.json"
+    form = json.loads(path.read_text())
+    form["relations"]["r"] = place
+    path.write_text(json.dumps(form))
+    with pytest.raises(SeineError, match="damaged"):
+        Versions(str(tmp_path / "networks")).load(0)

@@ -1,0 +1,246 @@
+"""Verdicts: which streams a query keeps, and what bounds them."""
+
+from __future__ import annotations
+
+import pytest
+
+from seine.errors import ScriptError
+from seine.safety.item_facts import Sources
+from seine.safety.judging import judge
+from seine.safety.operator_states import result_state, states_of
+from seine.safety.verdict import Verdict, refuse_unsafe, verdict
+from tests.support.front_end import parse
+
+STREAMS = """\
+CREATE STREAM w (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'w';
+CREATE STREAM u (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'u';
+CREATE STREAM n (a BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 'n';
+CREATE STREAM m (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 RETRACTABLE FROM 'm';
+CREATE STREAM p (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'p';
+CREATE STREAM r (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) RETRACTABLE FROM 'r';
+CREATE STREAM l (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN 9 FROM 'l';
+CREATE STREAM i (a INT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'i';
+CREATE STREAM t (a BIGINT, d DOUBLE, tt TIMESTAMP) TIMESTAMP BY tt PUNCTUATED ON (a) FROM 't';
+CREATE RELATION f (a BIGINT) FROM 'f';
+CREATE RELATION g (a BIGINT, b BIGINT, until BIGINT) FROM 'g';
+"""
+
+
+def judged(sql: str, options: str = "") -> Verdict:
+    return verdict(parse(f"{STREAMS}CREATE QUERY q {options} AS {sql};").declarations.queries["q"])
+
+
+@pytest.mark.parametrize(
+    ("sql", "purgeable"),
+    [
+        ("SELECT a FROM u WHERE a > 1", {}),
+        ("SELECT u.a FROM u, f WHERE u.a = f.a", {}),
+        ("SELECT w.a FROM f, w WHERE w.a = f.a", {}),
+        ("SELECT x.a FROM w x, f, w y WHERE x.a = y.a", {"x": True, "y": True}),
+        ("SELECT w.a FROM w, u WHERE u.a = w.a", {"w": True, "u": False}),
+        ("SELECT x.a FROM f, u x, f g, w WHERE x.a = w.a", {"x": False, "w": True}),
+        ("SELECT COUNT(*) AS n FROM w", {"w": True}),
+        ("SELECT a, COUNT(*) AS n FROM u GROUP BY a", {"u": False}),
+        ("SELECT DISTINCT a FROM u", {"u": False}),
+        ("SELECT a FROM w UNION ALL SELECT a FROM u", {"w": True, "u": True}),
+        ("SELECT a FROM w UNION SELECT a FROM u y", {"w": True, "y": False}),
+        ("SELECT a FROM w EXCEPT SELECT a FROM w", {"w": True}),
+        ("SELECT a FROM n", {"n": False}),
+        ("SELECT a FROM m", {"m": True}),
+        ("SELECT m.a FROM m, f WHERE m.a = f.a", {"m": True}),
+        ("SELECT a FROM (SELECT u.a FROM u, w WHERE u.a = w.a) p", {"u": False, "w": True}),
+    ],
+)
+def test_kept_streams_need_windows(sql, purgeable):
+    result = judged(sql)
+    assert result.purgeable == purgeable
+    assert result.safe == result.accepted == all(purgeable.values())
+
+
+@pytest.mark.parametrize(
+    ("sql", "purgeable"),
+    [
+        # groups: a key that is punctuated, or a time that has passed, makes one final
+        ("SELECT a, COUNT(*) AS n FROM p GROUP BY a", {"p": True}),
+        ("SELECT b, COUNT(*) AS n FROM p GROUP BY b", {"p": False}),
+        ("SELECT a, b, MAX(ts) AS n FROM p GROUP BY a, b", {"p": True}),
+        ("SELECT a + 1 AS k, COUNT(*) AS n FROM p GROUP BY a + 1", {"p": False}),
+        ("SELECT a, COUNT(*) AS n FROM l GROUP BY a", {"l": False}),
+        ("SELECT a, COUNT(*) AS n FROM r GROUP BY a", {"r": False}),
+        ("SELECT ts, COUNT(*) AS n FROM u GROUP BY ts", {"u": True}),
+        ("SELECT ts DIV 60 AS m, COUNT(*) AS n FROM u GROUP BY ts DIV 60", {"u": True}),
+        ("SELECT ts % 60 AS m, COUNT(*) AS n FROM u GROUP BY ts % 60", {"u": False}),
+        ("SELECT DISTINCT DATE_TRUNC('HOUR', tt) AS h FROM t", {"t": True}),
+        ("SELECT DISTINCT YEAR(tt) AS y, d FROM t", {"t": True}),
+        ("SELECT DISTINCT MONTH(tt) AS m FROM t", {"t": False}),
+        ("SELECT p.a, COUNT(*) AS n FROM p, w WHERE p.a = w.a GROUP BY p.a", {"p": False, "w": True}),
+        ("SELECT x.a, SUM(y.b) AS n FROM p x, p y WHERE x.a = y.a GROUP BY x.a", {"x": True, "y": True}),
+        ("SELECT x.b, SUM(y.b) AS n FROM p x, p y WHERE x.a = y.a GROUP BY x.b", {"x": False, "y": False}),
+        ("SELECT COUNT(*) AS n FROM u", {"u": True}),
+        ("SELECT MAX(a) AS n FROM u", {"u": False}),
+        ("SELECT COUNT(DISTINCT a) AS n FROM u", {"u": False}),
+        ("SELECT g.b, COUNT(*) AS n FROM u, g WHERE u.a = g.a GROUP BY g.b", {"u": True}),
+        ("SELECT g.b, MIN(u.ts) AS n FROM u, g WHERE u.a = g.a GROUP BY g.b", {"u": False}),
+        # DISTINCT and set operators
+        ("SELECT DISTINCT a FROM p", {"p": True}),
+        ("SELECT DISTINCT b FROM p", {"p": False}),
+        ("SELECT a FROM p UNION SELECT a FROM p x", {"p": True, "x": True}),
+        ("SELECT a FROM p UNION SELECT a FROM u", {"p": False, "u": False}),
+        ("SELECT a FROM p UNION ALL SELECT a FROM u", {"p": True, "u": True}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM p x", {"p": True, "x": True}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM u", {"p": False, "u": False}),
+        ("SELECT a FROM w EXCEPT SELECT a FROM u", {"w": True, "u": False}),
+        ("SELECT a FROM p EXCEPT SELECT a FROM w", {"p": False, "w": True}),
+        # results beneath joins: promises do not free what is joined with groups
+        ("SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, p WHERE x.a = p.a", {"p": False}),
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
+            {"w": True, "p": False},
+        ),
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, u WHERE x.a = u.a",
+            {"p": False, "u": False},
+        ),
+        # groups of groups, and unions of groups
+        ("SELECT n, MAX(a) AS m FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x GROUP BY n", {"p": False}),
+        ("SELECT a, COUNT(*) AS n FROM p GROUP BY a UNION ALL SELECT a, ts FROM u", {"p": False, "u": True}),
+        ("SELECT a, COUNT(*) AS n FROM p GROUP BY a UNION ALL SELECT a, b FROM p x", {"p": False, "x": True}),
+        # a chain of promises reaches what the keys do not tell; groups are not freed by it
+        ("SELECT x.a, COUNT(*) AS n FROM p x, p y WHERE x.b = y.a GROUP BY x.a", {"x": False, "y": False}),
+        ("SELECT x.a, COUNT(*) AS n FROM p x, p y WHERE x.a = y.a GROUP BY x.a", {"x": True, "y": True}),
+        # times
+        ("SELECT DISTINCT ts - ts % 5 AS t, a FROM u", {"u": True}),
+        ("SELECT ts FROM u UNION SELECT ts FROM p", {"u": True, "p": True}),
+        ("SELECT ts FROM u UNION SELECT ts + 1 FROM p", {"u": False, "p": False}),
+        ("SELECT ts, a FROM u EXCEPT SELECT ts, a FROM p", {"u": True, "p": True}),
+        ("SELECT u.ts, COUNT(*) AS n FROM u, p WHERE u.ts = p.ts GROUP BY u.ts", {"u": True, "p": True}),
+        (
+            "SELECT u.ts, COUNT(*) AS n FROM u, p WHERE u.ts = p.ts + 1 GROUP BY u.ts",
+            {"u": False, "p": False},
+        ),
+        ("SELECT x.n FROM (SELECT COUNT(*) AS n FROM u) x, w WHERE x.n = w.a", {"u": True, "w": True}),
+        # deletions
+        ("SELECT u.a FROM u, r WHERE u.a = r.a", {"u": False, "r": False}),
+        ("SELECT x.a FROM r x, r y WHERE x.a = y.a", {"x": False, "y": False}),
+        ("SELECT u.a FROM u, n WHERE n.ts <= u.ts + 5", {"u": False, "n": False}),
+        ("SELECT u.a FROM u, m WHERE m.ts <= u.ts + 5", {"u": False, "m": True}),
+        # a promise that lapses
+        ("SELECT u.a FROM u, l WHERE u.a = l.a", {"u": False, "l": False}),
+        # times
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts + 20", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts - u.ts < 20 AND NOT (u.ts > p.ts)", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts = u.ts", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts = u.ts + 7", {"u": True, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.a", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts + u.a AND p.a = u.a", {"u": True, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts > u.ts", {"u": False, "p": True}),
+        ("SELECT u.a FROM u, p WHERE p.ts <> u.ts", {"u": False, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.ts <= u.ts OR p.a = u.a", {"u": False, "p": False}),
+        (
+            "SELECT u.a FROM u, p, u v WHERE p.ts <= u.ts AND v.ts <= p.ts",
+            {"u": True, "p": False, "v": False},
+        ),
+        ("SELECT u.a FROM u, g, p WHERE p.ts <= g.until AND u.a = g.a", {"u": True, "p": False}),
+        (
+            "SELECT x.a FROM t x, t y WHERE y.tt BETWEEN x.tt AND x.tt + INTERVAL '5' MINUTE",
+            {"x": True, "y": True},
+        ),
+        ("SELECT x.a FROM t x, t y WHERE y.tt <= x.tt + INTERVAL '1' DAY", {"x": True, "y": False}),
+        # no partners
+        ("SELECT u.a FROM u, p WHERE p.a = 5 AND u.a = 5", {"u": False, "p": False}),
+        ("SELECT u.a FROM u, p WHERE p.a = u.a + 1", {"u": False, "p": False}),
+        ("SELECT x.a FROM t x, t y WHERE x.d = y.d", {"x": False, "y": False}),
+        # compared without loss
+        ("SELECT i.a FROM i, p WHERE i.a = p.a", {"i": True, "p": True}),
+        # equal within a stream
+        ("SELECT u.a FROM u, p WHERE p.b = u.a AND p.a = p.b", {"u": True, "p": False}),
+        # written through sub-queries
+        (
+            "SELECT x.k FROM (SELECT a AS k FROM p) x, (SELECT a AS j FROM p WHERE b > 1) y WHERE x.k = y.j",
+            {"p": True},
+        ),
+    ],
+)
+def test_punctuations_and_times_free_state(sql, purgeable):
+    result = judged(sql)
+    assert result.purgeable == purgeable
+    assert result.safe == result.accepted == all(purgeable.values())
+
+
+def test_a_lapsing_punctuation_is_named():
+    result = judged("SELECT u.a FROM u, l WHERE u.a = l.a")
+    assert result.reason.endswith("nothing purges u, l; a promise with a LIFESPAN does not last")
+    assert "l PUNCTUATED ON (a) without LIFESPAN" in result.hint
+
+
+def test_the_refusal_names_streams_and_cure():
+    result = judged("SELECT x.a FROM u x JOIN u y ON x.a = y.a")
+    assert result.reason == "query q could grow without bound: nothing purges x, y"
+    assert result.hint == "declare u PUNCTUATED ON (a), or a WINDOW on u; or say WITH (unbounded = true)"
+    assert result.to_json() == {
+        "query": "q",
+        "safe": False,
+        "purgeable": {"x": False, "y": False},
+        "reason": result.reason,
+        "hint": result.hint,
+    }
+
+
+def test_a_wish_is_accepted_and_honest():
+    result = judged("SELECT DISTINCT a FROM u", "WITH (unbounded = true)")
+    assert (result.safe, result.accepted) == (False, True)
+    assert not judged("SELECT DISTINCT a FROM u", "WITH (unbounded = false)").accepted
+
+
+def test_refuse_unsafe_points_at_the_query():
+    good = "CREATE QUERY ok AS SELECT a FROM u;\n"
+    refuse_unsafe(parse(STREAMS + good))
+    with pytest.raises(ScriptError, match="query bad could grow") as caught:
+        refuse_unsafe(parse(STREAMS + good + "CREATE QUERY bad AS SELECT DISTINCT a FROM u;"))
+    assert str(caught.value.where) == "script.sql:13:14"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x.a FROM w x, w y, m WHERE x.a < y.a AND m.a = x.a",
+        "SELECT MAX(a) AS n FROM w",
+        "SELECT a FROM w EXCEPT SELECT a FROM m UNION ALL SELECT a FROM w x",
+        "SELECT g.n FROM (SELECT a, COUNT(DISTINCT a) AS n FROM w GROUP BY a) g, m WHERE g.n = m.a",
+    ],
+)
+def test_the_short_way_for_windows_is_the_long_one(sql):
+    plan = parse(f"{STREAMS}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
+    assert all(judge(plan).values())
+    sources = Sources()
+    states = [*states_of(plan, sources), *result_state(plan, sources)]
+    assert states and all(state.freed for state in states)
+
+
+@pytest.mark.parametrize(
+    ("sql", "note"),
+    [
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
+            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+        ),
+        (
+            "SELECT u.a FROM u, m WHERE m.ts <= u.ts + 5",
+            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+        ),
+        (
+            "SELECT x.b, COUNT(*) AS n FROM p x, p y, p z WHERE x.a = y.a AND y.b = z.a GROUP BY x.a, x.b",
+            "promises free groups only if all streams beneath promise their keys and none expires",
+        ),
+        (
+            "SELECT a, COUNT(*) AS n FROM p GROUP BY a UNION ALL SELECT a, ts FROM u",
+            "promises do not free results that may end",
+        ),
+    ],
+)
+def test_a_refusal_says_where_punctuations_do_not_help(sql, note):
+    result = judged(sql)
+    assert not result.accepted
+    assert note in result.reason
+    assert "a WINDOW on" in result.hint
+    assert judged(sql, "WITH (unbounded = true)").accepted

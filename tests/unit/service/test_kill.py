@@ -1,0 +1,107 @@
+"""A service killed in the middle of registrations comes back whole: what was acknowledged stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from seine.runtime.local_host import LocalHost
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
+from seine.service.tail import read_records
+from tests.support.paths import ROOT
+
+KILLS = 5
+
+# Registers, drops and runs until it is killed; a line on standard output acknowledges a change.
+WORKER = """
+import sys
+from seine.runtime.host import LocalHost
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
+
+folder = sys.argv[1]
+service = Service(ServiceFolder(folder + "/state"), ServiceOptions())
+host = LocalHost(service.deployment)
+number = int(sys.argv[2])
+while True:
+    number += 1
+    text = f"CREATE QUERY q{number} AS SELECT a FROM s WHERE a >= 0 AND a <> {-number};"
+    service.registrar.register(text, file="x", folder=folder)
+    print("+", number, flush=True)
+    if number % 3 == 0:
+        service.registrar.drop(f"q{number - 1}")
+        print("-", number - 1, flush=True)
+    with open(folder + "/s.jsonl", "a") as file:
+        file.write('{"a": %d, "ts": 1}\\n' % number)
+    while service.driver.run_some(host.run):
+        pass
+"""
+
+
+def test_acknowledged_changes_outlive_kills(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").touch()
+    _open(tmp_path).close()
+    rng = random.Random(5)
+    standing: set[int] = set()
+    number = 0
+    for _ in range(KILLS):
+        acknowledged = _run_and_kill(tmp_path, number, rng.randint(2, 5), rng.uniform(0, 0.1))
+        for word, changed in acknowledged:
+            (standing.add if word == "+" else standing.discard)(changed)
+        number = max([number, *[changed for _, changed in acknowledged]])
+        service = _open(tmp_path)
+        found = {int(name[1:]) for name in service.present.network.queries}
+        # one change may have become true and not been acknowledged: the next query, or the drop after it
+        assert found - standing <= {number + 1} and standing - found <= {number - 1}
+        with service._catalog.read() as r:
+            assert {int(query.name[1:]) for query in r.queries()} == found
+        standing, number = found, max([number, *found])
+        _check_results(service, tmp_path)
+        service.close()
+    assert number > KILLS
+
+
+def _open(folder: Path) -> Service:
+    service = Service(ServiceFolder(str(folder / "state")), ServiceOptions())
+    if not service.present.declared.streams:
+        text = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
+        service.registrar.register(text, file="x", folder=str(folder))
+    return service
+
+
+def _run_and_kill(folder: Path, number: int, changes: int, seconds: float) -> list[tuple[str, int]]:
+    """Let the worker make some changes, and go on for a moment; what it acknowledged."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(folder), str(number)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    first = "".join(process.stdout.readline() for _ in range(changes))
+    assert process.poll() is None, "the worker ended by itself"
+    time.sleep(seconds)
+    process.kill()
+    rest = process.stdout.read()
+    process.wait()
+    lines = [line.split() for line in (first + rest).splitlines() if len(line.split()) == 2]
+    return [(word, int(changed)) for word, changed in lines]
+
+
+def _check_results(service: Service, folder: Path) -> None:
+    """Every query has reported each line that came after it once."""
+    host = LocalHost(service.deployment)
+    while service.driver.run_some(host.run):
+        pass
+    lines = (folder / "s.jsonl").read_text().splitlines(keepends=True)
+    values = [json.loads(line)["a"] for line in lines if line.endswith("\n")]
+    for one in service.present.standing.values():
+        found = read_records(service.folder.results, one.query.name, 0, service.sink.settled, 1 << 30)
+        got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
+        assert got == values[one.position["streams"].get("s", 0) :]

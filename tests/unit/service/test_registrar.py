@@ -1,0 +1,407 @@
+"""Queries come and go while a service runs, hosted here in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seine.errors import RunError, ScriptError, SeineError, TakenError
+from seine.runtime.local_host import LocalHost
+from seine.service.folder import ServiceFolder
+from seine.service.present import MissingError
+from seine.service.service import Service, ServiceOptions
+from seine.service.tail import read_records
+
+STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
+
+
+class Rig:
+    """A service with its source beside it; `run` does what there is to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.depth = 2
+        self.open()
+
+    def open(self) -> None:
+        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=self.depth))
+        self.host = LocalHost(self.service.deployment)
+
+    def register(self, text: str, **options: Any) -> Any:
+        return self.service.registrar.register(text, file="x.sql", folder=str(self.folder), **options)
+
+    def feed(self, *values: int, stream: str = "s", ts: int = 1) -> None:
+        with (self.folder / f"{stream}.jsonl").open("a") as file:
+            file.writelines(json.dumps({"a": value, "ts": ts}) + "\n" for value in values)
+
+    def run(self) -> None:
+        while self.service.driver.run_some(self.host.run):
+            pass
+
+    def records(self, query: str) -> list[Any]:
+        path = self.service.folder.results
+        found = read_records(path, query, 0, self.service.sink.settled)
+        return [json.loads(line)["row"] for line in found.lines.splitlines()]
+
+    def crash(self) -> None:
+        """Leave everything as a kill would: nothing is closed in order, only the lock goes."""
+        self.service._lock.release()
+        self.service.driver.close()
+        self.open()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    (tmp_path / "s.jsonl").touch()
+    rig = Rig(tmp_path)
+    yield rig
+    rig.service.close()
+
+
+def trace(rig: Rig) -> tuple[Any, ...]:
+    """Everything that a refusal must leave as it was."""
+    with rig.service._catalog.read() as r:
+        held = (r.streams(), r.relations(), r.edges(), r.queries(), r.version(), r.setting("epoch"))
+    present = rig.service.present
+    return (*held, present.network.to_json()["nodes"], present.declared, present.version, present.epoch)
+
+
+def test_a_query_runs_from_its_registration_on(rig: Rig) -> None:
+    first = rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE a > 1;")
+    assert first.registered == ("q",) and first.entry == 0
+    rig.feed(1, 2)
+    rig.run()
+    second = rig.register("CREATE QUERY p AS SELECT a + 1 AS b FROM s WHERE a > 1;")
+    assert second.entry == 1 and second.version == first.version + 1
+    rig.feed(3)
+    rig.run()
+    assert rig.records("q") == [{"a": 2}, {"a": 3}]
+    assert rig.records("p") == [{"b": 4}]
+    assert rig.service.query("P")["since"] == {"entry": 1, "results": 70, "streams": {"s": 2}}
+
+
+def test_registrations_between_two_entries_are_of_one_age(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.feed(1)
+    rig.run()
+    rig.register("CREATE QUERY p AS SELECT a FROM s;")
+    rig.register("CREATE QUERY r AS SELECT a FROM s;")
+    born = {key: one.born for key, one in rig.service.present.standing.items()}
+    assert born == {"q": 0, "p": 1, "r": 1}
+    rig.feed(2)
+    rig.run()
+    last = rig.service.deployment.journal.last()
+    assert last is not None and last.epoch == 1
+
+
+def test_a_drop_ends_it_and_frees_its_nodes(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s; CREATE QUERY p AS SELECT a FROM s WHERE a > 0;")
+    rig.feed(1)
+    rig.run()
+    rig.service.registrar.drop("Q")
+    rig.service.registrar.drop("p")
+    assert not rig.service.present.network.nodes
+    rig.feed(2)
+    rig.run()
+    assert rig.records("q") == [{"a": 1}]
+    assert rig.service.queries() == [] and rig.service.sink.totals.outputs == {}
+
+
+def test_of_two_who_drop_or_register_one_wins(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    with pytest.raises(TakenError, match="query Q exists already") as refusal:
+        rig.register("CREATE QUERY Q AS SELECT a FROM s;")
+    assert str(refusal.value.where) == "x.sql:1:14"
+    rig.service.registrar.drop("q")
+    with pytest.raises(MissingError, match="there is no query q"):
+        rig.service.registrar.drop("q")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE QUERY p AS SELECT a FROM s; CREATE QUERY r AS SELECT b FROM s;",
+        "CREATE QUERY p AS SELECT a FROM s; CREATE QUERY q AS SELECT a FROM s;",
+        "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'no/where.jsonl';",
+        "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'state/results.jsonl';",
+        "CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM '/dev/zero';",
+        "CREATE RELATION f (a BIGINT) FROM 'f'; CREATE QUERY p AS SELECT s.a FROM s, f WHERE s.a = f.a;",
+        "CREATE RELATION f (a BIGINT) FROM 'no/where.jsonl';",
+        "DROP QUERY q; DROP STREAM s; CREATE QUERY p AS SELECT a FROM s;",
+        "DROP STREAM s;",
+        "DROP QUERY q; CREATE QUERY p AS SELECT s0.a FROM s s0"
+        + "".join(f", s s{i}" for i in range(1, 27))
+        + " WHERE s0.a = s1.a"
+        + "".join(f" AND s{i - 1}.{'ta'[i % 2]}{'s' * (1 - i % 2)} = s{i}.a" for i in range(2, 27))
+        + ";",
+    ],
+)
+def test_what_is_refused_leaves_no_trace(rig: Rig, script: str) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    before = trace(rig)
+    with pytest.raises(SeineError):
+        rig.register(script)
+    assert trace(rig) == before
+    rig.feed(5)
+    rig.run()
+    assert rig.records("q") == [{"a": 5}]
+    rig.register("CREATE QUERY p AS SELECT a FROM s;")
+
+
+def test_a_query_that_is_refused_by_itself_costs_no_reading(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    before, network = trace(rig), rig.service.present.network
+    bad = "CREATE QUERY p WITH (limit = 2) AS SELECT a FROM s;"
+
+    def refuse(*_: object) -> None:
+        raise SeineError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.network.network.plain_block", lambda *_, **__: refuse())
+        with pytest.raises(SeineError, match="no"):
+            rig.register(bad)
+    assert trace(rig) == before and rig.service.present.network is network
+    rig.register(bad)
+
+
+def test_a_refusal_by_the_catalog_leaves_no_trace(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    before = trace(rig)
+
+    def fail(*_: object) -> None:
+        raise SeineError("the catalog's database refuses: disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.service.registrar.enter", fail)
+        with pytest.raises(SeineError, match="disk full"):
+            rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s;")
+    assert trace(rig) == before
+    rig.register("CREATE QUERY p AS SELECT a FROM s;")
+    rig.feed(5)
+    rig.run()
+    assert rig.records("q") == rig.records("p") == [{"a": 5}]
+
+
+def test_a_whole_version_that_never_became_true_is_not_built_upon(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    rig.service.deployment.versions._pending = None  # the next version is written whole
+
+    def fail(*_: object) -> None:
+        raise SeineError("the catalog's database refuses: disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.service.registrar.enter", fail)
+        with pytest.raises(SeineError, match="disk full"):
+            rig.register("CREATE QUERY r AS SELECT a FROM s WHERE a > 2;")
+    rig.register("CREATE QUERY t AS SELECT a FROM s WHERE a > 3;")  # what changed, under the same number
+    rig.feed(5)
+    rig.run()
+    rig.crash()
+    rig.feed(6)
+    rig.run()
+    assert rig.records("t") == rig.records("p") == [{"a": 5}, {"a": 6}] and rig.records("r") == []
+
+
+def test_replacing_is_one_change(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q WITH (limit = 1) AS SELECT a FROM s;")
+    rig.feed(1, 2)
+    rig.run()
+    with pytest.raises(ScriptError):
+        rig.register(
+            "CREATE QUERY q AS SELECT a AS b FROM s; CREATE QUERY q AS SELECT a FROM s;", replace=True
+        )
+    done = rig.register("CREATE QUERY q AS SELECT a AS b FROM s;", replace=True)
+    assert (done.registered, done.dropped, done.entry) == (("q",), ("q",), 1)
+    rig.feed(3, 4)
+    rig.run()
+    assert rig.records("q") == [{"a": 1}, {"b": 3}, {"b": 4}]
+    assert rig.service.query("q")["outputs"] == 2
+
+
+def test_a_paused_query_delivers_nothing_and_begins_anew(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.service.registrar.pause("q")
+    assert not rig.service.present.network.nodes and rig.service.query("q")["state"] == "paused"
+    with pytest.raises(TakenError, match="paused already"):
+        rig.service.registrar.pause("q")
+    with pytest.raises(TakenError, match="s is used by query q"):
+        rig.register("DROP STREAM s;")
+    rig.feed(1)
+    rig.run()
+    rig.crash()
+    assert rig.service.query("q")["state"] == "paused"
+    rig.service.registrar.resume("q")
+    rig.feed(2)
+    rig.run()
+    assert rig.records("q") == [{"a": 2}]
+    assert rig.service.query("q")["since"]["entry"] == 1
+
+
+def test_streams_and_relations_come_and_go(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").touch()
+    (tmp_path / "f.jsonl").write_text('{"a": 2}\nnonsense\n')
+    rig.register(STREAM)
+    rig.feed(1)
+    rig.run()
+    rig.register(STREAM.replace(" s ", " t ").replace("s.jsonl", "t.jsonl"))
+    rig.register("CREATE RELATION f (a BIGINT) FROM 'f.jsonl'; CREATE JOIN s.a = t.a;")
+    rig.register("CREATE QUERY q AS SELECT t.a FROM t, f WHERE t.a = f.a;")
+    rig.feed(1, 2, stream="t")
+    rig.run()
+    assert rig.records("q") == [{"a": 2}]
+    assert rig.service.sink.totals.dead_letters == 1
+    with pytest.raises(TakenError):
+        rig.register("DROP RELATION f;")
+    rig.register("DROP QUERY q; DROP JOIN t.a = s.a; DROP RELATION f; DROP STREAM t;")
+    assert rig.service.present.relations == {}
+    rig.feed(7, stream="t")
+    rig.run()
+    rig.register(
+        STREAM.replace(" s ", " t ").replace("s.jsonl", "t.jsonl") + "CREATE QUERY q AS SELECT a FROM t;"
+    )
+    rig.crash()
+    rig.run()
+    assert rig.records("q") == [{"a": 2}, {"a": 1}, {"a": 2}, {"a": 7}]  # a stream is read from its beginning
+
+
+def test_a_deletion_of_a_tuple_from_before_the_first_reader_ends_no_other(rig: Rig) -> None:
+    def feed(time: int, **sign: str) -> None:
+        with (rig.folder / "s.jsonl").open("a") as file:
+            file.write(json.dumps({**sign, "a": 1, "ts": time}) + "\n")
+        rig.run()
+
+    retractable = STREAM.replace("WINDOW 10", "WINDOW 10 RETRACTABLE")
+    rig.register(retractable)
+    feed(1)
+    rig.register("CREATE QUERY q AS SELECT a FROM s;")
+    feed(2)
+    feed(3, **{"@op": "-"})  # means the tuple of 1
+    feed(5)
+    feed(6)
+    path = rig.service.folder.results
+    lines = read_records(path, "q", 0, rig.service.sink.settled).lines.splitlines()
+    assert [(r["op"], r["t_start"]) for r in map(json.loads, lines)] == [("+", 2), ("+", 5)]
+    rig.register("DROP QUERY q;")
+    assert len(rig.service.present.network.nodes) == 2 and rig.service.present.network.watched
+    rig.register("DROP STREAM s;" + retractable)
+    assert len(rig.service.present.network.nodes) == 2
+    rig.register("DROP STREAM s;" + retractable.replace("WINDOW 10 ", ""))
+    assert not rig.service.present.network.nodes and not rig.service.present.network.watched
+
+
+def test_everything_comes_back_after_a_crash(rig: Rig) -> None:
+    rig.register(
+        STREAM + 'CREATE QUERY "Q" AS SELECT a FROM s; CREATE QUERY p AS SELECT a FROM s WHERE a = 2;'
+    )
+    rig.feed(1)
+    rig.run()
+    rig.register("CREATE QUERY r WITH (limit = 1) AS SELECT a FROM s;")
+    before = trace(rig), rig.service.queries()
+    rig.crash()
+    assert (trace(rig), rig.service.queries()) == before
+    rig.feed(2, 3)
+    rig.run()
+    assert rig.records("Q") == [{"a": 1}, {"a": 2}, {"a": 3}] and rig.records("p") == [{"a": 2}]
+    assert rig.records("r") == [{"a": 2}]
+
+
+def test_many_queries_are_one_change(rig: Rig) -> None:
+    script = "".join(f"CREATE QUERY q{i} AS SELECT a FROM s WHERE a = {i};\n" for i in range(300))
+    rig.register(STREAM)
+    done = rig.register(script)
+    assert len(done.registered) == 300 and done.version == 1
+    with rig.service._catalog.read() as r:
+        assert len(r.queries()) == 300 and r.version() == 1
+    rig.feed(7)
+    rig.run()
+    assert rig.records("q7") == [{"a": 7}]
+
+
+def test_a_deeper_query_makes_the_pipeline_deeper(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT x.a FROM s x, s y WHERE x.a = y.a AND x.ts < y.ts;")
+    rig.feed(1, ts=1)
+    rig.run()
+    deep = "SELECT w.a FROM s w, s x, s y, s z WHERE w.a = x.a AND x.ts = y.ts AND y.a = z.a AND z.ts > w.ts"
+    rig.feed(1, ts=2)
+    done = rig.register(f"CREATE QUERY p AS {deep};")
+    assert done.entry == 2, "the entry that hands over comes first"
+    assert rig.service.deployment.settings["depth"] == 2
+    rig.run()
+    settings = rig.service.deployment.settings
+    assert settings["depth"] == rig.service.present.network.depth == 3 and settings["start"] == 1
+    rig.feed(1, ts=3)
+    rig.run()
+    assert len(rig.records("q")) == 3 and rig.records("p")
+
+
+def test_a_deeper_query_may_come_right_after_its_stream(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT k.a FROM s k, s l WHERE k.a = l.a;")
+    deep = "SELECT w.a FROM s w, s x, s y, s z WHERE w.a = x.a AND x.ts = y.ts AND y.a = z.a"
+    assert rig.register(f"CREATE QUERY p AS {deep};").entry == 1
+    rig.feed(1)
+    rig.run()
+    assert rig.records("p") == rig.records("q") == [{"a": 1}]
+
+
+def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.depth = 5
+    rig.crash()
+    rig.crash()
+    rig.feed(1)
+    rig.run()
+    assert rig.service.deployment.settings["depth"] == 5 and rig.service.sink.totals.entry == 1
+    assert rig.records("q") == [{"a": 1}]
+
+
+def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    rig.register(STREAM.replace("s.jsonl", "gone/s.jsonl"))
+    rig.service.close()
+    (tmp_path / "gone").rmdir()
+    for _ in range(2):
+        with pytest.raises(SeineError, match="cannot read"):
+            rig.open()
+    (tmp_path / "gone").mkdir()
+    rig.open()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b'{"change": {}'])
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_damaged_version_is_told(rig: Rig, version: int, content: bytes | None) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
+    path = Path(rig.service.deployment.versions._path(version)) / "network.json"
+    whole = path.read_bytes()
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(SeineError, match="the checkpoint is damaged"):
+        rig.crash()
+    path.write_bytes(whole)
+    rig.open()
+
+
+def test_a_catalog_that_is_gone_is_told(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.feed(1)
+    rig.run()
+    rig.service.close()
+    catalog = Path(rig.service.folder.catalog)
+    catalog.rename(catalog.with_suffix(".kept"))
+    with pytest.raises(RunError, match="the catalog is older than the pipeline"):
+        rig.open()
+    catalog.with_suffix(".kept").replace(catalog)
+    rig.open()
+
+
+def test_one_process_serves_a_folder(rig: Rig) -> None:
+    with pytest.raises(SeineError, match="another process serves"):
+        Service(rig.service.folder, ServiceOptions())
