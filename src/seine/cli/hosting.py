@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from seine.cli.logging_setup import add_logging
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -25,6 +26,7 @@ def add_hosting(parser: argparse.ArgumentParser) -> None:
         "--buckets", metavar="N", type=positive, help="parts that state is split into (default: the cores)"
     )
     parser.add_argument("--log", metavar="FILE", help="where Spark's log goes (default: a temporary file)")
+    add_logging(parser)
 
 
 def add_sharing(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ from seine.cli import (
     serve_command,
     tail_command,
 )
+from seine.cli.logging_setup import configured_logging
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -40,7 +41,8 @@ def main(words: list[str] | None = None) -> int:
     """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
     arguments = _parser().parse_args(words)
     try:
-        status: int = arguments.command(arguments)
+        with configured_logging(arguments):
+            status: int = arguments.command(arguments)
         sys.stdout.flush()
         return status
     except SeineError as error:
