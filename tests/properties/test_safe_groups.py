@@ -26,10 +26,10 @@ from tests.support.freed_runs import (
     joined_starts,
     query_of,
     random_schemes,
-    seeds,
     write_script,
 )
 from tests.support.live_runs import Pipeline
+from tests.support.seeds import seed_range, seeds
 
 NAMES = "xyz"
 ENDS = ["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"]
@@ -93,7 +93,7 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     return verdict(query).safe, old(fed(path, rng.choice([7, 20, 40]))), query.text
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +104,7 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
 
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
-    found = [run(seed, tmp_path / str(seed)) for seed in range(24)]
+    found = [run(seed, tmp_path / str(seed)) for seed in seed_range(24)]
     assert sum(safe for safe, _, _ in found) > 5
     assert sum(bool(left) and not safe for safe, left, _ in found) > 3
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,12 +32,6 @@ COLUMNS = "abc"
 JOINED = ("left", "right", *(f"rows{port}" for port in range(6)))  # what joins hold
 
 Schemes = Sequence[tuple[str, ...]]
-
-
-def seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "8").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ from tests.support.plan_interpreter import (
     stream,
     value,
 )
+from tests.support.seeds import seed_range
 
 a, b, c, r = SOURCES
 COUNT = (AggregateCall("count_all", (), BIGINT),)
@@ -189,7 +190,7 @@ def test_what_is_known_of_the_data_changes_no_answer(threshold: float) -> None:
 def check_answers(strategy: Strategy, *, sampled: bool = False) -> int:
     """Compare random networks with their plans; how many nodes were shared."""
     answered = shared = 0
-    for seed in range(25):
+    for seed in seed_range(25):
         rng = RandomPlans(seed)
         plans = [plan for plan in (rng.plan() for _ in range(6)) if not has_lone_relation(plan)]
         queries = [Query(f"q{i}", plan) for i, plan in enumerate(plans)]
@@ -230,7 +231,7 @@ def test_a_weak_condition_is_not_asked_before_a_join() -> None:
 
 
 def test_facts_of_nodes_follow_from_their_inputs() -> None:
-    for seed in range(60):
+    for seed in seed_range(60):
         plan = RandomPlans(seed).plan()
         if has_lone_relation(plan):
             continue
@@ -399,7 +400,7 @@ def test_what_punctuations_free_can_be_removed(select: str, emit: str, last: int
 @pytest.mark.parametrize("strategy", CONFIGURATIONS)
 def test_random_additions_and_removals_leave_what_the_others_need(strategy: str) -> None:
     """Which joins stand depends on who came first; without sharing them it is as building afresh."""
-    for seed in range(8):
+    for seed in seed_range(8):
         rng, plans, network = random.Random(seed), RandomPlans(seed), Network(CONFIGURATIONS[strategy])
         alive: dict[str, Query] = {}
         for number in range(30):
@@ -447,7 +448,7 @@ def test_a_query_nested_too_deeply_is_refused() -> None:
 
 
 def test_json_round_trip_keeps_everything() -> None:
-    for seed in range(20):
+    for seed in seed_range(20):
         rng = RandomPlans(seed)
         plans = [plan for plan in (rng.plan() for _ in range(8)) if not has_lone_relation(plan)]
         network = build_network(Query(f"q{i}", plan) for i, plan in enumerate(plans))

@@ -14,6 +14,7 @@ from seine.errors import SeineError
 from seine.run import Options, Run, read_script
 from seine.run_local import LocalResult, run_local
 from seine.runtime.local_host import LocalHost
+from tests.support.seeds import seeds
 
 SCRIPT = """
 CREATE STREAM a (k BIGINT, v DOUBLE, s STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 12 LATENESS 3 FROM 'a.jsonl';
@@ -60,7 +61,7 @@ def bag(result: LocalResult, but: str = "few") -> Counter[str]:
     return Counter(json.dumps(r, sort_keys=True) for r in result.records if r["query"] != but)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 def test_buckets_and_batches_change_nothing(tmp_path: Path, seed: int) -> None:
     script = write_input(tmp_path, seed, 60)
     reference = run_local(script, buckets=1)

@@ -17,6 +17,7 @@ from seine.network.show.explain import explain_html, explain_text
 from seine.run import read_script
 from seine.run_local import run_local
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.seeds import seed_range
 
 COLUMNS = "(a BIGINT, b BIGINT, c BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts"
 UNBOUNDED = "WITH (unbounded = true)"
@@ -186,7 +187,7 @@ def plain(path: Path, folder: Path) -> Path:
 
 def test_runs_with_punctuations_tell_what_runs_without_do(tmp_path: Path) -> None:
     at_once = total = 0
-    for seed in range(5):
+    for seed in seed_range(5):
         folder = tmp_path / str(seed)
         folder.mkdir()
         rng = random.Random(seed)

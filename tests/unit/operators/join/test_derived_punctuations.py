@@ -29,6 +29,7 @@ from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
 from seine.rows.hashing import hash_columns
 from seine.run import read_script
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.seeds import seeds
 
 TREES = CONFIGURATIONS["two-by-two"]
 
@@ -97,7 +98,7 @@ def telling_join(columns: tuple[int, ...]) -> JoinOperator:
 
 
 @pytest.mark.parametrize("column", [0, 1])
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_told_is_true_and_all_is_told_in_the_end(column: int, seed: int) -> None:
     rng = random.Random(seed)
     join, store = telling_join((column,)), MemoryStore(bucket=4)

@@ -24,6 +24,7 @@ from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 from tests.support.join_streams import Row, Side, append_steps, stream, tuples
+from tests.support.seeds import seed_range
 
 KEY, OTHER, TIME = 0, 1, 2  # the columns of either side
 
@@ -132,7 +133,7 @@ def expected(node: JoinNode, tables: dict[int, ParameterTable], left: list[Row],
 def test_answers_are_those_of_nested_loops(name: str, keyed: bool) -> None:
     shapes, left_reach, right_reach = SHAPES[name]
     total, peak, rows_in_all = 0, 0, 0
-    for seed in range(3):
+    for seed in seed_range(3):
         rng = random.Random(seed)
         node, tables = joining(shapes, rng, keyed)
         told = reaches(node, tables)

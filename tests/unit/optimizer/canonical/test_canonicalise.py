@@ -19,6 +19,7 @@ from seine.optimizer.canonical.canonicalise import Canonical, canonicalise, clau
 from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import holds, random_condition, random_rows
 from tests.support.front_end import parse
+from tests.support.seeds import seeds
 
 ROWS = 400
 STREAM = """\
@@ -200,7 +201,7 @@ def test_a_condition_that_is_never_true_has_one_clause() -> None:
     assert canonicalise(never) == Canonical(((NEVER,),), True)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_canonical_forms_hold_where_the_text_is_true(seed: int) -> None:
     rng = random.Random(seed)
     columns = random_rows(rng, ROWS)

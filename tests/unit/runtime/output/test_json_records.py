@@ -29,6 +29,7 @@ from seine.algebra.types import (
 )
 from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.output.json_records import json_instants, json_lines, json_strings, json_values, text_bytes
+from tests.support.seeds import seeds
 
 STRINGS = [
     "",
@@ -128,7 +129,7 @@ def test_a_time_has_a_fraction_only_where_it_is_not_zero() -> None:
     assert texts == ['"2024-02-29T01:02:03Z"', '"2024-02-29T01:02:03.120000Z"']
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_many_times_are_printed_as_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = 1500
