@@ -88,7 +88,8 @@ def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: py
     """Those that are registered between the same two entries are made of one another, whatever it saves."""
     monkeypatch.setattr(present, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
     regrouped = _check(Random(seed), NESTED)
-    assert regrouped or seed  # of the first story it is known that there are some
+    if seed == 0:  # of the first story it is known that there are some
+        assert regrouped
 
 
 @seeds(6)
@@ -101,7 +102,8 @@ def test_groups_that_sleep_count_from_their_registration(seed: int, monkeypatch:
         dormant_groups, "_turned", lambda batch: woken.append(batch.num_rows) or turned(batch)
     )
     _check(Random(seed + 1), SLEEPING)  # nothing comes of story 0
-    assert sum(woken) or seed  # of the first story it is known that there are some
+    if seed == 0:  # of the first story it is known that there are some
+        assert sum(woken)
 
 
 @dataclass

@@ -75,8 +75,9 @@ def test_buckets_and_batches_change_nothing(tmp_path: Path, seed: int) -> None:
             assert told["outputs"] == sum(r["query"] == query for r in result.records)
         assert result.stats["queries"]["few"]["outputs"] == 3
         assert result.stats["output_rows"] == len(result.records)
-        assert result.stats["state_rows"]["peak"] >= result.stats["state_rows"]["final"] >= 0
-        assert batch_rows is None or result.stats["batches"] > reference.stats["batches"]
+        assert result.stats["state_rows"]["peak"] > result.stats["state_rows"]["final"]
+        if batch_rows is not None:
+            assert result.stats["batches"] > reference.stats["batches"]
 
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

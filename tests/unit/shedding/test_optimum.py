@@ -165,10 +165,14 @@ def test_no_policy_beats_it_nor_holds_too_much(name: str) -> None:
 
 
 def test_the_optimum_holds_no_more_than_memory() -> None:
+    full = 0
     for seed in seed_range(40):
         streams, facts, life, memory = random_star(seed)
         arrivals = arrivals_of(streams, facts, life)
         best = find_optimum(exact_results(*arrivals), (arrivals[0].ts, arrivals[1].ts), memory // 2)
-        for some, until in zip(arrivals, best.until, strict=True):
-            assert all(((some.ts <= t) & (t < until)).sum() <= memory // 2 for t in some.ts.tolist())
-            assert (until <= some.expiry).all()
+        for window, until in zip(arrivals, best.until, strict=True):
+            held = [int(((window.ts <= t) & (t < until)).sum()) for t in window.ts.tolist()]
+            assert max(held, default=0) <= memory // 2
+            full += max(held, default=0) == memory // 2
+            assert (until <= window.expiry).all()
+    assert full > 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,13 @@ def test_it_is_explained(tmp_path: Path) -> None:
     assert "combinations with r2.v > r1.v" in text and "promises of x on (b)" in text
     story = explain_text(network, declarations.streams, "q0")
     assert "it takes combinations with r2.v > r1.v" in story
-    assert "multijoin" in explain_html(network, declarations.streams)
+    (joined,) = multi_joins(network)
+    page = explain_html(network, declarations.streams)
+    boxes = re.findall(r'<g class="box multijoin[^"]*" data-box="(\d+)"', page)
+    assert len(boxes) == 1
+    facts = json.loads(page.split('id="data">', 1)[1].split("</script>", 1)[0])
+    heads = [node[0] for node in facts["boxes"][int(boxes[0])]["nodes"]]
+    assert any(head.startswith(f"#{joined.id} multijoin") for head in heads)
 
 
 # ---- whole runs
