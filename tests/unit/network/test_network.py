@@ -43,10 +43,11 @@ from seine.graph.nodes import (
     SourceNode,
 )
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import MOST_TABLES, Network, build_network, network_text
+from seine.network.network import MOST_TABLES, Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.front_end import parse
+from tests.support.network_text import network_text
 from tests.support.plan_interpreter import (
     SOURCES,
     Data,

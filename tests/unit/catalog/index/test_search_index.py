@@ -285,7 +285,7 @@ def _insist(work: Callable[[], None]) -> None:
 
 def _register(catalog: Catalog, name: str, placements: list[Placement]) -> None:
     with catalog.change() as c:
-        c.add_query(StoredQuery(name, "", None))
+        c.add_queries([StoredQuery(name, "", None)])
         c.enter(placements)
 
 

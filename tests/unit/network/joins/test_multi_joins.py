@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from seine.graph.nodes import MultiJoinNode
-from seine.network.network import Network, build_network, network_text
+from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
 from seine.run import read_script
 from seine.run_local import run_local
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.network_text import network_text
 from tests.support.seeds import seed_range
 
 COLUMNS = "(a BIGINT, b BIGINT, c BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts"

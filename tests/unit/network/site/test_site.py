@@ -19,8 +19,9 @@ from seine.errors import SeineError
 from seine.graph.node_json import node_from_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network, network_text
+from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
+from tests.support.network_text import network_text
 from tests.support.plan_interpreter import SOURCES, RandomPlans, col, has_lone_relation
 from tests.support.seeds import seed_range, seeds
 

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
 from seine.graph.nodes import DerivedPunctuationsNode, Filter, JoinNode, MultiJoinNode, Node, Port, Purge
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import Network, build_network, network_text
+from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
 from seine.operators.join.derived_punctuations import UNTOLD
@@ -29,6 +29,7 @@ from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
 from seine.rows.hashing import hash_columns
 from seine.run import read_script
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.network_text import network_text
 from tests.support.seeds import seeds
 
 TREES = CONFIGURATIONS["two-by-two"]

@@ -14,7 +14,7 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import DATE, DOUBLE, INT, STRING
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
-from seine.optimizer.canonical.implies import atom_implies, clause_implies, implies
+from seine.optimizer.canonical.implies import clause_implies, implies
 from tests.support.canonical_conditions import COLUMNS, MONEY, holds, random_condition, random_rows
 from tests.support.canonical_solver import counterexample
 from tests.support.seeds import seeds
@@ -153,5 +153,3 @@ def test_claims(stronger: PredicateSet, weaker: PredicateSet, follows: bool) -> 
     assert implies(stronger, weaker) is follows
     if len(stronger) == len(weaker) == 1:
         assert clause_implies(stronger[0], weaker[0]) is follows
-        if len(stronger[0]) == len(weaker[0]) == 1:
-            assert atom_implies(stronger[0][0], weaker[0][0]) is follows

@@ -28,7 +28,7 @@ from seine.algebra.types import (
     Type,
 )
 from seine.rows.delta import FOREVER, NEVER
-from seine.runtime.output.json_records import json_instants, json_lines, json_strings, json_values, text_bytes
+from seine.runtime.output.json_records import json_instants, json_lines, json_strings, text_bytes
 from tests.support.seeds import seeds
 
 STRINGS = [
@@ -99,6 +99,14 @@ def same(text: str, value: Any, type_: Type) -> bool:
     if isinstance(value, Decimal):
         return Decimal(form) == value
     return type(value).fromisoformat(form) == value
+
+
+def json_values(array: pa.Array, type_: Type) -> pa.Array:
+    """Each value as its record has it."""
+    starts = pa.array([0] * len(array), pa.int64())
+    lines = json_lines("q", "+", starts, None, ("v",), (type_,), [array], "plain")
+    assert [line[-3:] for line in lines.to_pylist()] == ["}}\n"] * len(array)
+    return pa.array([line.partition('"v": ')[2][:-3] for line in lines.to_pylist()], pa.string())
 
 
 @pytest.mark.parametrize("type_", VALUES, ids=str)
