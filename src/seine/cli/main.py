@@ -65,12 +65,12 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _forget_output() -> None:
-    """What standard output did not take, it must not be offered again when Python ends."""
+    """Let the rest of standard output go nowhere: Python would flush it again at its end, and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _failure(error: Exception) -> RunError:
-    """A fault of ours, in one line; the trace goes to a file."""
+    """An internal error as one line for the user; the stack trace goes to a file."""
     with tempfile.NamedTemporaryFile("w", prefix="seine-", suffix=".trace", delete=False) as file:
         file.write("".join(traceback.format_exception(error)))
     reason = str(error).split("\n")[0]
