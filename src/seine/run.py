@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 import shutil
@@ -34,6 +35,8 @@ from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
+
+_logger = logging.getLogger(__name__)
 
 _FORMAT = 5  # of the deployment folder
 
@@ -123,6 +126,16 @@ class Run:
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
         )
+        _logger.info(
+            "run opened",
+            extra={
+                "folder": self.deployment.folder,
+                "version": self.network.version,
+                "queries": len(self.network.queries),
+                "nodes": len(self.network.nodes),
+                "entry": self.sink.totals.entry,
+            },
+        )
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline, or check that it belongs to this script."""
@@ -169,6 +182,16 @@ class Run:
         shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
         if self._temporary:
             self._temporary.cleanup()
+        totals = self.sink.totals
+        _logger.info(
+            "run closed",
+            extra={
+                "batches": totals.batches,
+                "input_rows": totals.input_rows,
+                "output_rows": totals.output_rows,
+                "dead_letters": totals.dead_letters,
+            },
+        )
 
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +16,10 @@ from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements, short
+from tests.support.seeds import seed_range, seeds
 
 
-def _seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "16").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
-
-
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(16)
 def test_engine_agrees_with_reference(seed: int) -> None:
     scenario = random_scenario(seed)
     wrong = _wrong(scenario, seed)
@@ -36,7 +30,7 @@ def test_engine_agrees_with_reference(seed: int) -> None:
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:
-    counts = [count for seed in range(8) for count in _answer_sizes(random_scenario(seed))]
+    counts = [count for seed in seed_range(8) for count in _answer_sizes(random_scenario(seed))]
     assert sum(count > 0 for count in counts) > 0.55 * len(counts)
 
 

@@ -22,14 +22,15 @@ from seine.safety.verdict import verdict
 from tests.support.freed_runs import (
     OVER,
     Stream,
+    count_outcomes,
     fed,
     joined_starts,
     query_of,
     random_schemes,
-    seeds,
     write_script,
 )
 from tests.support.live_runs import Pipeline
+from tests.support.seeds import seeds
 
 NAMES = "xyz"
 ENDS = ["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"]
@@ -93,7 +94,7 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     return verdict(query).safe, old(fed(path, rng.choice([7, 20, 40]))), query.text
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,9 +105,8 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
 
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
-    found = [run(seed, tmp_path / str(seed)) for seed in range(24)]
-    assert sum(safe for safe, _, _ in found) > 5
-    assert sum(bool(left) and not safe for safe, left, _ in found) > 3
+    safe, keeping = count_outcomes(run, 24, tmp_path)
+    assert safe > 5 and keeping > 3
 
 
 def test_groups_over_a_projection_that_is_too_large_to_be_written_in_place(tmp_path: Path) -> None:

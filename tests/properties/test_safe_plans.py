@@ -7,15 +7,12 @@ the tree, of the join at once and of brute force are equal; and when all is prom
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
-
-import pytest
 
 from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode
 from seine.network.network import Network
@@ -25,17 +22,12 @@ from seine.rows.delta import FOREVER
 from seine.safety.verdict import verdict
 from tests.support.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines
 from tests.support.live_runs import Pipeline, read_story
+from tests.support.seeds import seed_range, seeds
 
 COLUMNS = "abc"
 TREES = Strategy(plans=TWO_BY_TWO)
 WAYS = {"tree": TREES, "lazy": replace(TREES, lazy=True), "at once": Strategy(plans=AT_ONCE)}
 Column = tuple[int, str]  # of an alias
-
-
-def seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "10").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 @dataclass(frozen=True)
@@ -229,7 +221,7 @@ def is_tree(network: Network) -> bool:
     return any(isinstance(n, DerivedPunctuationsNode) for n in network)
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(10)
 def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     drawn = safe_query(rng, tmp_path)
@@ -247,7 +239,7 @@ def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
     trees = wide = mixed = answered = 0
-    for seed in range(40):
+    for seed in seed_range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
         rng = Random(seed)

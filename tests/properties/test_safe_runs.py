@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.safety.verdict import verdict
 from tests.generators import spellings
 from tests.support.freed_runs import (
     COLUMNS,
     Stream,
+    count_outcomes,
     fed,
     joined_starts,
     query_of,
     random_schemes,
-    seeds,
     write_script,
 )
+from tests.support.seeds import seeds
 
 
 def random_script(rng: Random, folder: Path) -> Path:
@@ -67,13 +66,12 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     return verdict(query).safe, left, query.text
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_a_safe_query_ends_with_nothing_held(seed: int, tmp_path: Path) -> None:
     safe, left, text = run(seed, tmp_path)
     assert not (safe and left), text
 
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
-    found = [run(seed, tmp_path / str(seed)) for seed in range(20)]
-    assert sum(safe for safe, _, _ in found) > 4
-    assert sum(bool(left) and not safe for safe, left, _ in found) > 4
+    safe, keeping = count_outcomes(run, 20, tmp_path)
+    assert safe > 4 and keeping > 4

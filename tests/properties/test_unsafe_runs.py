@@ -16,8 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from seine.safety.closure import closure
 from seine.safety.item_facts import Sources
 from seine.safety.verdict import verdict
@@ -28,10 +26,10 @@ from tests.support.freed_runs import (
     fed,
     joined_starts,
     query_of,
-    seeds,
     strangers,
     write_lines,
 )
+from tests.support.seeds import seed_range, seeds
 
 ROUNDS = 3
 APART = 100  # instants between rounds: longer than a window
@@ -147,7 +145,7 @@ def write_all(folder: Path, made: Construction) -> None:
     write_lines(folder / "f.jsonl", facts)
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     for number in range(2):
@@ -162,7 +160,7 @@ def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path
 def test_punctuations_free_other_rows_of_these_queries(tmp_path: Path) -> None:
     """The promises are of use: of what came, some is held no more in some of the queries."""
     freed = 0
-    for seed in range(6):
+    for seed in seed_range(6):
         path, made = next(unsafe_cases(Random(seed), tmp_path / str(seed)))
         came = [row for rows in made.lines.values() for row in rows if "@punctuate" not in row]
         held = joined_starts(fed(path, 11), before=FAR)

@@ -66,10 +66,6 @@ class CatalogChange(CatalogView):
                 right_column=right_column,
             )
 
-    def add_query(self, query: StoredQuery) -> None:
-        with refusing(self._connection, _taken("query", query.name), _OTHER_NAME):
-            self._add_queries([query])
-
     def add_queries(self, queries: Sequence[StoredQuery]) -> None:
         """Add many at once, in order; if any name is taken, none is added."""
         with refusing(self._connection, "one of these queries has a name that is taken", _OTHER_NAME):

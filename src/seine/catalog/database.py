@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlalchemy.pool import StaticPool
 
 from seine.errors import SeineError
+
+_logger = logging.getLogger(__name__)
 
 _WRITING = "seine_writing"
 _TRIES, _MOMENT_SECONDS = 100, 0.05
@@ -109,6 +112,7 @@ def _use_wal(connection: Any) -> None:
         except sqlite3.OperationalError as error:
             if not left or "locked" not in str(error):
                 raise
+        _logger.debug("the catalog is locked: trying again", extra={"tries_left": left})
         time.sleep(_MOMENT_SECONDS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 from types import FrameType
@@ -15,6 +16,8 @@ from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.server import MOST_BODY, Listening, Server, refuse_open_door
 from seine.service.service import Service, ServiceOptions
+
+_logger = logging.getLogger(__name__)
 
 _ABOUT = "Run a pipeline for ever; queries come and go by seine register and seine drop."
 _EXAMPLE = """\
@@ -97,6 +100,7 @@ def _serve(
     server = Server(service, listening)
     try:
         service.folder.publish({"url": server.url, "process": os.getpid()})
+        _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
         progress.tell(f"serving {service.folder.path} at {server.url}")
         progress.say("starting Spark")
         from seine.spark.session import open_session

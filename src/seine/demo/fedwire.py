@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.demo.money import money
 from seine.demo.planted_patterns import Pattern, plant
 from seine.demo.world import World, bank_table, make_world, watch_list
 
@@ -136,7 +137,7 @@ def _transfer_table(
         "tran_id": ids,
         "type_code": rng.choice(_TYPES, size=count, p=_TYPE_SHARE),
         "function_code": rng.choice(_FUNCTIONS, size=count, p=_FUNCTION_SHARE),
-        "amount": _money(flow.amount),
+        "amount": money(flow.amount),
         "ts": pa.array(instant.astype("datetime64[us]"), pa.timestamp("us", tz="UTC")),
         "sbank": world.aba[sender_bank],
         "sacct": world.account[flow.sender],
@@ -149,13 +150,6 @@ def _transfer_table(
         "purpose": _purposes(rng, count),
     }
     return pa.table(columns)
-
-
-def _money(amount: np.ndarray) -> pa.Array:
-    """DECIMAL(14,2) from amounts that are not negative: cents in the low half of 128 bits."""
-    words = np.zeros((len(amount), 2), dtype="<i8")
-    words[:, 0] = np.round(amount * 100)
-    return pa.Array.from_buffers(pa.decimal128(14, 2), len(amount), [None, pa.py_buffer(words.tobytes())])
 
 
 def _purposes(rng: np.random.Generator, count: int) -> pa.Array:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
 from seine.rows.clock import Clock
 
@@ -163,9 +164,9 @@ class Journal:
         shutil.rmtree(temporary, ignore_errors=True)
         os.mkdir(temporary)
         _write_entry(temporary, number, draft)
-        _sync(temporary)
+        sync_to_disk(temporary)
         os.rename(temporary, self._folder(number))
-        _sync(self._entries)
+        sync_to_disk(self._entries)
         return self.load(number)
 
     def run(self, name: str) -> pa.RecordBatch:
@@ -207,7 +208,7 @@ class Journal:
         for name in fresh:
             _write_batch(self._run_path(name), draft.runs[name])
         if fresh:
-            _sync(self._runs)
+            sync_to_disk(self._runs)
 
     def _run_path(self, name: str) -> str:
         return os.path.join(self._runs, f"{name}.arrow")
@@ -267,11 +268,3 @@ def _write_text(path: str, text: str) -> None:
 
 def _map(path: str) -> pa.RecordBatch:
     return pa.ipc.open_file(pa.memory_map(path)).get_batch(0)
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ import numpy as np
 from seine.errors import RunError
 from seine.intake.files import Files
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
+
+_logger = logging.getLogger(__name__)
 
 _FIRST_READ = 64 * 1024
 _SCAN = 1024 * 1024
@@ -187,6 +190,7 @@ class LineReader:
             return
         if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor["print"]):
             return
+        _logger.warning("file truncated or rewritten", extra={"path": opened.path})
         self._notice(f"{opened.path} was truncated or rewritten: it is read again from its start")
         self.cursors[opened.key] = {**_FRESH, "path": opened.path}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -360,11 +359,6 @@ def _update(known: dict[Any, Any], changed: Mapping[Any, Any]) -> None:
 
 def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
-
-
-def network_text(network: Network) -> str:
-    """The JSON text of a network, the same for the same network."""
-    return json.dumps(network.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def build_network(queries: Iterable[Query], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:

@@ -84,13 +84,6 @@ class Estimates:
             return guess(predicate)
         return share(predicate, sample.rows.columns, sample.rows.num_rows)
 
-    def join_statistics(self, stream: str, key: Expression) -> ColumnStatistics:
-        """The statistics of a key over a stream's rows, for `join_selectivity`."""
-        sample = self.samples.get(stream)
-        if sample is None or not readable(key, sample.rows.columns):
-            return ColumnStatistics(0, 0.0, 0.0, 0.0)
-        return describe_column(evaluate(key, sample.rows.columns, sample.rows.num_rows), sample.seen)
-
     def change_share(self, stream: str, time: int, keys: Sequence[Expression]) -> float | None:
         """How many groups by these keys change at an instant, for each row that comes then; None if unknown.
 

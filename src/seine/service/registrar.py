@@ -13,6 +13,7 @@ the catalog and is written over by the next change.
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -47,8 +48,11 @@ from seine.service.place import StreamPositions
 from seine.service.present import Present, RegisteredQuery, relations_of
 from seine.service.related import MOST_QUERIES, Related, related
 
+_logger = logging.getLogger(__name__)
+
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _LONG = 1 << 17  # characters; a longer script makes so many objects that looking at all of them is in vain
+_MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
 _RARE = (1_000_000, 100, 1_000)
 _MOST_ADDED_WHILE_ENTRIES_WAIT = (
     100  # so many queries are added while entries wait; more of them must not stop the stream
@@ -171,8 +175,9 @@ class Registrar:
     def _carry_out(self, edit: Edit) -> Outcome:
         try:
             return self._try(edit)
-        except _TooDeep as found:
-            self._intake.hand_over(found.depth)
+        except _TooDeep as refusal:
+            _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
+            self._intake.hand_over(refusal.depth)
             return self._try(edit)
 
     def _try(self, edit: Edit) -> Outcome:
@@ -296,7 +301,26 @@ class Registrar:
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
         dropped = [present.standing[key].query.name for key in sorted(edit.go)]
+        _logger.info(
+            "network changed",
+            extra={
+                "version": after.version,
+                "entry": place.entry,
+                "begin": _shown(list(limits)),
+                "end": _shown([query.name for query in cease.values()]),
+            },
+        )
         return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
+
+
+def _shown(queries: list[str]) -> str:
+    """Queries as the log has them: the first few by name.
+
+    >>> _shown(["a", "b"]), _shown([f"q{i}" for i in range(1000)])
+    ('a, b', 'q0, q1, q2, q3, q4 and 995 more')
+    """
+    more = len(queries) - _MOST_LOGGED_NAMES
+    return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _refuse_followed(relation: RelationDef) -> None:

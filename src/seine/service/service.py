@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -22,6 +23,8 @@ from seine.runtime.output.sink import Sink, exact_share
 from seine.service.folder import ServiceFolder
 from seine.service.present import Present, restore
 from seine.service.registrar import Registrar, planned_depth
+
+_logger = logging.getLogger(__name__)
 
 _LARGEST = 10  # queries that the status tells of
 _RECENT_SECONDS = 10.0  # over which the pace is measured
@@ -71,6 +74,15 @@ class Service:
         self.driver = Driver(
             self.deployment, lambda follow: self._intake, True, self.sink, lambda version: (), self._committed
         )
+        _logger.info(
+            "service opened",
+            extra={
+                "folder": folder.path,
+                "version": present.version,
+                "queries": len(present.standing),
+                "entry": self.sink.totals.entry,
+            },
+        )
 
     def _prepare(self, options: ServiceOptions) -> None:
         """Make the folder of the pipeline; a crash in the middle of that leaves it to be made anew."""
@@ -103,6 +115,7 @@ class Service:
 
     def stop(self) -> None:
         """End soon; whoever waits for results is told that there are no more."""
+        _logger.info("service stops", extra={"folder": self.folder.path})
         self._closed = True
         self.driver.stop()
         with self._moved:
@@ -114,6 +127,7 @@ class Service:
         self._catalog.close()
         shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
         self._lock.release()
+        _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
     def wait_beyond(self, length: int, seconds: float) -> int:
         """How much of the results is settled; waits for more than `length`, at most so long."""

@@ -10,11 +10,10 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from seine.algebra.expressions import Literal
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
 from seine.graph.parameter_table import ParameterTable
+from tests.support.seeds import seeds
 
 MONEY = Type.parse("DECIMAL(12,2)")
 POOLS: list[tuple[Type, list[Any]]] = [
@@ -36,7 +35,7 @@ def saved(table: ParameterTable) -> ParameterTable:
     return ParameterTable.from_json(json.loads(json.dumps(table.to_json())))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@seeds(10)
 def test_rows_are_what_is_claimed(seed: int) -> None:
     """Against a bag of claims; the table is saved and read back now and then."""
     rng = random.Random(seed)

@@ -6,14 +6,14 @@ from itertools import count
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from seine.intake.hash_filter import Sieve, passing_since
 from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
 from seine.rows.delta import FOREVER, NEVER
+from tests.support.seeds import seeds
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_a_sieve_lets_every_member_pass_and_few_others(seed: int) -> None:
     rng = np.random.default_rng(seed)
     members = rng.integers(NEVER, FOREVER, 3_000)
@@ -25,7 +25,7 @@ def test_a_sieve_lets_every_member_pass_and_few_others(seed: int) -> None:
         assert len(sieve.passing(others)) < 500
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_what_was_made_before_passes_and_hardly_anything_else(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = rng.integers(NEVER, FOREVER, int(rng.integers(1, 400)))
@@ -62,7 +62,7 @@ def rows_of(keys: list[pa.Array]) -> list[tuple[object, ...]]:
     return list(zip(*(key.to_pylist() for key in keys), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> None:
     """Steps of a few lines and of thousands, so that runs are merged in both ways; promises lapse."""
     rng = np.random.default_rng(seed)

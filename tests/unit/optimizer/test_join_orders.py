@@ -19,6 +19,7 @@ from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import JoinCosts, order
 from seine.optimizer.rules.order_joins import choose_order, order_joins
 from tests.support.plan_interpreter import R, RandomPlans, answer, col, holds, lit, stream
+from tests.support.seeds import seed_range, seeds
 
 WIDTH = 3
 
@@ -55,7 +56,7 @@ def random_block(seed: int, count: int) -> tuple[JoinBlock, Estimates]:
     return JoinBlock(tuple(items), tuple(conditions), outputs), Estimates(samples)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_the_order_is_the_cheapest_of_all(seed: int) -> None:
     block, estimates = random_block(seed, count=2 + seed % 5)
     costs = JoinCosts(block, estimates)
@@ -67,7 +68,7 @@ def test_the_order_is_the_cheapest_of_all(seed: int) -> None:
 
 def test_orders_differ_in_cost_and_beat_the_rule() -> None:
     better = 0
-    for seed in range(30):
+    for seed in seed_range(30):
         block, estimates = random_block(seed, count=4)
         costs = JoinCosts(block, estimates)
         ours, rule = (costs.total(found) for found in (order(block, estimates), choose_order(block)))
@@ -81,7 +82,7 @@ def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     found = order(block, estimates)
     assert sorted(found) == list(range(12))
     near = 0
-    for seed in range(20):
+    for seed in seed_range(20):
         block, estimates = random_block(seed, count=5)
         costs = JoinCosts(block, estimates)
         exact = costs.total(order(block, estimates))
@@ -132,7 +133,7 @@ def test_estimated_orders_never_change_an_answer() -> None:
         {name: sample(number, 10 ** (2 + number), 20) for number, name in enumerate("cbar")}
     )
     changed = answered = 0
-    for seed in range(200):
+    for seed in seed_range(200):
         plans = RandomPlans(seed)
         plan = plans.plan()
         better = order_joins(plan, partial(order, estimates=estimates))

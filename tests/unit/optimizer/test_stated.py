@@ -18,6 +18,7 @@ from seine.safety.block import block_of as judged_block
 from seine.safety.classes import Classes
 from tests.generators import spellings
 from tests.support.front_end import parse
+from tests.support.seeds import seeds
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (a BIGINT, b BIGINT, s STRING, d DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'x';\n"
@@ -80,7 +81,7 @@ def test_texts_and_doubles(way: str, column: str) -> None:
     assert [equal_columns(word) is not None for word in plain] == [True]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_who_judges_and_who_builds_see_the_same_equalities(seed: int) -> None:
     rng = Random(seed)
     ways = (*spellings.EQUAL, *spellings.UNTOLD)

@@ -16,6 +16,7 @@ from seine.errors import SeineError
 from seine.network.plan.blocks import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
+from tests.support.seeds import seeds
 from tests.unit.service.test_registrar import STREAM, Rig
 
 OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
@@ -206,7 +207,7 @@ def _computed(rig: Rig, name: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
     draw = random.Random(seed)
     for number in range(8):
@@ -221,7 +222,7 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         assert f"p{number}" in found.equal, (terms, said)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
     draw = random.Random(100 + seed)
     names = [f"q{number}" for number in range(30)]

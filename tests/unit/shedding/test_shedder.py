@@ -12,6 +12,7 @@ from seine.shedding import rates, semantic
 from seine.shedding.arrivals import FOREVER, Arrivals, Evictions
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
+from tests.support.seeds import seed_range
 
 PAPER = ("simp", "simpprob", "dimpprob", "dgl", "semantic")
 
@@ -137,7 +138,7 @@ def pairs_of(gone: Evictions) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("alpha", [None, 3.0])
 def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | None) -> None:
     evicted = 0
-    for seed in range(30):
+    for seed in seed_range(30):
         capacity, length = (1 + seed % 5, 40) if seed else (24, 300)
         expected = Simulation(name, capacity, alpha, beta=0.7).run(random_streams(seed, length=length))
         shedder = Shedder(Shedding(name, alpha, beta=0.7), capacity, 2)
@@ -149,7 +150,7 @@ def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("streams", [2, 3])
 def test_decisions_do_not_depend_on_cuts_nor_on_a_resume(name: str, streams: int) -> None:
-    for seed in range(8):
+    for seed in seed_range(8):
         tuples, some = random_streams(seed, streams), random.Random(seed)
         whole = shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, [])
         cuts = sorted(some.sample(range(40), 6))
@@ -177,7 +178,7 @@ def test_another_seed_draws_others() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_smaller_capacity_sheds_the_same_after_a_resume(name: str) -> None:
-    for seed in range(4):
+    for seed in seed_range(4):
         found = []
         for kind in (Shedder, Resumed):
             shedder = kind(Shedding(name), 6, 2)

@@ -95,12 +95,6 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     raise _unknown(name)
 
 
-def is_function(name: str) -> bool:
-    """Whether `resolve_call` knows the name."""
-    canonical = ALIASES.get(name, name)
-    return canonical in _RESOLVERS or canonical in SIGNATURES
-
-
 def function_names() -> list[str]:
     """Every name that `resolve_call` knows, aliases included."""
     return sorted({*ALIASES, *_RESOLVERS, *SIGNATURES})

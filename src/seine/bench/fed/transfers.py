@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seine.demo.money import money
+
 TRANSFERS = 500_006
 HISTORY = 300_000
 SPAN = 120  # days
@@ -226,7 +228,7 @@ def _table(random: np.random.Generator, world: TransferWorld, flow: Flow, instan
         "tran_id": np.arange(1, count + 1),
         "type_code": _words(TYPES, random.choice(len(TYPES), count, p=_TYPE_SHARE)),
         "function_code": _words(FUNCTIONS, random.choice(len(FUNCTIONS), count, p=_FUNCTION_SHARE)),
-        "amount": _money(flow.amount),
+        "amount": money(flow.amount),
         "ts": pa.array(instant, _TIME),
         "tran_date": pa.array(instant.astype("datetime64[D]"), pa.date32()),
         "sbank": sbank.astype(np.int32),
@@ -247,10 +249,3 @@ def _codes(country: np.ndarray) -> np.ndarray:
 def _words(words: tuple[str, ...], codes: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
     """Strings from their numbers; NULL where they are missing."""
     return pa.array(words).take(pa.array(codes, mask=missing))
-
-
-def _money(amount: np.ndarray) -> pa.Array:
-    """DECIMAL(14,2) from amounts that are not negative: cents in the low half of 128 bits."""
-    words = np.zeros((len(amount), 2), dtype="<i8")
-    words[:, 0] = np.round(amount * 100)
-    return pa.Array.from_buffers(pa.decimal128(14, 2), len(amount), [None, pa.py_buffer(words.tobytes())])

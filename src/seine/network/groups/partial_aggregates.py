@@ -19,7 +19,6 @@ from seine.network.site.placing import port_of
 from seine.network.site.site import Site, tag_identity
 
 ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that tells parts tells of its rows
-_TAG = Literal(0, BIGINT)
 
 
 def over_keys(expression: Expression, keys: Sequence[Expression]) -> Expression | None:

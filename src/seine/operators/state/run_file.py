@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
 from seine.operators.state.sorted_run import FILTER, KEY, SLOTS, SortedRun, filter_width, leads_of, slot_bits
 
@@ -45,7 +46,7 @@ def write_run(path: str, pieces: Iterable[tuple[np.ndarray, np.ndarray]]) -> Non
             target = _columns(whole, rows, "r+")
             _scatter(_columns(came, rows), target, _high, high)
             _index(target, rows)
-        _sync(whole)
+        sync_to_disk(whole)
         os.replace(whole, path)
 
 
@@ -136,8 +137,3 @@ def _low(keys: np.ndarray) -> np.ndarray:
 
 def _high(keys: np.ndarray) -> np.ndarray:
     return (leads_of(keys) >> 16).astype(np.uint16)
-
-
-def _sync(path: str) -> None:
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

@@ -41,11 +41,6 @@ def clause_implies(a: Clause, b: Clause) -> bool:
     return _within(a, b, {})
 
 
-def atom_implies(a: Atom, b: Atom) -> bool:
-    """Whether `b` holds wherever `a` does."""
-    return _within((a,), (b,), {})
-
-
 def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> bool:
     parts: dict[Expression, list[Extent]] = {}
     for atom in goal:

@@ -11,6 +11,7 @@ next from it. A whole version is written when the changes since the last one out
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -30,6 +31,8 @@ from seine.network.plan.strategy import Strategy
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
 from seine.runtime.folder.settings import damaged, read_object
+
+_logger = logging.getLogger(__name__)
 
 SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
 _RELATION = r"\d+/relation-\d+\.arrow"
@@ -185,6 +188,7 @@ class Versions:
             os.remove(beside)
         content = json.dumps(form, separators=(",", ":")).encode()
         write_whole(os.path.join(folder, "network.json"), content)
+        _logger.info("network version written", extra={"version": number, "bytes": len(content)})
         return len(content)
 
     def _read(self, number: int) -> dict[str, Any]:

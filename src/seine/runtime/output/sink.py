@@ -9,6 +9,7 @@ cannot be cut back.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import shutil
@@ -25,6 +26,8 @@ from seine.runtime.folder.settings import damaged, read_object
 from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.output.tally import Place, Tally
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -96,6 +99,7 @@ class Sink:
         for report in sorted(reports, key=lambda r: (r["stage"], r["bucket"])):
             self._take_results(report.get("results"))
             for notice in report.get("notices", ()):
+                _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
         self._count_state(reports, joins)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
@@ -105,6 +109,10 @@ class Sink:
         self._tally.tidy()
         self.settled = totals.out_bytes
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
+        _logger.debug(
+            "micro-batch delivered",
+            extra={"entry": entry.number, "input_rows": totals.input_rows, "output_rows": totals.output_rows},
+        )
 
     def _forget(self, queries: set[str]) -> None:
         self._tally.forget(queries)
@@ -125,9 +133,12 @@ class Sink:
         versions = range(self.totals.network + 1, entry.network + 1)
         known = self._deployment.versions
         opening = [letter for version in versions for letter in known.dead_letters(version)]
-        for letter in [*opening, *entry.dead_letters()]:
+        letters = [*opening, *entry.dead_letters()]
+        for letter in letters:
             self._letter(letter)
             self.totals.dead_letters += 1
+        if letters:
+            _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": len(letters)})
         self.totals.network = entry.network
 
     def _letter(self, letter: dict[str, Any]) -> None:
@@ -169,6 +180,7 @@ class Sink:
             limit = self.roster.limit(query)
             reason = f"query {query} has delivered its limit of {limit} records; what follows is dropped"
             self._letter({"query": query, "reason": reason})
+            _logger.warning("query cut off at its limit", extra={"query": query, "limit": limit})
 
     def _count(self, counts: dict[str, int]) -> None:
         self._tally.add(counts)

@@ -318,6 +318,7 @@ def test_charts_are_well_formed() -> None:
         lines = [part for part in root if part.tag.endswith("polyline")]
         assert len(lines) == len(chosen)
         points = [tuple(map(float, p.split(","))) for p in lines[0].attrib["points"].split()]
+        assert len(points) == 2
         assert all(0 < x < 720 and 0 < y < 420 for x, y in points)
 
 

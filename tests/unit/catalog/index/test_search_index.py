@@ -28,6 +28,7 @@ from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import random_condition
 from tests.support.index_conditions import RandomConditions, holds, satisfied, set_implies
 from tests.support.postgres_server import postgres_server
+from tests.support.seeds import seeds
 
 TABLES = (t.topology, t.term, t.literal, t.clause, t.alternative, t.predicate_set, t.set_clause, t.entry)
 BID, ITEM = Topology("select", ("bid",)), Topology("select", ("item",))
@@ -91,7 +92,7 @@ def sets_of(found: SearchResult) -> set[PredicateSet]:
     return set(sets)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_what_is_found_is_what_the_definitions_say(catalog: Catalog, seed: int) -> None:
     conditions = RandomConditions(seed)
     entered = [Placement(f"q{i}", BID if i % 5 else ITEM, conditions.predicates()) for i in range(60)]
@@ -214,7 +215,7 @@ def test_nothing_and_everything(catalog: Catalog) -> None:
         assert (nowhere.matches, nowhere.complete) == ((), True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> None:
     conditions = RandomConditions(seed)
     names = [f"q{i}" for i in range(12)]
@@ -284,7 +285,7 @@ def _insist(work: Callable[[], None]) -> None:
 
 def _register(catalog: Catalog, name: str, placements: list[Placement]) -> None:
     with catalog.change() as c:
-        c.add_query(StoredQuery(name, "", None))
+        c.add_queries([StoredQuery(name, "", None)])
         c.enter(placements)
 
 

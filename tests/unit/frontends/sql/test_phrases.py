@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
 from seine.algebra.plan import Plan
 from seine.errors import ScriptError
 from seine.frontends.script.lexer import TokenKind, tokenize
@@ -15,6 +13,7 @@ from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.phrases import Phrasebook
 from tests.generators.scenario import random_scenario, related_scenario
 from tests.support.front_end import TABLES, parse, refusal
+from tests.support.seeds import seeds
 
 NUMBERS = (
     "0",
@@ -163,7 +162,7 @@ def _agree(texts: list[str], tables: dict[str, Table]) -> int:
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_phrases_agree_with_the_parser(seed: int) -> None:
     rng = Random(seed)
     scenario = (related_scenario if seed % 2 else random_scenario)(seed)

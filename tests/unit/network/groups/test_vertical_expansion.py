@@ -11,11 +11,12 @@ from seine.frontends.script.parser import parse_script
 from seine.graph.node_json import node_from_json, node_to_json
 from seine.graph.nodes import AggregateNode
 from seine.network.groups.partial_aggregates import finer_of
-from seine.network.network import Network, network_text
+from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.network.show.explain import story_text
 from seine.network.show.labels import Labels
 from seine.optimizer.estimates import Estimates, Sample
+from tests.support.network_text import network_text
 
 STREAMS = """\
 CREATE STREAM pay (branch STRING, kind BIGINT, day BIGINT, amount DOUBLE, ts BIGINT)

@@ -19,9 +19,11 @@ from seine.errors import SeineError
 from seine.graph.node_json import node_from_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network, network_text
+from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
+from tests.support.network_text import network_text
 from tests.support.plan_interpreter import SOURCES, RandomPlans, col, has_lone_relation
+from tests.support.seeds import seed_range, seeds
 
 STRATEGIES = pytest.mark.parametrize("strategy", CONFIGURATIONS)
 
@@ -73,7 +75,7 @@ def failing_call(number: int) -> Iterator[None]:
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_a_query_that_fails_anywhere_leaves_no_trace(seed: int) -> None:
     rng, plans = random.Random(seed), RandomPlans(seed)
     network = Network(rng.choice([*CONFIGURATIONS.values()]), live=rng.random() < 0.5)
@@ -111,7 +113,7 @@ def test_a_refused_query_leaves_no_trace() -> None:
 
 @STRATEGIES
 def test_dropping_frees_everything(strategy: str) -> None:
-    for seed in range(4):
+    for seed in seed_range(4):
         rng, plans = random.Random(seed), RandomPlans(seed)
         network = Network(CONFIGURATIONS[strategy])
         empty = ground(network)
@@ -146,7 +148,7 @@ def apply(network: Network, name: str, plan: Plan | None, born: int = 0) -> None
 
 @STRATEGIES
 def test_a_network_that_was_saved_goes_on_as_if_it_never_had_been(strategy: str) -> None:
-    for seed in range(2):
+    for seed in seed_range(2):
         rng = random.Random(seed)
         one, other = (Network(CONFIGURATIONS[strategy], live=seed % 2 > 0) for _ in range(2))
         for number, (name, plan) in enumerate(random_steps(seed, 25)):
@@ -176,7 +178,7 @@ def runs_as(snapshot: Snapshot, node: int) -> Any:
     return standing, [shown(snapshot.tables[table]) for table in standing.tables]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
     rng, network = random.Random(seed), Network(live=True)
     first = json.loads(json.dumps(network.to_json()))

@@ -28,6 +28,7 @@ from tests.support.changelog_law import (
     random_rows,
     told_records,
 )
+from tests.support.seeds import seeds
 
 DECIMAL = Type.parse("DECIMAL(20,2)")
 TYPES = (STRING, DOUBLE, BIGINT, DOUBLE, DECIMAL, STRING, BOOLEAN)
@@ -188,7 +189,7 @@ def reference(keys: tuple[Column, ...], calls: tuple[AggregateCall, ...]) -> Cal
 
 
 @pytest.mark.parametrize("wild", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_groups_follow_event_time(seed: int, wild: bool) -> None:
     random = Random(seed)
     rows = world(random, KEYS, wild, hashes=None)
@@ -196,14 +197,14 @@ def test_groups_follow_event_time(seed: int, wild: bool) -> None:
     assert sum(records.values()) > 50
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 def test_colliding_hashes_do_not_mix_groups(seed: int) -> None:
     random = Random(seed)
     rows = world(random, KEYS, False, hashes=2)
     assert check(rows, lambda: AggregateOperator(node(KEYS)), reference(KEYS, CALLS), random)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 def test_without_keys_there_is_one_row_from_the_beginning(seed: int) -> None:
     random = Random(seed)
     rows = world(random, (), seed % 2 == 1, hashes=None)

@@ -29,6 +29,7 @@ from tests.support.changelog_law import (
     random_rows,
     told_records,
 )
+from tests.support.seeds import seeds
 from tests.unit.operators.group.test_aggregate import call, reference
 
 TYPES = (STRING, BIGINT, DOUBLE)
@@ -101,7 +102,7 @@ def of_at_least(least: int) -> Any:
 
 
 @pytest.mark.parametrize("open_", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_aggregates_that_sleep_tell_groups_of_enough_rows(seed: int, open_: bool, seen: Counter[str]) -> None:
     random = Random(seed)
     least = random.choice([2, 3, 4])
@@ -113,14 +114,14 @@ def test_aggregates_that_sleep_tell_groups_of_enough_rows(seed: int, open_: bool
     assert seen["slept"] and seen["woke"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_groups_whose_hashes_collide_wake_up_together(seed: int, seen: Counter[str]) -> None:
     random = Random(seed)
     rows = crowd(random, 100, 12, False, hashes=3)
     assert check(rows, lambda: AggregateOperator(aggregate_node(), least=4), of_at_least(4), random)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_except_sleeps_where_its_first_input_has_no_row(seed: int, seen: Counter[str]) -> None:
     random = Random(seed)
     types = (STRING, BIGINT)
@@ -149,7 +150,7 @@ def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) 
     assert seen["slept"] and seen["woke"] and seen["lulled"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_tired_of_waking_stays_awake(
     seed: int, seen: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.hashing import hash_columns
 from tests.support.join_streams import tuples
+from tests.support.seeds import seed_range
 
 TAG, KEY, VALUE = (Column(i, BIGINT) for i in range(3))
 CALLS = tuple(
@@ -114,7 +115,7 @@ def test_released_groups_tell_what_others_tell(
     make: Callable[[int], Operator], width: int, members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_release, "SHARE", 4)
-    for seed in range(8):
+    for seed in seed_range(8):
         steps = list(story(Random(seed), members, width))
         plus, minus, before = run(make(0), steps, 0)
         told, ended, store = run(make(members), steps, members)

@@ -25,6 +25,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, data_names
 from seine.rows.hashing import hash_columns
 from tests.support.join_streams import Row, Side, condition_filters, cuts, stream, tuples, watermark
+from tests.support.seeds import seed_range
 
 TYPES = {"a": BIGINT, "b": STRING}
 POOL: dict[str, list[Any]] = {"a": list(range(9)), "b": ["x", "y", "z"]}
@@ -230,7 +231,7 @@ def test_answers_are_those_of_nested_loops(name: str, lazy: bool, monkeypatch: p
     )  # so that rows are masked before their runs are written again
     scenario, total, freed = SCENARIOS[name], 0, 0
     operator = operator_of(scenario, lazy)
-    for seed in range(15):
+    for seed in seed_range(15):
         rng = random.Random(seed)
         streams = [first_told(lines_of(rng, scenario, side, rng.randint(0, 90))) for side in (0, 1)]
         timed = rng.random() < 0.5
@@ -258,7 +259,7 @@ def test_answers_are_those_of_nested_loops(name: str, lazy: bool, monkeypatch: p
 def test_no_row_is_left_when_all_is_punctuated(name: str, lazy: bool) -> None:
     scenario = SCENARIOS[name]
     operator = operator_of(scenario, lazy)
-    for seed in range(10):
+    for seed in seed_range(10):
         rng = random.Random(seed)
         streams = [first_told(lines_of(rng, scenario, side, 60) + closing(scenario, side)) for side in (0, 1)]
         store = MemoryStore()

@@ -30,6 +30,7 @@ from tests.support.join_streams import (
     stream,
     tuples,
 )
+from tests.support.seeds import seed_range, seeds
 
 KEY = (Column(0, BIGINT),)
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
@@ -89,7 +90,7 @@ def test_retracting_join_is_a_nested_loop(
     keyed: bool, both: bool, residual: Call | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     total = Counter()
-    for seed in range(16):
+    for seed in seed_range(16):
         rng = random.Random(seed)
         monkeypatch.setattr(endable_rows, "SWEEP", rng.choice([0, 5, 1024]))
         life = rng.choice([None, 8, 20])
@@ -110,7 +111,7 @@ def routed(batch: pa.RecordBatch, key: str) -> pa.RecordBatch:
     return batch.add_column(0, "_k", pa.array(hash_columns([batch[key]], batch.num_rows)))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_a_join_above_a_join(seed: int) -> None:
     """Pairs with an append-only stream share the identity of the retractable row and may come late."""
     rng = random.Random(seed)

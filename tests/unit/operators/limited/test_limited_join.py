@@ -26,6 +26,7 @@ from tests.support.limited_shapes import (
     record,
     simulated,
 )
+from tests.support.seeds import seed_range, seeds
 
 
 def limited(memory: int | str, shed: str = "simp", more: str = "") -> str:
@@ -36,7 +37,7 @@ def test_the_names_of_policies_are_those_of_options() -> None:
     assert NAMES == SHEDDERS
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> None:
     shape, rng = SHAPES[name], Random(f"{name}{seed}")
@@ -48,7 +49,7 @@ def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> Non
         assert played.told == exact and played.account["shed"] == 0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 @pytest.mark.parametrize("name", ["direct", "star", "star of three", "three alike"])
 def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
     shape, rng = SHAPES[name], Random(f"{name}{seed}")
@@ -98,7 +99,7 @@ def test_what_is_lost_is_counted_while_all_that_is_shed_is_looked_at(name: str, 
 def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shed_sample, "FEWEST", 8)
     shape, ratios = SHAPES["direct"], []
-    for seed in range(24):
+    for seed in seed_range(24):
         rng = Random(seed)
         tables = ready(data(rng, 100))
         for row in (*tables["r"], *tables["s"]):  # other lots for each

@@ -15,6 +15,7 @@ from seine.operators.match.any_of import AnyOf, CompiledFilter
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.residual import Residual
 from seine.operators.match.staircase import Stairs, uncovered
+from tests.support.seeds import seed_range
 from tests.support.selection_shapes import ShapeMaker, call, column, holds_alone, random_shape, rows_of, spied
 from tests.unit.operators.match.test_selection import vary
 
@@ -56,7 +57,7 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
     ]
     taken = spied(monkeypatch, ways)
     passed = failed = 0
-    for seed in range(300):
+    for seed in seed_range(300):
         rng = random.Random(seed)
         vary(monkeypatch, rng)
         monkeypatch.setattr(staircase, "_ROUNDS", rng.choice([0, 1, 64]))
@@ -77,7 +78,7 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
 def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few types, so that filters often cover others."""
     thinned = passed = failed = 0
-    for seed in range(200):
+    for seed in seed_range(200):
         rng = random.Random(seed)
         monkeypatch.setattr(staircase, "_ROUNDS", rng.choice([1, 64]))
         types = rng.sample([BIGINT, DOUBLE, STRING, DATE], 2)
@@ -160,7 +161,7 @@ def test_accepted_rows_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("bounds", [0, 1, 2, 3, 4])
 def test_uncovered_are_the_boxes_that_no_other_covers(bounds: int) -> None:
-    for seed in range(60):
+    for seed in seed_range(60):
         rng = np.random.default_rng(seed)
         count = int(rng.integers(0, 60))
         groups = rng.integers(0, 4, count)

@@ -15,6 +15,7 @@ from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import BoxBound, Boxes, ComparedTerm
 from seine.operators.match.code_lookup import CodeGroups
 from seine.operators.match.staircase import Stairs
+from tests.support.seeds import seed_range
 
 TERMS = [ComparedTerm(Column(i, BIGINT), OWN) for i in range(4)]
 
@@ -45,7 +46,7 @@ def inside(boxes: Boxes, codes: list[np.ndarray], num_rows: int) -> np.ndarray:
 
 def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     hits: Counter[str] = Counter()
-    for seed in range(700):
+    for seed in seed_range(700):
         rng = np.random.default_rng(seed)
         spread = int(rng.choice([1, 10**12]))
         boxes = random_boxes(rng, spread)

@@ -21,6 +21,7 @@ from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.code_lookup import CodeIndex
 from seine.operators.match.residual import Residual
 from seine.operators.match.selection import SelectionGroup
+from tests.support.seeds import seed_range
 from tests.support.selection_shapes import (
     COLUMNS,
     MONEY,
@@ -89,7 +90,7 @@ def found(group: SelectionGroup, columns: DataColumns, num_rows: int) -> list[tu
 
 def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch, taken: Counter[str]) -> None:
     hits = 0
-    for seed in range(800):
+    for seed in seed_range(800):
         rng = random.Random(seed)
         vary(monkeypatch, rng)
         shape, maker = random_shape(rng)

@@ -10,6 +10,7 @@ from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.runtime.flow.guards import Checked, Guards
+from tests.support.seeds import seeds
 
 HOLDS = {
     "le": lambda value, constant: value <= constant,
@@ -44,7 +45,7 @@ def _passes(check: Expression, at: tuple[Checked, int], data: list[list[int | No
     return value is not None and constant is not None and bool(HOLDS[check.name](value, constant))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_what_passes_is_what_passes_row_by_row(seed: int) -> None:
     random = np.random.default_rng(seed)
     spread = int(random.choice([3, 10_000]))  # narrow: checks decide; wide: constants are far away

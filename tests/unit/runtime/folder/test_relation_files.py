@@ -32,6 +32,7 @@ from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local
 from seine.runtime.folder import relation_files
 from seine.runtime.folder.relation_files import RelationFiles, mapped, write_relation
+from tests.support.seeds import seeds
 
 MONEY = Type(Kind.DECIMAL, 20, 2)
 TYPES = (BIGINT, INT, DOUBLE, STRING, MONEY, BOOLEAN, DATE, TIMESTAMP)
@@ -124,7 +125,7 @@ def _brute(ours: list[pa.Array], theirs: list[pa.Array]) -> set[tuple[int, int]]
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_lookups_by_every_type_of_key_equal_brute_force(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     path = str(tmp_path / "relation-0.arrow")
@@ -180,7 +181,7 @@ def test_an_index_is_built_by_one_of_those_who_ask_at_once(
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     batches = [tuples(rng, int(count) + 3)[2:] for count in rng.integers(0, 40, 12)]
