@@ -77,7 +77,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "limited",
     ),
     "network": ("plan", "site", "joins", "groups"),
+    "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),
+    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star"),
 }
 # above these stands only what drives everything: it may import all of them
 FACADES = {"cli", "bench", "__main__", "__init__"}

@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index_cost, join_throughput, regroup, selections, stages, state_bytes, window_growth
-from seine.bench.fed import sharing, sizes
+from seine.bench.engine import (
+    index_cost,
+    join_throughput,
+    regroup,
+    selections,
+    stages,
+    state_bytes,
+    window_growth,
+)
+from seine.bench.harness.side import together
+from seine.bench.harness.table import Table
 from seine.bench.safety import safety_page as safety
-from seine.bench.side import together
+from seine.bench.sharing import sharing_page, sharing_sizes
 from seine.bench.star import star_page as star
-from seine.bench.table import Table
 
 
 @dataclass(frozen=True)
@@ -111,9 +119,9 @@ SUITE = (
     Benchmark(
         "sharing",
         "Standing queries over money transfers, made from seeds: what sharing brings, what a query costs.",
-        sharing.main,
-        full={"parts": sizes.FULL},
-        quick={"parts": sizes.QUICK},
+        sharing_page.main,
+        full={"parts": sharing_sizes.FULL},
+        quick={"parts": sharing_sizes.QUICK},
     ),
     Benchmark(
         "star",

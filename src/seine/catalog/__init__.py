@@ -3,6 +3,6 @@
 from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
-from seine.catalog.stored import StoredQuery
+from seine.catalog.storage.stored_query import StoredQuery
 
 __all__ = ["Catalog", "CatalogChange", "CatalogView", "StoredQuery"]

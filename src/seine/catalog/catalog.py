@@ -9,9 +9,9 @@ from threading import Lock, local
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from seine.catalog.catalog_change import CatalogChange
-from seine.catalog.catalog_tables import SCHEMA_VERSION, metadata
 from seine.catalog.catalog_view import CatalogView
-from seine.catalog.database import in_memory, open_engine, transaction
+from seine.catalog.storage.catalog_tables import SCHEMA_VERSION, metadata
+from seine.catalog.storage.database import in_memory, open_engine, transaction
 from seine.errors import SeineError
 
 

@@ -11,14 +11,14 @@ from sqlalchemy import delete, update
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Source, StreamDef
 from seine.algebra.types import Field
-from seine.catalog import catalog_tables as t
 from seine.catalog.catalog_view import CatalogView
 from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Placement
-from seine.catalog.network_rows import save_version
-from seine.catalog.stored import StoredQuery, name_key, shown, storable
-from seine.catalog.table_rows import ids_by_key, put, put_all, refusing
+from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.network_rows import save_version
+from seine.catalog.storage.stored_query import StoredQuery, name_key, shown, storable
+from seine.catalog.storage.table_rows import ids_by_key, put, put_all, refusing
 from seine.errors import SeineError
 
 _OTHER_NAME = "choose another name or drop it first"

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import Field, Type
-from seine.catalog import catalog_tables as t
 from seine.catalog.index.search_index import Search
-from seine.catalog.stored import StoredQuery, name_key
+from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.stored_query import StoredQuery, name_key
 
 
 class CatalogView:

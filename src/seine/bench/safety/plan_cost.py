@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from seine.bench.safety.feeds import SafetyWorkload, linked, shared
-from seine.bench.safety.measured_run import Ran, run, written
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.measured_run import Ran, run, written
+from seine.bench.workloads.punctuated_feeds import SafetyWorkload, linked, shared
 from seine.network.plan.strategy import CONFIGURATIONS
 
 WAYS = {"two by two": CONFIGURATIONS["two-by-two"], "at once": CONFIGURATIONS["at-once"]}

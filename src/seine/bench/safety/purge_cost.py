@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median
 
-from seine.bench.safety.feeds import auction, bid_lines
-from seine.bench.safety.measured_run import run, written
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.measured_run import run, written
+from seine.bench.workloads.punctuated_feeds import auction, bid_lines
 
 WAYS = {  # punctuated, windowed, lazy
     "punctuations, eager": (True, False, False),

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from seine.bench.safety import check_cost, held, plan_cost, purge_cost, throughput
-from seine.bench.side import together
-from seine.bench.table import Table
+from seine.bench.harness.side import together
+from seine.bench.harness.table import Table
+from seine.bench.safety import check_cost, held_state, plan_cost, purge_cost, purge_throughput
 
 _CHECK = """\
 ### The check
@@ -52,14 +52,14 @@ has {many} of each key; {queries} queries have the first two streams in common, 
 Two by two, a join promises to the one above what it holds no more. CPU time with two buckets, the median of
 {rounds} rounds; the last column is what stages take with a core for each bucket."""
 
-Draw = Callable[..., Table | tuple[Table, held.Picture]]
+Draw = Callable[..., Table | tuple[Table, held_state.Picture]]
 PARTS: tuple[tuple[str, str, Draw], ...] = (
     ("check", _CHECK, check_cost.main),
     ("costs", _COST, purge_cost.costs),
-    ("throughput", _SPARK, throughput.throughput),
-    ("auctions", _AUCTIONS, held.auctions),
-    ("small", _SMALL, held.small_batches),
-    ("joins", _JOINS, held.joins),
+    ("throughput", _SPARK, purge_throughput.throughput),
+    ("auctions", _AUCTIONS, held_state.auctions),
+    ("small", _SMALL, held_state.small_batches),
+    ("joins", _JOINS, held_state.joins),
     ("plans", _PLANS, plan_cost.plans),
 )
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seine.bench.star.reached import StarBenchmark
-from seine.bench.star.star_streams import make
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.on_shedder import StarBenchmark
+from seine.bench.workloads.star_streams import make
 from seine.shedding.arrivals import Arrivals
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder

@@ -11,10 +11,10 @@ from statistics import fmean
 
 import numpy as np
 
-from seine.bench.chart import Curve, line_chart
-from seine.bench.star.reached import StarBenchmark
-from seine.bench.star.star_streams import WORKLOADS, make
-from seine.bench.table import Table
+from seine.bench.harness.chart import Curve, line_chart
+from seine.bench.harness.table import Table
+from seine.bench.sides.on_shedder import StarBenchmark
+from seine.bench.workloads.star_streams import WORKLOADS, make
 from seine.shedding.arrivals import FOREVER
 from seine.shedding.best_stays import Stay, best_stays
 

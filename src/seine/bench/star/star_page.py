@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from seine.bench.harness.table import Table
 from seine.bench.star import shedding_cost, star_figures
-from seine.bench.table import Table
 
 _OFFLINE = """\
 ### Offline (STAR, figure 4)

@@ -1,11 +1,11 @@
 """The computation index: which conditions the queries have, found by what equals, implies or follows."""
 
 from seine.catalog.index.enter_index import enter_index
-from seine.catalog.index.groups import grouping, set_operation
+from seine.catalog.index.group_placements import grouping, set_operation
+from seine.catalog.index.indexed_node import Spot, placements_of
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Match, Placement, Topology
 from seine.catalog.index.search_index import Search
-from seine.catalog.index.spots import Spot, placements_of
 
 __all__ = [
     "Match",

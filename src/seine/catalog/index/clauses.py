@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from seine.algebra.expressions import to_json
-from seine.catalog.index.keys import digest, point
+from seine.catalog.index.ordered_keys import digest, point
 from seine.catalog.index.placement import Topology
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 

@@ -12,9 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Insert, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from seine.catalog import catalog_tables as catalog
 from seine.catalog.index import index_tables as t
-from seine.catalog.index.claim import claim
 from seine.catalog.index.clauses import (
     SEVERAL,
     ClausePlace,
@@ -27,10 +25,12 @@ from seine.catalog.index.clauses import (
     topology_id,
     topology_texts,
 )
-from seine.catalog.index.keys import constant_text, point, term_text
+from seine.catalog.index.ordered_keys import constant_text, point, term_text
 from seine.catalog.index.placement import Placement, Topology
-from seine.catalog.stored import name_key
-from seine.catalog.table_rows import ids_by_key
+from seine.catalog.index.writer_lock import claim
+from seine.catalog.storage import catalog_tables as catalog
+from seine.catalog.storage.stored_query import name_key
+from seine.catalog.storage.table_rows import ids_by_key
 from seine.optimizer.canonical.atoms import Atom, Clause
 
 _PORTION = 4_000  # placements whose rows are in memory at a time

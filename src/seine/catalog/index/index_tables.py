@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
-from seine.catalog.catalog_tables import Id, metadata
+from seine.catalog.storage.catalog_tables import Id, metadata
 
 
 def _id(

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import SEVERAL, Order, base_id, line_order
-from seine.catalog.index.keys import ANY, Range, implied, implying, term_text
+from seine.catalog.index.ordered_keys import ANY, Range, implied, implying, term_text
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
 

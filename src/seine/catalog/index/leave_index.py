@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, delete, exists, select
 
-from seine.catalog import catalog_tables as catalog
 from seine.catalog.index import index_tables as t
-from seine.catalog.index.claim import claim
-from seine.catalog.stored import name_key
-from seine.catalog.table_rows import portions
+from seine.catalog.index.writer_lock import claim
+from seine.catalog.storage import catalog_tables as catalog
+from seine.catalog.storage.stored_query import name_key
+from seine.catalog.storage.table_rows import portions
 
 Ids = set[bytes]
 _IDS: Any = bindparam("ids", expanding=True)

@@ -17,13 +17,13 @@ from typing import Any
 from sqlalchemy import Connection, LargeBinary, bindparam, exists, select, union_all
 
 from seine.algebra.expressions import Expression, Literal, from_json
-from seine.catalog import catalog_tables as catalog
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.placement import Match, SearchResult, Topology
 from seine.catalog.index.probes import LONGEST, Counter, rounded
 from seine.catalog.index.stronger import stronger_sets
 from seine.catalog.index.weaker import weaker_sets
+from seine.catalog.storage import catalog_tables as catalog
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet, atom_key, clause_key
 
 LIMIT = 10

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, bindparam, select
 
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import Order, root_id
+from seine.catalog.index.disjunctions import Several
 from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import Counter, continuations, members, read
-from seine.catalog.index.several import Several
 from seine.optimizer.canonical.atoms import PredicateSet
 
 NEAR = 4

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from seine.catalog.index.clauses import Order, root_id
+from seine.catalog.index.disjunctions import Several
 from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import Counter, continuations, read
-from seine.catalog.index.several import Several
 from seine.optimizer.canonical.atoms import PredicateSet
 
 NEAR = 8

@@ -11,7 +11,7 @@ import pytest
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, INT, STRING, TIMESTAMP, Type
-from seine.catalog.index.keys import ANY, LONGEST, Range, implied, implying, ordered, point
+from seine.catalog.index.ordered_keys import ANY, LONGEST, Range, implied, implying, ordered, point
 from seine.optimizer.canonical import implies as canonical
 from seine.optimizer.canonical.atoms import Atom
 from tests.support.index_conditions import TERMS, atom_implies, every_atom

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, STRING
-from seine.bench.index_cost import conditions as benchmark_conditions
+from seine.bench.engine.index_cost import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
 from seine.catalog.index import Placement, Spot, Topology, grouping, placements_of, set_operation
 from seine.catalog.index import index_tables as t

@@ -1,0 +1,102 @@
+"""Watches a service commit: the clocks after each micro-batch, and whose first result it brought."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Condition
+
+from seine.bench.harness.measure import Mark, mark
+from seine.errors import RunError
+from seine.runtime.output.sink import Sink
+
+
+@dataclass(frozen=True)
+class AwaitedQuery:
+    """A query that was registered: when, the last entry delivered by then, the first that counts for it."""
+
+    query: str
+    called: float
+    delivered: int
+    entry: int
+
+
+@dataclass(frozen=True)
+class First:
+    """The entry that brought a query's first result, and when that could be read."""
+
+    entry: int
+    wall: float
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Micro-batches up to the first result: from the query's own first one on, and from the call on."""
+
+    batches: int
+    since_call: int
+    seconds: float
+
+
+class Recorder:
+    """Called after each commit, by whoever commits; others wait here for micro-batches."""
+
+    def __init__(self, clocks: Callable[[int, int, int], Mark] = mark) -> None:
+        self.marks: list[Mark] = []
+        self.firsts: dict[str, First] = {}
+        self.delivered = -1
+        self._clocks = clocks
+        self._awaited: set[str] = set()
+        self._moved = Condition()
+        self._ended = False
+
+    def __call__(self, sink: Sink) -> None:
+        totals = sink.totals
+        now = time.monotonic()
+        taken = self._clocks(totals.batches, totals.input_rows, totals.output_rows)
+        with self._moved:
+            for query in [name for name in self._awaited if totals.outputs.get(name)]:
+                self.firsts[query] = First(totals.entry, now)
+                self._awaited.remove(query)
+            self.marks.append(taken)
+            self.delivered = totals.entry
+            self._moved.notify_all()
+
+    @property
+    def batches(self) -> int:
+        return self.marks[-1].batch if self.marks else 0
+
+    def expect(self, query: str) -> None:
+        """Look out for the first result of a query that is about to be registered."""
+        with self._moved:
+            self._awaited.add(query)
+
+    def end(self) -> None:
+        """There are no more micro-batches."""
+        with self._moved:
+            self._ended = True
+            self._moved.notify_all()
+
+    def wait(self, batch: int, seconds: float | None = None) -> bool:
+        """Until so many micro-batches are delivered, or so long; True if they are."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._ended or self.batches >= batch, seconds)
+            if self._ended and self.batches < batch:
+                raise RunError(f"the service ended after {self.batches} of {batch} micro-batches")
+            return self.batches >= batch
+
+
+def waits(asked: Iterable[AwaitedQuery], firsts: Mapping[str, First]) -> list[Wait]:
+    """What each query waited; one without any result is an error, for every batch has some for all of them.
+
+    >>> waits([AwaitedQuery("q", 5.0, 7, 10)], {"q": First(11, 9.5)})
+    [Wait(batches=2, since_call=4, seconds=4.5)]
+    """
+    found = []
+    for one in asked:
+        if one.query not in firsts:
+            raise RunError(f"query {one.query}, registered from entry {one.entry} on, has no result")
+        first = firsts[one.query]
+        found.append(Wait(first.entry - one.entry + 1, first.entry - one.delivered, first.wall - one.called))
+    return found

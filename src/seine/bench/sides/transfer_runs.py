@@ -1,0 +1,69 @@
+"""Transfers in files, and scripts over a stretch of them; measured apart or in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+
+from seine.bench.sides.on_network import NetworkFigures, Stretch, run_side
+from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
+from seine.errors import RunError
+
+Side = Callable[[list[str]], NetworkFigures]
+
+
+class Workload:
+    """The transfers as files of `batch_rows` in a folder; the first `history` files are history."""
+
+    def __init__(self, folder: str, transfers: int, history: int, batches: int) -> None:
+        self.folder = folder
+        self.batch_rows = -(-(transfers - history) // batches)
+        self.batches = batches
+        self.history = -(-history // self.batch_rows)
+        write_transfers(folder, make_transfers(transfers), self.batch_rows)
+        self.batches = min(batches, len(self._names()) - self.history)
+
+    def whole(self, sample: int) -> Stretch:
+        """All of the history, and all that follows."""
+        return Stretch(self.batch_rows, self.history, self.batches, min(sample, self.batches))
+
+    def recent(self, history: int, sample: int) -> Stretch:
+        """The last files of the history, and the first that follow."""
+        sample = min(sample, self.batches)
+        return Stretch(self.batch_rows, min(history, self.history), sample, sample)
+
+    def script(self, name: str, stretch: Stretch, queries: str) -> str:
+        """The path of a script of these queries over the files of a stretch."""
+        part = os.path.join(self.folder, name)
+        os.makedirs(os.path.join(part, "transfer"))
+        first = self.history - stretch.history
+        for file in self._names()[first : self.history + stretch.batches]:
+            os.symlink(os.path.join(self.folder, "transfer", file), os.path.join(part, "transfer", file))
+        path = os.path.join(part, "queries.sql")
+        with open(path, "w", encoding="utf-8") as script:
+            script.write(DECLARATION.format(folder=part) + queries)
+        return path
+
+    def _names(self) -> list[str]:
+        return sorted(os.listdir(os.path.join(self.folder, "transfer")))
+
+
+def words(title: str, configuration: str, script: str, stretch: Stretch) -> list[str]:
+    """What a side is told."""
+    return [title, configuration, script, *map(str, asdict(stretch).values())]
+
+
+def side_apart(told: list[str]) -> NetworkFigures:
+    """Measure in a fresh process, so that no configuration warms up, or slows down, another."""
+    command = [sys.executable, "-m", "seine.bench.sides.on_network", *told]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise RunError(f"the side '{told[0]}' failed")
+    return NetworkFigures(**json.loads(done.stdout.splitlines()[-1]))
+
+
+side_together: Side = run_side
