@@ -21,7 +21,7 @@ from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING, Type
 from seine.bench.harness.table import Table
 from seine.catalog import Catalog, StoredQuery
-from seine.catalog.index import Placement, Search, Topology, enter_index, leave_index
+from seine.catalog.index import Placement, IndexSearch, Topology, enter_index, leave_index
 from seine.catalog.storage.database import open_engine, transaction
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
@@ -82,7 +82,7 @@ def main(counts: Sequence[int] = (1_000, 10_000, 100_000), searches: int = 300) 
 def _measure(table: Table, url: str, count: int, searches: int) -> None:
     draw = random.Random(count)
     placements = [Placement(f"q{i}", TOPOLOGY, conditions(draw, count)) for i in range(count)]
-    asked = [conditions(draw, count) for _ in range(searches)]
+    searched = [conditions(draw, count) for _ in range(searches)]
     catalog = Catalog(url)
     with catalog.change() as change:
         change.add_queries([StoredQuery(placement.query, "", None) for placement in placements])
@@ -90,11 +90,11 @@ def _measure(table: Table, url: str, count: int, searches: int) -> None:
     with _connected(url, writing=True) as connection:
         _tell(table, count, "enter, in bulk", _timed(lambda: enter_index(connection, placements)) / count)
     with _connected(url, writing=False) as connection:
-        search = Search(connection)
-        equal = _timed(lambda: [search.equivalent(TOPOLOGY, one) for one in asked]) / searches
+        search = IndexSearch(connection)
+        equal = _timed(lambda: [search.equivalent(TOPOLOGY, one) for one in searched]) / searches
         _tell(table, count, "equivalent", equal)
         for name, find in (("weaker", search.weaker), ("stronger", search.stronger)):
-            _tell_search(table, count, name, measure(find, asked, connection))
+            _tell_search(table, count, name, measure(find, searched, connection))
     with _connected(url, writing=True) as connection:
         _tell(
             table,
@@ -112,11 +112,11 @@ def _connected(url: str, *, writing: bool) -> Iterator[Any]:
     engine.dispose()
 
 
-def measure(find: Callable[..., Any], asked: Sequence[PredicateSet], connection: Any) -> SearchCost:
+def measure(find: Callable[..., Any], searched: Sequence[PredicateSet], connection: Any) -> SearchCost:
     """Search once to warm up, once by the clock, once counting instructions."""
-    for one in asked:
+    for one in searched:
         find(TOPOLOGY, one)
-    milliseconds = _timed(lambda: [find(TOPOLOGY, one) for one in asked])
+    milliseconds = _timed(lambda: [find(TOPOLOGY, one) for one in searched])
     instructions = 0
 
     def count() -> int:
@@ -126,16 +126,16 @@ def measure(find: Callable[..., Any], asked: Sequence[PredicateSet], connection:
 
     database = connection.connection.driver_connection
     database.set_progress_handler(count, 1)
-    found = [find(TOPOLOGY, one) for one in asked]
+    results = [find(TOPOLOGY, one) for one in searched]
     database.set_progress_handler(None, 0)
-    each = len(asked)
+    each = len(searched)
     return SearchCost(
         milliseconds / each,
-        sum(one.steps for one in found) / each,
-        max(one.steps for one in found),
+        sum(one.steps for one in results) / each,
+        max(one.steps for one in results),
         instructions / each,
-        sum(len(one.matches) for one in found) / each,
-        sum(one.complete for one in found) / each,
+        sum(len(one.matches) for one in results) / each,
+        sum(one.complete for one in results) / each,
     )
 
 
@@ -158,6 +158,6 @@ def _tell_search(table: Table, count: int, operation: str, cost: SearchCost) -> 
         f"{cost.steps:.0f}",
         f"{cost.most_steps:,}",
         f"{cost.instructions:,.0f}",
-        f"{cost.found:.1f}",
+        f"{cost.matches:.1f}",
         f"{cost.complete:.0%}",
     )

@@ -39,14 +39,14 @@ def main(
     Spark on RocksDB is so much slower that it gets only the first third of the batches.
     """
     window = seconds_of(window_batches * rows)
-    found: dict[str, BatchCost] = {}
+    costs: dict[str, BatchCost] = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         write_keyed_streams(folder, STREAMS, batches, rows, keys=max(1, round(2 * window_batches * rows)))
         for side in sides:
             given = max(2, batches // 3) if side == "spark_rocksdb" else batches
             part = first_files(folder, given)
-            found[side] = measure(side, part, rows, window, given // 2, runner)
-    return tabulate(found)
+            costs[side] = measure(side, part, rows, window, given // 2, runner)
+    return tabulate(costs)
 
 
 def first_files(folder: str, count: int) -> str:
@@ -73,18 +73,18 @@ def measure(side: str, folder: str, rows: int, window: int, warm: int, runner: R
     return runner(title, SEINE, path, rows, warm)
 
 
-def tabulate(found: dict[str, BatchCost]) -> Table:
+def tabulate(costs: dict[str, BatchCost]) -> Table:
     """One row a side; the ratio is Seine's throughput to that side's."""
     table = Table(
         "engine", "rows/s", "CPU-s per million rows", "s per batch", "rows out", "Seine is faster by"
     )
-    for side, measured in found.items():
+    for side, cost in costs.items():
         table.add(
             side,
-            f"{measured.rows_per_second:,.0f}",
-            f"{measured.cpu_per_million:.1f}",
-            f"{measured.seconds_per_batch:.2f}",
-            f"{measured.total_out:,}",
-            f"{found['seine'].rows_per_second / measured.rows_per_second:.1f}x",
+            f"{cost.rows_per_second:,.0f}",
+            f"{cost.cpu_per_million:.1f}",
+            f"{cost.seconds_per_batch:.2f}",
+            f"{cost.total_out:,}",
+            f"{costs['seine'].rows_per_second / cost.rows_per_second:.1f}x",
         )
     return table

@@ -65,14 +65,14 @@ def main(
     table = Table("calls", "rows an instant", "groups changed a row", "from rows", "from groups", "ratio")
     for name, calls in CALLS.items():
         for an_instant in instants:
-            found = measure(calls, batches, rows, an_instant, coarser)
+            seconds = measure(calls, batches, rows, an_instant, coarser)
             table.add(
                 name,
                 f"{an_instant:,}",
                 f"{_changing(an_instant):.2f}",
-                f"{found[0]:.2f} s",
-                f"{found[1]:.2f} s",
-                f"{found[0] / found[1]:.1f}x",
+                f"{seconds[0]:.2f} s",
+                f"{seconds[1]:.2f} s",
+                f"{seconds[0] / seconds[1]:.1f}x",
             )
     return table
 

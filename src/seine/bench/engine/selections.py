@@ -92,16 +92,16 @@ def measure(queries: int, batches: int, rows: int, runner: Runner) -> BatchCost:
         return runner(f"selections, {queries:,} queries", SEINE, path, rows, batches // 2)
 
 
-def tabulate(found: dict[int, BatchCost]) -> Table:
+def tabulate(costs: dict[int, BatchCost]) -> Table:
     """One row a number of queries; the ratio is to the throughput of the fewest."""
     table = Table("queries", "rows/s", "CPU-s per million rows", "matches per batch", "throughput ratio")
-    fewest = found[min(found)]
-    for queries, measured in found.items():
+    fewest = costs[min(costs)]
+    for queries, cost in costs.items():
         table.add(
             f"{queries:,}",
-            f"{measured.rows_per_second:,.0f}",
-            f"{measured.cpu_per_million:.1f}",
-            f"{measured.out_per_batch:,.0f}",
-            f"{measured.rows_per_second / fewest.rows_per_second:.2f}x",
+            f"{cost.rows_per_second:,.0f}",
+            f"{cost.cpu_per_million:.1f}",
+            f"{cost.out_per_batch:,.0f}",
+            f"{cost.rows_per_second / fewest.rows_per_second:.2f}x",
         )
     return table

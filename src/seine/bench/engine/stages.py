@@ -33,8 +33,8 @@ def main(batches: int, rows: int, runner: Runner = apart) -> Table:
     """The table; there are as many keys as tuples in a window, so a tuple has a few partners."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         write_keyed_streams(folder, STREAMS, batches, rows, keys=WINDOW_BATCHES * rows)
-        found = {stages: measure(stages, folder, rows, batches // 2, runner) for stages in QUERIES}
-    return tabulate(found)
+        costs = {stages: measure(stages, folder, rows, batches // 2, runner) for stages in QUERIES}
+    return tabulate(costs)
 
 
 def measure(stages: int, folder: str, rows: int, warm: int, runner: Runner) -> BatchCost:
@@ -45,15 +45,15 @@ def measure(stages: int, folder: str, rows: int, warm: int, runner: Runner) -> B
     return runner(f"stages, {rows:,} rows a stream and batch: {stages}", SEINE, path, rows, warm)
 
 
-def tabulate(found: dict[int, BatchCost]) -> Table:
+def tabulate(costs: dict[int, BatchCost]) -> Table:
     """One row a number of stages; the ratio is to one stage."""
     table = Table("stages", "s per batch", "CPU-s per batch", "rows out", "slower than one stage by")
-    for stages, measured in found.items():
+    for stages, cost in costs.items():
         table.add(
             str(stages),
-            f"{measured.seconds_per_batch:.2f}",
-            f"{measured.cpu_per_batch:.2f}",
-            f"{measured.total_out:,}",
-            f"{measured.seconds_per_batch / found[1].seconds_per_batch:.2f}x",
+            f"{cost.seconds_per_batch:.2f}",
+            f"{cost.cpu_per_batch:.2f}",
+            f"{cost.total_out:,}",
+            f"{cost.seconds_per_batch / costs[1].seconds_per_batch:.2f}x",
         )
     return table

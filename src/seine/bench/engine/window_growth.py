@@ -35,17 +35,17 @@ def measure(factor: int, batches: int, rows: int, base: int, warm: int, runner: 
         return runner(f"window, {factor}x of {base:,} tuples", SEINE, path, rows, warm)
 
 
-def tabulate(found: dict[int, BatchCost]) -> Table:
+def tabulate(costs: dict[int, BatchCost]) -> Table:
     """One row a window; the ratios are to the smallest window."""
     table = Table("window", "s per batch", "CPU-s per batch", "matches per batch", "wall ratio", "CPU ratio")
-    least = found[min(found)]
-    for factor, measured in found.items():
+    least = costs[min(costs)]
+    for factor, cost in costs.items():
         table.add(
             f"{factor}x",
-            f"{measured.seconds_per_batch:.2f}",
-            f"{measured.cpu_per_batch:.2f}",
-            f"{measured.out_per_batch:,.0f}",
-            f"{measured.seconds_per_batch / least.seconds_per_batch:.2f}x",
-            f"{measured.cpu_per_batch / least.cpu_per_batch:.2f}x",
+            f"{cost.seconds_per_batch:.2f}",
+            f"{cost.cpu_per_batch:.2f}",
+            f"{cost.out_per_batch:,.0f}",
+            f"{cost.seconds_per_batch / least.seconds_per_batch:.2f}x",
+            f"{cost.cpu_per_batch / least.cpu_per_batch:.2f}x",
         )
     return table

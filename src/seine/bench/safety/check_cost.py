@@ -57,8 +57,8 @@ def plan_of(shape: Shape) -> Plan:
     """A query of a shape: all streams side by side, and what is equal above them."""
     schemes, links = shape
     scans: list[Plan] = [
-        Scan(StreamDef(f"s{i}", _FIELDS, 4, None, schemes=tuple(map(Scheme, own))), f"s{i}")
-        for i, own in enumerate(schemes)
+        Scan(StreamDef(f"s{i}", _FIELDS, 4, None, schemes=tuple(map(Scheme, stream_schemes))), f"s{i}")
+        for i, stream_schemes in enumerate(schemes)
     ]
     equalities = [_equal(i * len(_FIELDS) + c, j * len(_FIELDS) + d) for i, c, j, d in links]
     predicate = conjunction(equalities)

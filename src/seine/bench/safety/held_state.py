@@ -11,7 +11,7 @@ from seine.bench.sides.measured_run import Ran, run, written
 from seine.bench.workloads.punctuated_feeds import BIDS, SafetyWorkload, auction, linked
 
 Picture = tuple[str, str]  # the name of its file, and the SVG
-WAYS = {"eager": (True, False), "lazy": (True, True), "without": (False, False)}  # punctuated, lazy
+PURGING = {"eager": (True, False), "lazy": (True, True), "without": (False, False)}  # punctuated, lazy
 _CYCLE = 4
 _DRAWN = 10
 
@@ -20,10 +20,10 @@ def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Pictur
     """The auction query, in ten samples; and its picture."""
     table = Table("punctuations", *_points(bids + bids // BIDS), "most")
     curves = []
-    for way, ran in _runs("auction", auction(bids, open_items), batch_rows):
-        found = _samples(ran)
-        table.add(way, *(f"{held:,}" for _, held in found), f"{_most(ran):,}")
-        curves.append(Curve(way, _by_tenths(found)))
+    for purging, ran in _runs("auction", auction(bids, open_items), batch_rows):
+        samples = _samples(ran)
+        table.add(purging, *(f"{held:,}" for _, held in samples), f"{_most(ran):,}")
+        curves.append(Curve(purging, _by_tenths(samples)))
     drawn = line_chart(
         "Rows that the auction query holds",
         f"per cent of {bids + bids // BIDS:,} tuples read",
@@ -37,9 +37,9 @@ def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Pictur
 def small_batches(bids: int, open_items: int, batch_rows: int) -> Table:
     """The same in micro-batches that bring few punctuations beside what is held: here being lazy differs."""
     table = Table("punctuations", *(f"{n + 1}0 %" for n in range(_DRAWN)), "most", "CPU s")
-    for way, ran in _runs("auction", auction(bids, open_items), batch_rows):
+    for purging, ran in _runs("auction", auction(bids, open_items), batch_rows):
         held = (f"{held:,}" for _, held in _samples(ran))
-        table.add(way, *held, f"{_most(ran):,}", f"{ran.seconds:.1f}")
+        table.add(purging, *held, f"{_most(ran):,}", f"{ran.seconds:.1f}")
     return table
 
 
@@ -50,35 +50,35 @@ def joins(widths: Sequence[int], keys: int, life: int, batch_rows: int) -> tuple
     table = Table("query", "punctuations", "results", *(f"{n}0 %" for n in range(2, 11, 2)), "most", "CPU s")
     curves = []
     for name, workload in shapes:
-        for way, ran in _runs(name, workload, batch_rows):
-            found = _samples(ran)
-            told = (f"{held:,}" for _, held in found[1::2])
-            table.add(name, way, f"{ran.results:,}", *told, f"{_most(ran):,}", f"{ran.seconds:.1f}")
-            if way != "lazy" and name in (shapes[0][0], *(shape[0] for shape in shapes[-2:])):
-                curves.append(Curve(f"{name}, {way}", _by_tenths(found)))
+        for purging, ran in _runs(name, workload, batch_rows):
+            samples = _samples(ran)
+            held_cells = (f"{held:,}" for _, held in samples[1::2])
+            table.add(name, purging, f"{ran.results:,}", *held_cells, f"{_most(ran):,}", f"{ran.seconds:.1f}")
+            if purging != "lazy" and name in (shapes[0][0], *(shape[0] for shape in shapes[-2:])):
+                curves.append(Curve(f"{name}, {purging}", _by_tenths(samples)))
     drawn = line_chart(
         "Rows that joins of several streams hold",
         "per cent of the tuples read",
         "rows and punctuations held by all joins of the query",
-        [Curve(_told(curve.name), curve.points) for curve in curves],
+        [Curve(_short_name(curve.name), curve.points) for curve in curves],
         f"{keys:,} tuples of each stream; a key is in use for {life:,} instants",
     )
     return table, ("safety-joins.svg", drawn)
 
 
-def _told(name: str) -> str:
+def _short_name(name: str) -> str:
     return name.replace("eager", "with").replace("chain of ", "chain ").replace("cycle of ", "cycle ")
 
 
 def _runs(name: str, workload: SafetyWorkload, batch_rows: int) -> Iterable[tuple[str, Ran]]:
     """One run for each way; all have the same results."""
     results = set()
-    for way, (punctuated, lazy) in WAYS.items():
-        print(f"  state, {name}, {way} ...", file=sys.stderr, flush=True)
+    for purging, (punctuated, lazy) in PURGING.items():
+        print(f"  state, {name}, {purging} ...", file=sys.stderr, flush=True)
         with written(workload, punctuated) as path:
             ran = run(path, lazy, batch_rows)
         results.add((ran.tuples, ran.results))
-        yield way, ran
+        yield purging, ran
     assert len(results) == 1
 
 
@@ -93,9 +93,9 @@ def _samples(ran: Ran) -> list[tuple[int, int]]:
     return [max((some for some in flowing if some[0] <= at), default=flowing[0]) for at in wanted]
 
 
-def _by_tenths(found: list[tuple[int, int]]) -> list[tuple[float, float]]:
+def _by_tenths(samples: list[tuple[int, int]]) -> list[tuple[float, float]]:
     """Points of a curve; a logarithm needs something above 0."""
-    return [(100 * (n + 1) / _DRAWN, max(held, 1)) for n, (_, held) in enumerate(found)]
+    return [(100 * (n + 1) / _DRAWN, max(held, 1)) for n, (_, held) in enumerate(samples)]
 
 
 def _most(ran: Ran) -> int:

@@ -16,7 +16,7 @@ from seine.bench.harness.table import Table
 from seine.bench.sides.measured_run import run, written
 from seine.bench.workloads.punctuated_feeds import auction, bid_lines
 
-WAYS = {  # punctuated, windowed, lazy
+BOUNDS = {  # punctuated, windowed, lazy
     "punctuations, eager": (True, False, False),
     "punctuations, lazy": (True, False, True),
     "unbounded": (False, False, False),
@@ -33,7 +33,7 @@ def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Ta
         workload = auction(bids, open_items)
         paths = {
             name: files.enter_context(written(workload, punctuated, windowed))
-            for name, (punctuated, windowed, _) in WAYS.items()
+            for name, (punctuated, windowed, _) in BOUNDS.items()
         }
         for batch_rows in batches:
             print(f"  cost, {batch_rows:,} bids a micro-batch ...", file=sys.stderr, flush=True)
@@ -47,7 +47,7 @@ def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str
     results = set()
     for number in range(rounds + 1):
         for name, path in paths.items():
-            punctuated, _, lazy = WAYS[name]
+            punctuated, _, lazy = BOUNDS[name]
             ran = run(path, lazy, bid_lines(batch_rows, punctuated))
             results.add((ran.tuples, ran.results))
             if number:
@@ -57,16 +57,16 @@ def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str
 
 
 def _report(table: Table, batch_rows: int, spent: dict[str, list[float]]) -> None:
-    for name, own in spent.items():
-        lost = [f"{_lost(own, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
-        seconds, spread = f"{median(own):.2f}", f"{min(own):.2f} to {max(own):.2f}"
-        table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if WAYS[name][0] else ("", "")))
+    for name, seconds_taken in spent.items():
+        lost = [f"{_lost(seconds_taken, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
+        seconds, spread = f"{median(seconds_taken):.2f}", f"{min(seconds_taken):.2f} to {max(seconds_taken):.2f}"
+        table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if BOUNDS[name][0] else ("", "")))
 
 
-def _lost(own: list[float], other: list[float]) -> float:
+def _lost(mine: list[float], theirs: list[float]) -> float:
     """By how many per cent throughput differs, the median of the rounds.
 
     >>> _lost([2.0, 4.0, 2.0], [1.0, 2.0, 2.0])
     -50.0
     """
-    return 100 * (median(theirs / mine for mine, theirs in zip(own, other, strict=True)) - 1)
+    return 100 * (median(another / one for one, another in zip(mine, theirs, strict=True)) - 1)

@@ -17,7 +17,7 @@ from seine.bench.harness.table import Table
 from seine.bench.sides.measured_run import written
 from seine.bench.workloads.punctuated_feeds import auction, bid_lines
 
-WAYS = {"punctuations": (True, False), "unbounded": (False, False), "windows": (False, True)}
+BOUNDS = {"punctuations": (True, False), "unbounded": (False, False), "windows": (False, True)}
 _BESIDE = ("unbounded", "windows")
 Paces = Mapping[str, list[BatchCost]]
 
@@ -26,16 +26,16 @@ def throughput(
     bids: int, open_items: int, batch_rows: int, warm: int, rounds: int, runner: Runner = apart
 ) -> Table:
     """Tuples a second and CPU seconds for a million of them, once the first micro-batches are over."""
-    paces: dict[str, list[BatchCost]] = {name: [] for name in WAYS}
+    paces: dict[str, list[BatchCost]] = {name: [] for name in BOUNDS}
     with ExitStack() as files:
         workload = auction(bids, open_items)
-        paths = {name: files.enter_context(written(workload, *way)) for name, way in WAYS.items()}
+        paths = {name: files.enter_context(written(workload, *bound)) for name, bound in BOUNDS.items()}
         for number in range(rounds):
             for name, path in paths.items():
                 title = f"throughput on Spark, {name}, round {number + 1}"
-                lines = bid_lines(batch_rows, WAYS[name][0])
+                lines = bid_lines(batch_rows, BOUNDS[name][0])
                 paces[name].append(runner(title, SEINE, path, lines, warm))
-    assert len({pace.total_out for own in paces.values() for pace in own}) == 1
+    assert len({pace.total_out for side_paces in paces.values() for pace in side_paces}) == 1
     return tabulate(paces)
 
 
@@ -48,9 +48,9 @@ def tabulate(paces: Paces) -> Table:
         *(f"tuples a second beside {other}" for other in _BESIDE),
         *(f"CPU beside {other}" for other in _BESIDE),
     )
-    for name, own in paces.items():
-        rate = median(pace.rows_per_second for pace in own)
-        cpu = median(pace.cpu_per_million for pace in own)
+    for name, side_paces in paces.items():
+        rate = median(pace.rows_per_second for pace in side_paces)
+        cpu = median(pace.cpu_per_million for pace in side_paces)
         lost = _lost(paces, name) if name not in _BESIDE else [""] * 2 * len(_BESIDE)
         table.add(name, f"{rate:,.0f}", f"{cpu:.2f}", *lost)
     return table

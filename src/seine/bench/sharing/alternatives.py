@@ -17,7 +17,7 @@ from seine.errors import RunError
 
 RULES = "seine.bench.sides.on_rules"
 ONE, BY_HAND = "Seine, one template", "Spark by hand, one template"
-Found = dict[str, BatchCost]
+Costs = dict[str, BatchCost]
 
 
 def measure(
@@ -29,7 +29,7 @@ def measure(
     history: int,
     batches: int,
     runner: Runner = apart,
-) -> Found:
+) -> Costs:
     """One template on both, the same number of results; mixed templates on Seine alone."""
     given, mixed = rules(queries), f"Seine, {templates} templates"
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
@@ -43,36 +43,36 @@ def measure(
             BY_HAND: (RULES, folder, queries, workload.history),
             mixed: (SEINE, many, *seine),
         }
-        found = {}
+        costs = {}
         for name, (module, *words) in sides.items():
             key = f"alternatives {queries} {transfers} {history} {batches} {name}"
             run = partial(_run, runner, f"alternatives, {name}", module, words)
-            found[name] = BatchCost(**figures.take(key, run))
-    _check(found)
-    return found
+            costs[name] = BatchCost(**figures.take(key, run))
+    _check(costs)
+    return costs
 
 
 def _run(runner: Runner, title: str, module: str, words: Sequence[object]) -> Figure:
     return asdict(runner(title, module, *words))
 
 
-def _check(found: Found) -> None:
-    if found[ONE].total_out != found[BY_HAND].total_out:
+def _check(costs: Costs) -> None:
+    if costs[ONE].total_out != costs[BY_HAND].total_out:
         raise RunError(
-            f"{ONE} gives {found[ONE].total_out} results, {BY_HAND} gives {found[BY_HAND].total_out}"
+            f"{ONE} gives {costs[ONE].total_out} results, {BY_HAND} gives {costs[BY_HAND].total_out}"
         )
 
 
-def tabulate(found: Found) -> Table:
+def tabulate(costs: Costs) -> Table:
     """One row a side; the ratio is to the throughput of the job written by hand."""
     table = Table("side", "rows/s", "CPU-s per million rows", "s per batch", "results", "to the job by hand")
-    for name, one in found.items():
+    for name, one in costs.items():
         table.add(
             name,
             f"{one.rows_per_second:,.0f}",
             f"{one.cpu_per_million:.1f}",
             f"{one.seconds_per_batch:.2f}",
             f"{one.total_out:,}",
-            f"{one.rows_per_second / found[BY_HAND].rows_per_second:.2f}x",
+            f"{one.rows_per_second / costs[BY_HAND].rows_per_second:.2f}x",
         )
     return table

@@ -38,7 +38,7 @@ SAID = (
     "joins, nodes and matches too."
 )
 _CONFIGURATIONS = {name: CONFIGURATIONS[name] for name in PAPER if name != separate_pipelines.NAME}
-Found = dict[tuple[int, str], NetworkFigures]
+CurveFigures = dict[tuple[int, str], NetworkFigures]
 
 
 def measure(
@@ -52,14 +52,14 @@ def measure(
     sample: int,
     every: int,
     side: Side = side_apart,
-) -> Found:
+) -> CurveFigures:
     """Every configuration at every number of queries.
 
     What is unshared, or takes conditions as they are written, is slow: it gets recent history only,
     `recent` batches, and `sample` of those that follow. The recent history is longer than the window,
     so that its state is the same. So does `every` so-many-th query alone, for what all would cost apart.
     """
-    found: Found = {}
+    measured: CurveFigures = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
         for count in counts:
@@ -67,19 +67,19 @@ def measure(
                 before = None if strategy.share and strategy.canonical else recent
                 key = f"curves {transfers} {history} {batches} {before} {sample} {count} {name}"
                 run = partial(_run, workload, side, count, name, before, sample)
-                found[count, name] = NetworkFigures(**figures.take(key, run))
-            check_equal({name: found[count, name].outputs for name in _CONFIGURATIONS})
-            alone = found[count, separate_pipelines.NAME] = separate_pipelines.measure(
+                measured[count, name] = NetworkFigures(**figures.take(key, run))
+            check_equal({name: measured[count, name].outputs for name in _CONFIGURATIONS})
+            alone = measured[count, separate_pipelines.NAME] = separate_pipelines.measure(
                 figures, workload, side, count, every, recent, sample
             )
-            expected = found[count, "all"].outputs
-            some = {
+            expected = measured[count, "all"].outputs
+            sampled = {
                 query: expected[query]
                 for query in separate_pipelines.sampled(count, every)
                 if query in expected
             }
-            check_equal({"all": some, separate_pipelines.NAME: alone.outputs})
-    return found
+            check_equal({"all": sampled, separate_pipelines.NAME: alone.outputs})
+    return measured
 
 
 def _run(workload: Workload, side: Side, count: int, name: str, before: int | None, sample: int) -> Figure:
@@ -94,23 +94,23 @@ def check_equal(outputs: Mapping[str, Mapping[str, int]]) -> None:
     >>> check_equal({"all": {"q": 1}, "off": {"q": 1}})
     """
     expected = outputs["all"]
-    for name, found in outputs.items():
-        wrong = sorted(q for q in {*expected, *found} if expected.get(q, 0) != found.get(q, 0))
+    for name, results in outputs.items():
+        wrong = sorted(q for q in {*expected, *results} if expected.get(q, 0) != results.get(q, 0))
         if wrong:
             query = wrong[0]
             raise RunError(
                 f"configuration '{name}' gives other results than 'all' for {len(wrong)} queries: "
-                f"{query} has {found.get(query, 0)}, not {expected.get(query, 0)}"
+                f"{query} has {results.get(query, 0)}, not {expected.get(query, 0)}"
             )
 
 
-def tabulate(found: Found) -> Table:
+def tabulate(measured: CurveFigures) -> Table:
     """One row a number of queries and configuration; the ratio is to the cost of `all`."""
     table = Table(
         "queries", "configuration", "the paper's", "joins", "nodes", "CPU-s per batch", "rows per CPU-s",
         "matches per 1,000 rows", "cost to all",
     )  # fmt: skip
-    for (count, name), one in found.items():
+    for (count, name), one in measured.items():
         table.add(
             f"{count:,}",
             name,
@@ -120,12 +120,12 @@ def tabulate(found: Found) -> Table:
             f"{one.cpu_per_batch:.2f}",
             f"{one.rows_per_second:,.0f}",
             f"{one.out / one.rows * 1000:.1f}",
-            f"{one.cpu_per_batch / found[count, 'all'].cpu_per_batch:.2f}x",
+            f"{one.cpu_per_batch / measured[count, 'all'].cpu_per_batch:.2f}x",
         )
     return table
 
 
-def pictures(found: Found) -> dict[str, str]:
+def pictures(measured: CurveFigures) -> dict[str, str]:
     """The charts by file name: those of the paper's figures, and one with what is unshared."""
     note = "The paper's figures show the same configurations at 100 to 768 queries."
     chosen = {
@@ -140,12 +140,12 @@ def pictures(found: Found) -> dict[str, str]:
     }
     return {
         f"{file}.svg": line_chart(
-            titles[file], "queries", "CPU seconds a micro-batch", [_curve(found, n) for n in names], note
+            titles[file], "queries", "CPU seconds a micro-batch", [_curve(measured, n) for n in names], note
         )
         for file, names in chosen.items()
     }
 
 
-def _curve(found: Found, name: str) -> Curve:
-    points = [(count, one.cpu_per_batch) for (count, other), one in found.items() if other == name]
+def _curve(measured: CurveFigures, name: str) -> Curve:
+    points = [(count, one.cpu_per_batch) for (count, other), one in measured.items() if other == name]
     return Curve(PAPER[name], sorted(points))

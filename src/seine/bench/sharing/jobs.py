@@ -68,15 +68,15 @@ def _run(runner: Runner, name: str, words: tuple[object, ...]) -> Figure:
     return asdict(runner(f"jobs, {name}", SEINE, *words))
 
 
-def tabulate(found: JobsFigures) -> Table:
+def tabulate(figures: JobsFigures) -> Table:
     """One row a way; the ratio is to the CPU time of the shared pipeline."""
     table = Table("way", "pipelines", "CPU-s per batch of each", "s per batch of each", "CPU-s to shared")
-    shared = found.whole[SHARED].cpu_per_batch
-    for name, one in found.whole.items():
+    shared = figures.whole[SHARED].cpu_per_batch
+    for name, one in figures.whole.items():
         _row(table, name, 1, one.cpu_per_batch, one.seconds_per_batch, shared)
-    cpu = mean(one.cpu_per_batch for one in found.alone.values())
-    seconds = mean(one.seconds_per_batch for one in found.alone.values())
-    _row(table, f"a pipeline each, mean of {len(found.alone)}", found.queries, cpu, seconds, shared)
+    cpu = mean(one.cpu_per_batch for one in figures.alone.values())
+    seconds = mean(one.seconds_per_batch for one in figures.alone.values())
+    _row(table, f"a pipeline each, mean of {len(figures.alone)}", figures.queries, cpu, seconds, shared)
     return table
 
 

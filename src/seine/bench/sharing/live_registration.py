@@ -44,8 +44,8 @@ def side_apart(size: Size) -> Figure:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RunError("the service that was to be measured failed")
-    found: Figure = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figure: Figure = json.loads(done.stdout.splitlines()[-1])
+    return figure
 
 
 def side_together(size: Size) -> Figure:
@@ -53,12 +53,12 @@ def side_together(size: Size) -> Figure:
     return asdict(run_side(size))
 
 
-def _read(found: Figure) -> Live:
-    stretches = [ServiceStretch(**one) for one in found["stretches"]]
-    return Live(stretches, [Wait(**one) for one in found["waits"]], found["changes"])
+def _read(figure: Figure) -> Live:
+    stretches = [ServiceStretch(**one) for one in figure["stretches"]]
+    return Live(stretches, [Wait(**one) for one in figure["waits"]], figure["changes"])
 
 
-def tabulate(found: Live) -> Table:
+def tabulate(live: Live) -> Table:
     """One row without registrations and one with; ratios are to the one without."""
     table = Table(
         "stream",
@@ -73,24 +73,24 @@ def tabulate(found: Live) -> Table:
         "batches since the call",
         "s since the call",
     )
-    quiet = [one for one in found.stretches if not one.busy]
+    quiet = [one for one in live.stretches if not one.busy]
     for name, stretches in {
         "alone": quiet,
-        "while registering": [one for one in found.stretches if one.busy],
+        "while registering": [one for one in live.stretches if one.busy],
     }.items():
         registering = stretches is not quiet
         table.add(
             name,
             str(sum(one.batches for one in stretches)),
             str(sum(one.changes for one in stretches)),
-            _spread([seconds * 1e3 for seconds in found.changes], "{:.0f}") if registering else "",
+            _spread([seconds * 1e3 for seconds in live.changes], "{:.0f}") if registering else "",
             f"{_pace(stretches):,.0f}",
             f"{_pace(stretches) / _pace(quiet):.2f}x",
             f"{1e6 / _thrift(stretches):.1f}",
             f"{_thrift(stretches) / _thrift(quiet):.2f}x",
-            _spread([one.batches for one in found.waits], "{:g}") if registering else "",
-            _spread([one.since_call for one in found.waits], "{:g}") if registering else "",
-            _spread([one.seconds for one in found.waits], "{:.1f}") if registering else "",
+            _spread([one.batches for one in live.waits], "{:g}") if registering else "",
+            _spread([one.since_call for one in live.waits], "{:g}") if registering else "",
+            _spread([one.seconds for one in live.waits], "{:.1f}") if registering else "",
         )
     return table
 

@@ -25,21 +25,21 @@ from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_t
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
-Found = dict[str, Figure]
+RegistrationFigures = dict[str, Figure]
 _TRANSFERS = 1_000  # transfers: a source has to be there
 _DEPTH = 8  # stages, so that no query has to wait for a deeper pipeline
 
 
-def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int]) -> Found:
+def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int]) -> RegistrationFigures:
     """`singles` queries, one by one, into a network of `present`; and bulks of queries into an empty one."""
-    found = {
+    measured = {
         f"one into {present:,}": figures.take(
             f"registering {present} {singles}", partial(_one_by_one, present, singles)
         )
     }
     for bulk in bulks:
-        found[f"{bulk:,} in bulk"] = figures.take(f"registering bulk {bulk}", partial(_in_bulk, bulk))
-    return found
+        measured[f"{bulk:,} in bulk"] = figures.take(f"registering bulk {bulk}", partial(_in_bulk, bulk))
+    return measured
 
 
 def _one_by_one(present: int, singles: int) -> Figure:
@@ -81,10 +81,10 @@ def _service() -> Iterator[Callable[[str], None]]:
         service.close()
 
 
-def tabulate(found: Found) -> Table:
+def tabulate(measured: RegistrationFigures) -> Table:
     """One row a way of registering."""
     table = Table("registered", "queries", "seconds in all", "ms a query", "median ms", "95th percentile ms")
-    for name, one in found.items():
+    for name, one in measured.items():
         table.add(
             name,
             f"{one['queries']:,}",

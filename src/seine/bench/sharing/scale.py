@@ -17,7 +17,7 @@ from seine.bench.sides.on_network import NetworkFigures
 from seine.bench.sides.transfer_runs import Side, Workload, side_apart, words
 from seine.bench.workloads.seeds import queries
 
-Found = dict[int, NetworkFigures]
+ScaleFigures = dict[int, NetworkFigures]
 
 
 def measure(
@@ -29,16 +29,16 @@ def measure(
     batches: int,
     watchers: float,
     side: Side = side_apart,
-) -> Found:
+) -> ScaleFigures:
     """One configuration, all sharing; an account is in the portfolios of `watchers` queries on average."""
-    found: Found = {}
+    measured: ScaleFigures = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
         for count in counts:
             run = partial(_run, workload, side, count, watchers / count)
             key = f"scale {transfers} {history} {batches} {watchers} {count}"
-            found[count] = NetworkFigures(**figures.take(key, run))
-    return found
+            measured[count] = NetworkFigures(**figures.take(key, run))
+    return measured
 
 
 def _run(workload: Workload, side: Side, count: int, share: float) -> Figure:
@@ -47,7 +47,7 @@ def _run(workload: Workload, side: Side, count: int, share: float) -> Figure:
     return asdict(side(words(f"scale, {count:,} queries", "all", script, stretch)))
 
 
-def tabulate(found: Found) -> Table:
+def tabulate(measured: ScaleFigures) -> Table:
     """One row a number of queries; the ratio is to the throughput of the fewest."""
     table = Table(
         "queries",
@@ -58,8 +58,8 @@ def tabulate(found: Found) -> Table:
         "matches",
         "throughput ratio",
     )
-    fewest = found[min(found)]
-    for count, one in found.items():
+    fewest = measured[min(measured)]
+    for count, one in measured.items():
         table.add(
             f"{count:,}",
             f"{one.nodes:,}",
@@ -72,8 +72,8 @@ def tabulate(found: Found) -> Table:
     return table
 
 
-def pictures(found: Found) -> dict[str, str]:
+def pictures(measured: ScaleFigures) -> dict[str, str]:
     """The throughput by number of queries."""
-    curve = Curve("all", [(count, one.rows_per_second) for count, one in sorted(found.items())])
+    curve = Curve("all", [(count, one.rows_per_second) for count, one in sorted(measured.items())])
     chart = line_chart("Throughput at equally many matches", "queries", "rows a CPU second", [curve])
     return {"sharing-scale.svg": chart}

@@ -20,7 +20,7 @@ class Part:
     compares: str
     measure: Callable[..., Any]
     tabulate: Callable[[Any], Table]
-    pictures: Callable[[Any], dict[str, str]] = lambda found: {}
+    pictures: Callable[[Any], dict[str, str]] = lambda measured: {}
 
 
 PARTS = (
@@ -81,11 +81,11 @@ def main(
     pages = []
     for part in PARTS:
         if only in (None, part.name):
-            found = part.measure(figures, **parts[part.name])
-            drawn = part.pictures(found)
+            measured = part.measure(figures, **parts[part.name])
+            drawn = part.pictures(measured)
             if pictures:
                 _draw(pictures, drawn)
-            pages.append(f"### {part.name}\n\n{part.compares}\n\n{part.tabulate(found)}")
+            pages.append(f"### {part.name}\n\n{part.compares}\n\n{part.tabulate(measured)}")
     return "\n\n".join(pages)
 
 

@@ -23,7 +23,7 @@ class AwaitedQuery:
 
 
 @dataclass(frozen=True)
-class First:
+class FirstResult:
     """The entry that brought a query's first result, and when that could be read."""
 
     entry: int
@@ -39,12 +39,12 @@ class Wait:
     seconds: float
 
 
-class Recorder:
+class CommitRecorder:
     """Called after each commit, by whoever commits; others wait here for micro-batches."""
 
     def __init__(self, clocks: Callable[[int, int, int], Mark] = mark) -> None:
         self.marks: list[Mark] = []
-        self.firsts: dict[str, First] = {}
+        self.firsts: dict[str, FirstResult] = {}
         self.delivered = -1
         self._clocks = clocks
         self._awaited: set[str] = set()
@@ -57,7 +57,7 @@ class Recorder:
         taken = self._clocks(totals.batches, totals.input_rows, totals.output_rows)
         with self._moved:
             for query in [name for name in self._awaited if totals.outputs.get(name)]:
-                self.firsts[query] = First(totals.entry, now)
+                self.firsts[query] = FirstResult(totals.entry, now)
                 self._awaited.remove(query)
             self.marks.append(taken)
             self.delivered = totals.entry
@@ -87,16 +87,16 @@ class Recorder:
             return self.batches >= batch
 
 
-def waits(asked: Iterable[AwaitedQuery], firsts: Mapping[str, First]) -> list[Wait]:
+def waits(awaited: Iterable[AwaitedQuery], firsts: Mapping[str, FirstResult]) -> list[Wait]:
     """What each query waited; one without any result is an error, for every batch has some for all of them.
 
-    >>> waits([AwaitedQuery("q", 5.0, 7, 10)], {"q": First(11, 9.5)})
+    >>> waits([AwaitedQuery("q", 5.0, 7, 10)], {"q": FirstResult(11, 9.5)})
     [Wait(batches=2, since_call=4, seconds=4.5)]
     """
-    found = []
-    for one in asked:
-        if one.query not in firsts:
-            raise RunError(f"query {one.query}, registered from entry {one.entry} on, has no result")
-        first = firsts[one.query]
-        found.append(Wait(first.entry - one.entry + 1, first.entry - one.delivered, first.wall - one.called))
-    return found
+    waited = []
+    for query in awaited:
+        if query.query not in firsts:
+            raise RunError(f"query {query.query}, registered from entry {query.entry} on, has no result")
+        first = firsts[query.query]
+        waited.append(Wait(first.entry - query.entry + 1, first.entry - query.delivered, first.wall - query.called))
+    return waited

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 
 from seine.bench.harness.measure import Mark
-from seine.bench.sides.commit_recorder import Recorder, Wait, waits
-from seine.bench.sides.registering_client import Clerk
+from seine.bench.sides.commit_recorder import CommitRecorder, Wait, waits
+from seine.bench.sides.registering_client import RegisteringClient
 from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
 from seine.service.client import Client
@@ -75,7 +75,7 @@ def run_side(size: Size, host: Host | None = None) -> Live:
     """Serve the transfers in a folder of its own; without a host, on Spark."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         write_transfers(work, make_transfers((size.all_batches + _SPARE) * size.batch_rows), size.batch_rows)
-        recorder = Recorder()
+        recorder = CommitRecorder()
         options = ServiceOptions(size.batch_rows, os.cpu_count() or 2, progress=recorder)
         service = Service(ServiceFolder(os.path.join(work, "service")), options)
         try:
@@ -84,12 +84,12 @@ def run_side(size: Size, host: Host | None = None) -> Live:
             service.close()
 
 
-def _measure(service: Service, recorder: Recorder, work: str, size: Size, host: Host) -> Live:
+def _measure(service: Service, recorder: CommitRecorder, work: str, size: Size, host: Host) -> Live:
     standing = DECLARATION.format(folder=work) + queries(size.standing)
     service.registrar.register(standing, file="queries", folder=work)
     others = ((f"more_{name}", text) for name, text in named_queries(_MORE, seed=_OTHER_SEED))
     server = Server(service, Listening())
-    clerk = Clerk(Client(server.url), recorder, others, size.interval)
+    clerk = RegisteringClient(Client(server.url), recorder, others, size.interval)
 
     def plan() -> list[ServiceStretch]:
         try:
@@ -105,7 +105,7 @@ def _measure(service: Service, recorder: Recorder, work: str, size: Size, host: 
                 host(service, os.path.join(work, "spark.log"))
             finally:
                 recorder.end()
-        return Live(planned.result(), waits(clerk.asked, recorder.firsts), clerk.taken)
+        return Live(planned.result(), waits(clerk.awaited, recorder.firsts), clerk.taken)
     finally:
         server.close()
 
@@ -117,7 +117,7 @@ def on_spark(service: Service, log: str) -> None:
     run_on_spark(open_session(None, log), service)
 
 
-def _stretch(recorder: Recorder, clerk: Clerk, busy: bool, batches: int) -> ServiceStretch:
+def _stretch(recorder: CommitRecorder, clerk: RegisteringClient, busy: bool, batches: int) -> ServiceStretch:
     begin = recorder.batches + _SETTLING
     changes = []
     for batch in (begin, begin + batches):

@@ -47,21 +47,21 @@ class StarBenchmark:
         """
         left, right = self.streams
         total = float(self.exact.importance[self.exact.left_ts == self.exact.right_ts].sum())
-        for side, (own, other) in enumerate(((left, right), (right, left))):
-            total += _best_by_rate(self.exact, side, own, _rates(own, other), memory // 2)
+        for side, (held, arriving) in enumerate(((left, right), (right, left))):
+            total += _best_by_rate(self.exact, side, held, _rates(held, arriving), memory // 2)
         return total / self.total
 
 
-def _rates(own: Arrivals, other: Arrivals) -> Floats:
+def _rates(held: Arrivals, arriving: Arrivals) -> Floats:
     """What an arrival of the other stream makes with each tuple on average, over the whole run."""
-    forever = np.full(len(own), np.iinfo(np.int64).max // 4)
-    everyone = replace(own, ts=np.zeros(len(own), np.int64), expiry=forever)
-    partners = replace(other, ts=np.zeros(len(other), np.int64), expiry=forever[: len(other)])
+    forever = np.full(len(held), np.iinfo(np.int64).max // 4)
+    everyone = replace(held, ts=np.zeros(len(held), np.int64), expiry=forever)
+    partners = replace(arriving, ts=np.zeros(len(arriving), np.int64), expiry=forever[: len(arriving)])
     met = exact_results(everyone, partners)
-    return np.bincount(met.left, met.importance, len(own)) / len(other)
+    return np.bincount(met.left, met.importance, len(held)) / len(arriving)
 
 
-def _best_by_rate(exact: Exact, side: int, own: Arrivals, rates: Floats, capacity: int) -> float:
+def _best_by_rate(exact: Exact, side: int, held: Arrivals, rates: Floats, capacity: int) -> float:
     holder = exact.right if side else exact.left
     since, at = (exact.right_ts, exact.left_ts) if side else (exact.left_ts, exact.right_ts)
     total = 0.0
@@ -69,7 +69,7 @@ def _best_by_rate(exact: Exact, side: int, own: Arrivals, rates: Floats, capacit
     order = older[np.argsort(at[older], kind="stable")]
     for results in np.split(order, np.flatnonzero(np.diff(at[order])) + 1):
         now = at[results[0]]
-        alive = np.flatnonzero((own.ts < now) & (own.expiry > now))
+        alive = np.flatnonzero((held.ts < now) & (held.expiry > now))
         best = alive[np.argsort(-rates[alive], kind="stable")[:capacity]]
         total += float(exact.importance[results][np.isin(holder[results], best)].sum())
     return total

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from seine.bench.sides.commit_recorder import AwaitedQuery, Recorder
+from seine.bench.sides.commit_recorder import AwaitedQuery, CommitRecorder
 from seine.service.client import Client
 
 _SURE = "CREATE QUERY sure_{number} AS SELECT tran_id, amount FROM transfer WHERE amount > {bound};"
@@ -14,13 +14,13 @@ _BOUND = 2_000_000  # three transfers in a thousand are larger, so that every ba
 _STAYING = 4  # so many of those that come and go stand at a time
 
 
-class Clerk:
+class RegisteringClient:
     """Registers over HTTP, one query each `interval` seconds; `others` are (name, SELECT)."""
 
     def __init__(
-        self, client: Client, recorder: Recorder, others: Iterator[tuple[str, str]], interval: float
+        self, client: Client, recorder: CommitRecorder, others: Iterator[tuple[str, str]], interval: float
     ) -> None:
-        self.asked: list[AwaitedQuery] = []
+        self.awaited: list[AwaitedQuery] = []
         self.taken: list[float] = []  # seconds of each change
         self._client = client
         self._recorder = recorder
@@ -41,12 +41,12 @@ class Clerk:
             due = max(due + self._interval, time.monotonic())
 
     def _register_sure(self) -> None:
-        number = len(self.asked)
+        number = len(self.awaited)
         name = f"sure_{number}"
         self._recorder.expect(name)
         called, delivered = time.monotonic(), self._recorder.delivered
         entry = self._register(_SURE.format(number=number, bound=_BOUND + number))
-        self.asked.append(AwaitedQuery(name, called, delivered, entry))
+        self.awaited.append(AwaitedQuery(name, called, delivered, entry))
 
     def _let_one_in(self) -> None:
         name, text = next(self._others)

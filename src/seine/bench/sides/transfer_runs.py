@@ -57,12 +57,12 @@ def words(title: str, configuration: str, script: str, stretch: Stretch) -> list
     return [title, configuration, script, *map(str, asdict(stretch).values())]
 
 
-def side_apart(told: list[str]) -> NetworkFigures:
+def side_apart(arguments: list[str]) -> NetworkFigures:
     """Measure in a fresh process, so that no configuration warms up, or slows down, another."""
-    command = [sys.executable, "-m", "seine.bench.sides.on_network", *told]
+    command = [sys.executable, "-m", "seine.bench.sides.on_network", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise RunError(f"the side '{told[0]}' failed")
+        raise RunError(f"the side '{arguments[0]}' failed")
     return NetworkFigures(**json.loads(done.stdout.splitlines()[-1]))
 
 

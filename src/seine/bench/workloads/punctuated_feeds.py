@@ -151,7 +151,7 @@ def _objects(names: Sequence[str], columns: Sequence[np.ndarray]) -> pa.Array:
 
 
 def _punctuations(column: str, values: np.ndarray, instants: np.ndarray) -> pa.Array:
-    value, ts = (pa.array(some).cast(pa.large_string()) for some in (values, instants))
+    value, ts = (pa.array(numbers).cast(pa.large_string()) for numbers in (values, instants))
     return _joined([f'{{"@punctuate": {{"{column}": ', value, '}, "ts": ', ts, "}\n"])
 
 

@@ -62,7 +62,7 @@ def _largest(w: Writer) -> str:
 def _day_of_haven(w: Writer) -> str:
     large = [
         w.above("amount", w.amount(3e6, 1e7)),
-        w.one_of("rcountry", w.some(HAVENS, 3)),
+        w.one_of("rcountry", w.any_of(HAVENS, 3)),
         *w.portfolio("sacct"),
     ]
     return _group(

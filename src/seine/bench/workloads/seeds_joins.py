@@ -50,7 +50,7 @@ def _chain(hops: int) -> Callable[[Writer], str]:
 def _chain_to_haven(hops: int) -> Callable[[Writer], str]:
     def write(w: Writer) -> str:
         aliases = w.aliases(hops)
-        haven = w.one_of(f"{aliases[-1]}.rcountry", w.some(HAVENS, 3))
+        haven = w.one_of(f"{aliases[-1]}.rcountry", w.any_of(HAVENS, 3))
         return _pair(w, aliases, *chain_conditions(w, aliases), haven)
 
     return write

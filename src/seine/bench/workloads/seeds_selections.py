@@ -17,7 +17,7 @@ def _large(w: Writer) -> str:
 
 
 def _corridor(w: Writer) -> str:
-    countries = w.one_of("rcountry", w.some(HAVENS, 3))
+    countries = w.one_of("rcountry", w.any_of(HAVENS, 3))
     return _selection(w, w.above("amount", w.amount(5e6, 2e7)), w.equal("scountry", "'US'"), countries)
 
 

@@ -14,7 +14,7 @@ def _accounts_of(w: Writer, column: str, low: float, high: float, *more: str) ->
 
 
 def _suspects(w: Writer) -> str:
-    haven = w.one_of("rcountry", w.some(HAVENS, 3))
+    haven = w.one_of("rcountry", w.any_of(HAVENS, 3))
     parts = [_accounts_of(w, "sacct", 3e7, 1e8), _accounts_of(w, "racct", 1e7, 5e7, haven)]
     w.random.shuffle(parts)
     return f"{parts[0]} {w.one('UNION', 'UNION', 'UNION ALL')} {parts[1]}"

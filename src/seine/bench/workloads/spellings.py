@@ -55,7 +55,7 @@ class Writer:
     def one(self, *choices: str) -> str:
         return self.random.choice(choices)
 
-    def some(self, values: Sequence[str], most: int) -> list[str]:
+    def any_of(self, values: Sequence[str], most: int) -> list[str]:
         """Some of these values, in any order."""
         return self.random.sample(values, self.random.randint(1, most))
 

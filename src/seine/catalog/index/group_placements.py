@@ -1,8 +1,8 @@
-"""Group expressions and set operators as conditions, so that one search serves them too.
+"""GROUP BY keys and set operators written as predicate sets, so that one search serves them too.
 
-A grouping is the set of its keys over one input; a set operation is the set of its inputs. There a
-weaker set is a subset and a stronger one a superset: a coarser and a finer grouping, an operation over
-fewer and over more inputs.
+A grouping is the set of its keys over one input; a set operation is the set of its inputs. A weaker set is
+then a subset, that is a coarser grouping or an operation over fewer inputs; a stronger set is a superset,
+that is a finer grouping or an operation over more inputs.
 
 Cites: ARGUS 5.3 (group expressions: supersets of dimensions), ARGUS 5.4 (subsets of inputs)
 """
@@ -20,7 +20,7 @@ from seine.optimizer.canonical.atoms import Atom, PredicateSet
 
 
 def grouping(query: str, over: Topology, predicates: PredicateSet, keys: Iterable[Expression]) -> Placement:
-    """An aggregate's keys over the rows of a topology that satisfy a predicate set.
+    """The placement of an aggregate's keys, over the rows of a topology that satisfy a predicate set.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import INT
@@ -34,7 +34,7 @@ def grouping(query: str, over: Topology, predicates: PredicateSet, keys: Iterabl
 
 
 def set_operation(query: str, kind: str, inputs: Sequence[str]) -> Placement:
-    """A union of inputs, or the difference of the first input and the others."""
+    """The placement of a union of inputs, or of the difference of the first input and the others."""
     if kind not in ("union_all", "union", "except"):
         raise ValueError(f"there is no set operator {kind!r}")
     first = inputs[:1] if kind == "except" else ()

@@ -1,11 +1,11 @@
-"""Atoms as points on ordered lines, so that what an atom implies is a range of a b-tree.
+"""Order-preserving byte keys for atoms (comparisons with a constant), so that implication is a b-tree range.
 
-A line belongs to one term and one side: `low` (ge, gt), `high` (le, lt), `eq`, `ne`, `null`, `known`
-(is_not_null), or an operator of no order. Law: on `low` and `high` a greater key is a weaker atom,
-so the nearest weaker atom is the next key and the nearest stronger one the key before.
+A *line* is the ordered key space of one term and one side: `low` (ge, gt), `high` (le, lt), `eq`, `ne`,
+`null`, `known` (is_not_null), or an operator without an order. Law: on `low` and `high` a greater key is a
+weaker atom, so the nearest weaker atom is the next key and the nearest stronger one the key before.
 
-A constant that has no order here (of another type than its term, or a text beyond `LONGEST` bytes)
-makes a line of its own kind, where only equal keys meet.
+A constant that cannot be ordered (of another type than its term, or a text beyond `MOST_TEXT_BYTES` bytes) is
+on a line where only equal keys match.
 
 Cites: ARGUS 5.1.3 (subsumption of literals by operator and constant)
 """
@@ -26,7 +26,7 @@ from seine.algebra.expressions import Expression, Literal, to_json
 from seine.algebra.types import Kind
 from seine.optimizer.canonical.atoms import Atom
 
-LONGEST = 200  # bytes of a text that is kept in order
+MOST_TEXT_BYTES = 200  # a longer text is not ordered
 FIRST, LAST = b"", b"\xff\xff"  # below and above all keys
 
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
@@ -37,7 +37,7 @@ _ORDERED = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 class Point(NamedTuple):
-    """An atom's term, its side, and where it is on that line."""
+    """The line of an atom (term and side) and its key there."""
 
     term: str
     side: str
@@ -45,18 +45,19 @@ class Point(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Keys from `low` to `high` of one side, both included."""
+    """A key range of one side, from `low` to `high`, both included."""
 
     side: str
     low: bytes
     high: bytes
 
     def holds(self, key: bytes) -> bool:
+        """Whether a key is in the range."""
         return self.low <= key <= self.high
 
 
 def point(atom: Atom) -> Point:
-    """Where an atom is.
+    """The line and the key of an atom.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import BIGINT
@@ -87,14 +88,14 @@ _PLACES: dict[str, Callable[[bytes], tuple[str, bytes]]] = {
 
 
 def implied(atom: Atom) -> list[Range]:
-    """The ranges of its term's lines on which just the weaker atoms are, its own place included."""
+    """The key ranges, over the lines of its term, of exactly the atoms that an atom implies, it included."""
     return [*_KNOWN_IF.get(atom.op, [_KNOWN]), *_reach(atom, _implied_by_value)]
 
 
 def implying(atom: Atom) -> list[Range]:
-    """The ranges of its term's lines on which just the stronger atoms are, its own place included.
+    """The key ranges, over the lines of its term, of exactly the atoms that imply an atom, it included.
 
-    Every atom but IS NULL implies that its term is known: `ANY` stands for the other sides.
+    Every atom but IS NULL implies IS NOT NULL: there the side is `ANY`, for all sides but `null`.
     """
     if atom.op == "is_not_null":
         return [Range(ANY, FIRST, LAST)]
@@ -149,7 +150,7 @@ def _implying_value(op: str, value: bytes) -> list[Range]:
 
 
 def ordered(atom: Atom) -> bytes | None:
-    """The constant as bytes in the order of its type, none the beginning of another; None without order."""
+    """The constant as prefix-free bytes that sort in the order of its type; None if it cannot be ordered."""
     constant = atom.constant
     if constant is None or constant.value is None:
         return None
@@ -163,11 +164,11 @@ def _whole(number: int) -> bytes:
 
 
 def _double(constant: Literal) -> bytes:
-    """NaN is the greatest of all, the zeros are equal."""
+    """IEEE bits that sort as numbers; NaN is greater than all others, and -0.0 equals 0.0."""
     value = constant.value
     if math.isnan(value):
         return b"\xff" * 8
-    bits = struct.unpack(">Q", struct.pack(">d", value + 0.0 if value else 0.0))[0]
+    bits: int = struct.unpack(">Q", struct.pack(">d", value + 0.0 if value else 0.0))[0]
     return (bits ^ (1 << 63) if bits < 1 << 63 else bits ^ ((1 << 64) - 1)).to_bytes(8, "big")
 
 
@@ -178,7 +179,7 @@ def _decimal(constant: Literal) -> bytes:
 
 def _text(constant: Literal) -> bytes | None:
     raw = constant.value.encode(errors="surrogatepass")
-    return raw.replace(b"\0", b"\0\xff") + b"\0\0" if len(raw) <= LONGEST else None
+    return raw.replace(b"\0", b"\0\xff") + b"\0\0" if len(raw) <= MOST_TEXT_BYTES else None
 
 
 _ENCODERS: dict[Kind, Callable[[Literal], bytes | None]] = {
@@ -197,16 +198,17 @@ _ENCODERS: dict[Kind, Callable[[Literal], bytes | None]] = {
 
 @lru_cache(maxsize=1 << 14)
 def term_text(term: Expression) -> str:
-    """A term as text, one text for each term."""
+    """The canonical JSON text of a term."""
     return json.dumps(to_json(term), separators=(",", ":"))
 
 
 def constant_text(constant: Literal) -> str:
+    """The canonical JSON text of a constant."""
     return json.dumps(to_json(constant), separators=(",", ":"))
 
 
 def digest(*parts: Any) -> bytes:
-    """An id from content: equal content has equal ids, and nobody can make two contents that have one.
+    """A 16-byte cryptographic digest of a sequence of parts, used as id: equal content has equal ids.
 
     >>> digest("a", b"b") == digest("a", b"b"), digest("a", "b") == digest("ab"), len(digest())
     (True, False, 16)

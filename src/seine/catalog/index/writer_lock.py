@@ -1,4 +1,4 @@
-"""Writers of the index take turns: of two at once, one is refused and may try again."""
+"""Write conflicts of the computation index: of two concurrent writers one is refused and may try again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from sqlalchemy import Connection, update
 
 from seine.catalog.storage.catalog_tables import setting
 
-# Two that leave at once could each keep, for the other's sake, what neither needs. Writing one and the
-# same row makes them notice: the database refuses a row that changed after the transaction began.
-_CLAIM = update(setting).where(setting.c.name == "schema").values(value=setting.c.value)
+# Two transactions that delete at once could each keep, for the other's sake, a row that neither needs.
+# Writing one and the same row makes them conflict: the database refuses a row that changed after the
+# transaction began.
+_TOUCH_SCHEMA_ROW = update(setting).where(setting.c.name == "schema").values(value=setting.c.value)
 
 
-def claim(connection: Connection) -> None:
-    connection.execute(_CLAIM)
+def lock_writers(connection: Connection) -> None:
+    """Make this transaction conflict with every other one that writes the index."""
+    connection.execute(_TOUCH_SCHEMA_ROW)

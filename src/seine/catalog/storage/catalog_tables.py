@@ -1,12 +1,11 @@
-"""The catalog's tables, the same on SQLite and PostgreSQL.
+"""The relational schema of the catalog, the same on SQLite and PostgreSQL.
 
 Names are unbounded text, so uniqueness is on `key`, a digest of the name in lower case: two
 names that differ only in case clash, and a name of any length fits an index.
 
-A node's row says what the node is in the versions [added, removed), so every network version
-can be read back and saving one costs what changed in it. The topology (`node_input`) is indexed
-from both ends: a computation index adds tables of predicates that refer to `node.row`, and finds
-candidates by signature or by the node beneath, never by a scan over queries.
+Nodes are versioned rows: a row says what the node is in the network versions [added, removed). So every
+version can be read back, and saving one costs what changed in it. `node` is indexed by signature and
+`node_input` by both of its ends, so candidates for sharing are found without a scan over queries.
 
 Cites: ARGUS 5.1.5 (relational model for indexing)
 """
@@ -46,7 +45,7 @@ Id = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _part_of(column: str, *, name: str, primary_key: bool = True) -> Column[int]:
-    """A reference to the row that owns this one and takes it along when it goes."""
+    """A foreign key to the owning row; deleting that row deletes this one."""
     return Column(name, Id, ForeignKey(column, ondelete="CASCADE"), primary_key=primary_key, nullable=False)
 
 
@@ -81,7 +80,7 @@ column = Table(
 
 
 def _column_of(owner: str, position: str, *, part: bool = True) -> ForeignKeyConstraint:
-    """A reference to a column; a part of the same declaration goes along with it, another keeps it."""
+    """A foreign key to a declared column: cascading if `part` of the same declaration, else protecting it."""
     return ForeignKeyConstraint(
         [owner, position],
         ["seine_column.input_id", "seine_column.position"],
@@ -157,8 +156,8 @@ query = Table(
     Column("text", Text, nullable=False),
     Column("options", Text, nullable=False),  # JSON
     Column("plan", Text, nullable=False),  # JSON
-    Column("born", BigInteger, nullable=False),  # the first epoch that counts
-    Column("position", Text, nullable=False),  # JSON: where that was
+    Column("born", BigInteger, nullable=False),  # the birth epoch: tuples that arrive in it or later count
+    Column("position", Text, nullable=False),  # JSON: the entry and arrivals at that epoch
     Column("paused", Boolean, nullable=False),
 )
 

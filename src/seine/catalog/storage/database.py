@@ -1,4 +1,4 @@
-"""Opens a database so that both kinds behave alike: real transactions, foreign keys, one clear refusal."""
+"""Database connections: SQLite and PostgreSQL with the same transactions, foreign keys and error messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sqlalchemy.pool import StaticPool
 from seine.errors import SeineError
 
 _WRITING = "seine_writing"
-_TRIES, _MOMENT_SECONDS = 100, 0.05
+_MOST_WAL_ATTEMPTS, _WAL_RETRY_SECONDS = 100, 0.05
 
 
 def open_engine(url: str) -> Engine:
-    """An engine on SQLite (in memory or a file) or PostgreSQL."""
+    """An SQLAlchemy engine for SQLite (in memory or a file) or PostgreSQL."""
     address = _address(url)
     try:
         if address.get_backend_name() == "sqlite":
@@ -34,12 +34,13 @@ def open_engine(url: str) -> Engine:
 
 
 def in_memory(engine: Engine) -> bool:
+    """Whether the database lives in memory, on one connection that all threads share."""
     return isinstance(engine.pool, StaticPool)
 
 
 @contextmanager
 def transaction(engine: Engine, *, writing: bool) -> Iterator[Connection]:
-    """One transaction: all of it is committed, or, on any error, nothing."""
+    """A transaction: committed at the end of the block, rolled back on any error."""
     try:
         with engine.connect() as connection:
             connection = connection.execution_options(**{_WRITING: writing})
@@ -50,7 +51,7 @@ def transaction(engine: Engine, *, writing: bool) -> Iterator[Connection]:
 
 
 def violated(error: IntegrityError) -> str:
-    """Which kind of constraint: unique, reference or other."""
+    """The kind of constraint that a statement violated: `unique`, `reference` or `other`."""
     code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
     return _CONSTRAINTS.get(str(code), "other")
 
@@ -101,15 +102,15 @@ def _sqlite(address: URL) -> Engine:
 
 
 def _use_wal(connection: Any) -> None:
-    """SQLite does not wait for others that open a new database at the same time, so we do."""
-    for left in reversed(range(_TRIES)):
+    """Switch to write-ahead logging; retried, as SQLite does not wait for others that open a new database."""
+    for left in reversed(range(_MOST_WAL_ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
             if not left or "locked" not in str(error):
                 raise
-        time.sleep(_MOMENT_SECONDS)
+        time.sleep(_WAL_RETRY_SECONDS)
 
 
 def _refusal(engine: Engine, error: DBAPIError) -> SeineError:

@@ -92,7 +92,7 @@ def test_every_way_runs_on_spark_each_round_and_the_losses_are_told():
         return replace(PACE, cpu_per_million=3.0 if "WINDOW" in script else 2.0)
 
     table = purge_throughput.throughput(200, 5, 100, 1, 2, runner)
-    assert len(seen) == len(set(seen)) == 2 * len(purge_throughput.WAYS)
+    assert len(seen) == len(set(seen)) == 2 * len(purge_throughput.BOUNDS)
     assert table.rows[1] == ("punctuations", "80", "4.00", "-20 %", "-20 %", "-50 %", "-25 %")
     assert [row[0] for row in table.rows[2:]] == ["unbounded", "windows"]
 

@@ -34,7 +34,7 @@ from seine.bench.sharing import (
     sharing_sizes,
 )
 from seine.bench.sides import on_service
-from seine.bench.sides.commit_recorder import AwaitedQuery, Recorder, Wait, waits
+from seine.bench.sides.commit_recorder import AwaitedQuery, CommitRecorder, Wait, waits
 from seine.bench.sides.on_network import NetworkFigures, Stretch, run_side, run_with
 from seine.bench.sides.on_service import Live, between
 from seine.bench.sides.transfer_runs import Workload, side_apart, words
@@ -392,13 +392,13 @@ def test_a_side_knows_its_words(tmp_path: Path) -> None:
 # Registering while a service runs
 
 
-def _committed(recorder: Recorder, entry: int, **outputs: int) -> None:
+def _committed(recorder: CommitRecorder, entry: int, **outputs: int) -> None:
     totals = Totals(entry=entry, batches=entry + 1, input_rows=100 * (entry + 1), outputs=outputs)
     recorder(SimpleNamespace(totals=totals))  # type: ignore[arg-type]
 
 
 def test_batches_are_counted_up_to_the_first_result() -> None:
-    recorder = Recorder(lambda batch, rows, out: Mark(batch, 2.0 * batch, 3.0 * batch, rows, out))
+    recorder = CommitRecorder(lambda batch, rows, out: Mark(batch, 2.0 * batch, 3.0 * batch, rows, out))
     recorder.expect("quick")
     recorder.expect("slow")
     for entry, outputs in enumerate([{"old": 4}, {"quick": 1}, {"quick": 2}, {"quick": 2, "slow": 1}]):
@@ -412,7 +412,7 @@ def test_batches_are_counted_up_to_the_first_result() -> None:
 
 
 def test_who_waits_for_batches_learns_of_the_end() -> None:
-    recorder = Recorder()
+    recorder = CommitRecorder()
     assert not recorder.wait(1, 0.0)
     _committed(recorder, 0)
     assert recorder.wait(1)
