@@ -59,7 +59,10 @@ def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str
 def _report(table: Table, batch_rows: int, spent: dict[str, list[float]]) -> None:
     for name, seconds_taken in spent.items():
         lost = [f"{_lost(seconds_taken, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
-        seconds, spread = f"{median(seconds_taken):.2f}", f"{min(seconds_taken):.2f} to {max(seconds_taken):.2f}"
+        seconds, spread = (
+            f"{median(seconds_taken):.2f}",
+            f"{min(seconds_taken):.2f} to {max(seconds_taken):.2f}",
+        )
         table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if BOUNDS[name][0] else ("", "")))
 
 

@@ -98,5 +98,7 @@ def waits(awaited: Iterable[AwaitedQuery], firsts: Mapping[str, FirstResult]) ->
         if query.query not in firsts:
             raise RunError(f"query {query.query}, registered from entry {query.entry} on, has no result")
         first = firsts[query.query]
-        waited.append(Wait(first.entry - query.entry + 1, first.entry - query.delivered, first.wall - query.called))
+        waited.append(
+            Wait(first.entry - query.entry + 1, first.entry - query.delivered, first.wall - query.called)
+        )
     return waited

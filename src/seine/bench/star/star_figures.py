@@ -94,7 +94,9 @@ def _stays(measured: StarBenchmark, side: int, life: int, least: int) -> Iterato
     for place in np.flatnonzero(since < at).tolist():
         tuple_gains = gains[holder[place]]
         tuple_gains[int(at[place])] = tuple_gains.get(int(at[place]), 0) + int(exact.importance[place])
-    for ts, count, tuple_gains in zip(arrivals.ts.tolist(), np.diff(arrivals.offsets).tolist(), gains, strict=True):
+    for ts, count, tuple_gains in zip(
+        arrivals.ts.tolist(), np.diff(arrivals.offsets).tolist(), gains, strict=True
+    ):
         always = dict.fromkeys(range(ts + 1, ts + life), 0) if count >= least else {}
         yield Stay(ts, tuple(sorted({**always, **tuple_gains}.items())))
 
@@ -133,7 +135,9 @@ def harder(length: int, memories: Sequence[int], seeds: int, facts: int = 250, l
             if workload == "keys that drift":  # its rates are not those of the whole run
                 mean_shares["no foresight"] = float("nan")
             cells = [f"{100 * share:.1f} %" if share == share else "-" for share in mean_shares.values()]
-            table.add(workload, str(memory), *cells, f"{100 * mean_shares['auto'] / mean_shares['optimum']:.0f} %")
+            table.add(
+                workload, str(memory), *cells, f"{100 * mean_shares['auto'] / mean_shares['optimum']:.0f} %"
+            )
     return table
 
 
