@@ -138,7 +138,7 @@ DIRTY = ("", "  ", "null", '{"ts":1', '{"a":"x","ts":1}', '{"@punctuate":{"a":1}
 
 @pytest.mark.parametrize("seed", range(10))
 def test_many_lines_at_once_equal_one_line_at_a_time(seed: int) -> None:
-    """Rows with their arrivals, punctuations with their positions, dead letters with reasons, and the clock."""
+    """Rows with their arrivals, punctuations with positions, dead letters with reasons, and the clock."""
     rng = random.Random(seed)
     definition = stream(
         lateness=rng.choice([0, 4]),

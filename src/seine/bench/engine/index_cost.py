@@ -1,4 +1,4 @@
-"""What it costs to enter conditions in the computation index and to search it, few and many entered.
+"""Benchmark `index`: insertion into the computation index and searches of it, with few and many conditions.
 
 Conditions come in four shapes over one stream, a quarter each: an account and a threshold; two
 thresholds; a kind and two thresholds; a choice of towns and a threshold. Constants are drawn so that
@@ -21,7 +21,7 @@ from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING, Type
 from seine.bench.harness.table import Table
 from seine.catalog import Catalog, StoredQuery
-from seine.catalog.index import Placement, IndexSearch, Topology, enter_index, leave_index
+from seine.catalog.index import IndexSearch, Placement, Topology, enter_index, leave_index
 from seine.catalog.storage.database import open_engine, transaction
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
@@ -31,18 +31,18 @@ _ACCOUNT, _AMOUNT, _DAY, _KIND, _TOWN = range(5)
 
 @dataclass(frozen=True)
 class SearchCost:
-    """What one search costs; `instructions` are those of SQLite's virtual machine."""
+    """The mean cost of a search; `instructions` are those of SQLite's virtual machine."""
 
     milliseconds: float
     steps: float
     most_steps: int
     instructions: float
-    found: float
+    matches: float
     complete: float
 
 
 def conditions(draw: random.Random, queries: int) -> PredicateSet:
-    """One query's conditions, when there are so many queries."""
+    """The random conditions of one of so many queries."""
     amount, day = _atom(_AMOUNT, "ge", draw.randrange(1_000_000)), _atom(_DAY, "le", draw.randrange(3_650))
     shape = draw.randrange(4)
     if shape == 0:
@@ -88,15 +88,15 @@ def _measure(table: Table, url: str, count: int, searches: int) -> None:
         change.add_queries([StoredQuery(placement.query, "", None) for placement in placements])
     catalog.close()
     with _connected(url, writing=True) as connection:
-        _tell(table, count, "enter, in bulk", _timed(lambda: enter_index(connection, placements)) / count)
+        _add_row(table, count, "enter, in bulk", _timed(lambda: enter_index(connection, placements)) / count)
     with _connected(url, writing=False) as connection:
         search = IndexSearch(connection)
         equal = _timed(lambda: [search.equivalent(TOPOLOGY, one) for one in searched]) / searches
-        _tell(table, count, "equivalent", equal)
+        _add_row(table, count, "equivalent", equal)
         for name, find in (("weaker", search.weaker), ("stronger", search.stronger)):
-            _tell_search(table, count, name, measure(find, searched, connection))
+            _add_search_row(table, count, name, measure(find, searched, connection))
     with _connected(url, writing=True) as connection:
-        _tell(
+        _add_row(
             table,
             count,
             "leave, in bulk",
@@ -113,7 +113,7 @@ def _connected(url: str, *, writing: bool) -> Iterator[Any]:
 
 
 def measure(find: Callable[..., Any], searched: Sequence[PredicateSet], connection: Any) -> SearchCost:
-    """Search once to warm up, once by the clock, once counting instructions."""
+    """Run the searches three times: to warm up, to take CPU time, and to count instructions."""
     for one in searched:
         find(TOPOLOGY, one)
     milliseconds = _timed(lambda: [find(TOPOLOGY, one) for one in searched])
@@ -140,17 +140,17 @@ def measure(find: Callable[..., Any], searched: Sequence[PredicateSet], connecti
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """CPU milliseconds."""
+    """CPU milliseconds of a piece of work."""
     start = time.process_time()
     work()
     return (time.process_time() - start) * 1_000
 
 
-def _tell(table: Table, count: int, operation: str, milliseconds: float) -> None:
+def _add_row(table: Table, count: int, operation: str, milliseconds: float) -> None:
     table.add(f"{count:,}", operation, f"{milliseconds:.2f}", "", "", "", "", "")
 
 
-def _tell_search(table: Table, count: int, operation: str, cost: SearchCost) -> None:
+def _add_search_row(table: Table, count: int, operation: str, cost: SearchCost) -> None:
     table.add(
         f"{count:,}",
         operation,

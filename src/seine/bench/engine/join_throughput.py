@@ -1,7 +1,7 @@
-"""One windowed equi-join: Seine beside Spark's own stream-stream join, from the same Parquet files.
+"""Benchmarks `join` and `join-large`: one windowed equi-join on Seine and on Spark's stream-stream join.
 
-A pair joins when its keys are equal and its timestamps are less than a window apart. Seine writes every
-result to a file; Spark throws its own away.
+Both read the same Parquet files. A pair joins when its keys are equal and its timestamps are less than a
+window apart. Seine writes every result to a file; Spark discards its results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STREAMS = ("left", "right")
 
 
 def join_script(folder: str, window: int) -> str:
-    """The query of this benchmark; its window is in seconds."""
+    """The script with the join query; the window is in seconds."""
     return declare(folder, STREAMS, window) + (
         "CREATE QUERY pairs WITH (limit = 1000000000000) AS "
         "SELECT l.k AS k, l.ts AS lt, r.ts AS rt, l.v AS lv, r.v AS rv "
@@ -74,7 +74,7 @@ def measure(side: str, folder: str, rows: int, window: int, warm: int, runner: R
 
 
 def tabulate(costs: dict[str, BatchCost]) -> Table:
-    """One row a side; the ratio is Seine's throughput to that side's."""
+    """The table, a row for each side; the ratio is Seine's throughput to that side's."""
     table = Table(
         "engine", "rows/s", "CPU-s per million rows", "s per batch", "rows out", "Seine is faster by"
     )

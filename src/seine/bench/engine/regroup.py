@@ -1,8 +1,8 @@
-"""Coarser aggregates from rows and from the parts of a finer one, in one process: CPU seconds, no Spark.
+"""Benchmark `regroup`: coarser aggregates computed from rows, and from the groups of a finer aggregate.
 
-One aggregate by three keys, and others by some of the keys. Results are few (HAVING is never true), so that
-what is measured is the grouping. What changes from line to line is how many rows fall into one instant, and
-with that how many finer groups change for each row.
+One aggregate by three keys, and others by subsets of these keys; CPU seconds of one process, without Spark.
+There are no results (HAVING is never true), so that only grouping is measured. Lines differ in how many
+rows fall into one instant, and with that in how many finer groups change for each row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHARED = Strategy(regroup=1.0)  # also where it does not pay
 
 
 def regroup_script(folder: str, calls: str, window: int, coarser: int) -> str:
-    """The finer query and so many coarser ones."""
+    """The script of the finer query and so many coarser ones."""
     every = ", ".join(SIZES)
     text = _STREAM.format(folder=folder, window=window)
     for number, keys in enumerate([every, *KEYS[:coarser]]):
@@ -47,7 +47,7 @@ def regroup_script(folder: str, calls: str, window: int, coarser: int) -> str:
 
 
 def payments(random: np.random.Generator, batch: int, rows: int, an_instant: int) -> pa.Table:
-    """The tuples of one micro-batch, so many in one instant."""
+    """The tuples of one micro-batch, with so many in one instant."""
     return pa.table(
         {
             **{name: random.integers(0, size, rows) for name, size in SIZES.items()},
@@ -61,7 +61,7 @@ def payments(random: np.random.Generator, batch: int, rows: int, an_instant: int
 def main(
     batches: int, rows: int, instants: Sequence[int] = (1, 100, 1_000, 10_000), coarser: int = len(KEYS)
 ) -> Table:
-    """The table; what the finer aggregate and reading cost alone is taken off."""
+    """The table; the cost of reading and of the finer aggregate alone is subtracted."""
     table = Table("calls", "rows an instant", "groups changed a row", "from rows", "from groups", "ratio")
     for name, calls in CALLS.items():
         for an_instant in instants:
@@ -94,7 +94,7 @@ def measure(calls: str, batches: int, rows: int, an_instant: int, coarser: int) 
 
 
 def _changing(an_instant: int) -> float:
-    """How many of the finer groups change, for each row of an instant."""
+    """The expected number of finer groups that change for each row of an instant."""
     groups = int(np.prod(list(SIZES.values())))
     return float(groups * (1 - (1 - 1 / groups) ** an_instant) / an_instant)
 

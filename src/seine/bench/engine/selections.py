@@ -1,8 +1,8 @@
-"""Few and many selection queries over one stream, at equally many matches.
+"""Benchmark `selections`: few and many selection queries over one stream, with equally many matches.
 
 Queries come in four shapes, a quarter each. In every micro-batch exactly one tuple in `RARITY` satisfies
 a query of a given shape, and it satisfies one of them alone, however many there are: values are drawn from a
-domain that grows with the queries. What is left to grow is the price of having more queries.
+domain that grows with the queries. So only the cost of having more queries can grow.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.bench.harness.measure import BatchCost
 from seine.bench.harness.side import SEINE, Runner, apart
 from seine.bench.harness.table import Table
@@ -70,7 +71,7 @@ def readings(random: np.random.Generator, batch: int, rows: int, queries: int) -
     )
 
 
-def _values(random: np.random.Generator, rows: int, each: int) -> np.ndarray:
+def _values(random: np.random.Generator, rows: int, each: int) -> IntArray:
     """Numbers of which one in RARITY is below `each`, the others up to RARITY times that."""
     hit = random.permutation(rows) < rows // RARITY
     return np.where(hit, random.integers(0, each, rows), random.integers(each, RARITY * each, rows))

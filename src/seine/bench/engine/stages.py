@@ -1,6 +1,6 @@
-"""Small micro-batches through pipelines of 1, 2 and 3 stages: what a stage costs however little it does.
+"""Benchmark `stages`: small micro-batches through 1, 2 and 3 stages, for the fixed cost of a stage.
 
-Every script reads the same three streams; its query needs one stage more than the one before.
+Every script reads the same three streams; its query needs 1, 2 or 3 stages.
 """
 
 from __future__ import annotations

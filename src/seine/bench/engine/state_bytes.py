@@ -1,7 +1,8 @@
-"""What a join holds beside what it must: bytes of state by the Arrow bytes of the tuples that are alive.
+"""Benchmark `memory`: bytes of state of a join, relative to the Arrow bytes of the tuples that it must keep.
 
-A tuple is alive here while a partner of it may still come: until the other stream's watermark has reached
-its end. State is every segment that the heads name, and the heads; no Spark is needed to know it.
+A tuple is alive while a partner of it may still come: until the watermark of the other stream has reached
+the end of its lifetime. State is every segment that the heads refer to, and the heads. It runs without
+Spark.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from seine.bench.engine.join_throughput import STREAMS, join_script
 from seine.bench.harness.side import announce
 from seine.bench.harness.table import Table
-from seine.bench.workloads.keyed_streams import LATENESS, seconds_of, write_keyed_streams
+from seine.bench.workloads.keyed_streams import LATENESS_SECONDS, seconds_of, write_keyed_streams
 from seine.run import Options, Run, read_script
 from seine.runtime.local_host import LocalHost
 
@@ -35,10 +36,10 @@ class StateSize(NamedTuple):
 
 
 class WeighedHost(LocalHost):
-    """A host that knows the weight of its state."""
+    """A local host that reports the size of its state."""
 
     def state_bytes(self) -> int:
-        """Bytes of the segments that the heads name, and of the heads."""
+        """Bytes of the segments that the heads refer to, and of the heads."""
         return sum(map(len, self.blobs.values())) + sum(map(len, self.heads.values()))
 
 
@@ -50,7 +51,7 @@ def live_part(tuples: pa.Table, window: int) -> pa.Table:
     2
     """
     ts = tuples["ts"].to_numpy().astype("datetime64[us]").astype(np.int64)
-    return tuples.filter(pa.array(ts + window * _SECOND > ts.max() - LATENESS * _SECOND))
+    return tuples.filter(pa.array(ts + window * _SECOND > ts.max() - LATENESS_SECONDS * _SECOND))
 
 
 def main(batches: int, rows: int, windows: Sequence[float] = (0.5, 4.0)) -> Table:
@@ -71,7 +72,7 @@ def main(batches: int, rows: int, windows: Sequence[float] = (0.5, 4.0)) -> Tabl
 
 
 def points_of(batches: int) -> list[int]:
-    """An early micro-batch, and some spread over the run; not the last one, which ends all state.
+    """The micro-batches to measure state after: an early one and three spread over the run, not the last.
 
     >>> points_of(24)
     [2, 7, 15, 23]
@@ -80,7 +81,7 @@ def points_of(batches: int) -> list[int]:
 
 
 def weigh(batches: int, rows: int, window_batches: float, points: Sequence[int]) -> list[StateSize]:
-    """Run the join in this process and weigh its state at the end of some micro-batches."""
+    """Run the join in this process and measure its state at the end of the given micro-batches."""
     window = seconds_of(window_batches * rows)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         write_keyed_streams(folder, STREAMS, batches, rows, keys=max(1, round(window_batches * rows)))

@@ -1,7 +1,7 @@
-"""One join under windows of 1, 4 and 16 times a base, at equally many matches a micro-batch.
+"""Benchmark `window`: one join with windows of 1, 4 and 16 times a base, with equally many matches.
 
-Keys are scaled with the window, so a tuple meets as many partners however many are held. What
-is left to grow is the price of holding more.
+The number of keys grows with the window, so a tuple has as many partners in each. So only the cost of
+holding more tuples can grow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A line chart as SVG, legible on light and on dark paper; no library.
+"""Line charts as SVG, for light and dark backgrounds.
 
-Both axes are logarithmic where what is compared differs by factors, and begin with 0 where it is shares.
+Both axes are logarithmic, for values that differ by factors; or linear from 0 on, for shares.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 
 @dataclass(frozen=True)
 class Curve:
-    """A name and points; coordinates are above 0."""
+    """A named series of points; coordinates are above 0."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
 class _Axis:
-    """From values to places, by logarithm."""
+    """A logarithmic axis: maps values to coordinates."""
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         low, high = math.log10(min(values)), math.log10(max(values))
@@ -42,11 +42,12 @@ class _Axis:
         self.low, self.high, self.start, self.end = low - room, high + room, start, end
 
     def place(self, value: float) -> float:
+        """The coordinate of a value."""
         part = (math.log10(value) - self.low) / (self.high - self.low)
         return self.start + part * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """1, 2 and 5 times powers of ten, or the powers alone; even steps where the range is narrow."""
+        """1, 2 and 5 times powers of ten, or the powers alone; equal steps where the range is narrow."""
         powers = range(math.floor(self.low), math.ceil(self.high) + 1)
         for steps in ((1, 2, 5), (1,)):
             shown = self._within(step * 10.0**power for power in powers for step in steps)
@@ -64,15 +65,17 @@ class _Axis:
 
 
 class _EvenAxis:
-    """From values to places, evenly from 0 on."""
+    """A linear axis from 0 on: maps values to coordinates."""
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         self.high, self.start, self.end = max(values) * 1.03, start, end
 
     def place(self, value: float) -> float:
+        """The coordinate of a value."""
         return self.start + value / self.high * (self.end - self.start)
 
     def ticks(self) -> list[float]:
+        """Multiples of 1, 2 or 5 times a power of ten."""
         step = 10.0 ** math.floor(math.log10(self.high))
         step = next(step / part for part in (1, 2, 5, 10) if self.high * part / step >= 4)
         return [step * number for number in range(math.floor(self.high / step) + 1)]
@@ -81,7 +84,7 @@ class _EvenAxis:
 def line_chart(
     title: str, x: str, y: str, curves: Sequence[Curve], note: str = "", even: bool = False
 ) -> str:
-    """The SVG of some curves; each point of x has a tick of its own. `even`: no logarithms, from 0 on.
+    """The SVG of curves; each x of a point has a tick. `even`: linear axes instead of logarithmic ones.
 
     >>> line_chart("Cost", "queries", "s", [Curve("all", [(1, 1.0), (10, 2.0)])])[:4]
     '<svg'
@@ -124,7 +127,7 @@ def _drawn(
 
 
 def _spread(wanted: Sequence[float]) -> list[float]:
-    """Places for labels, near where they are wanted and not upon one another.
+    """Coordinates for labels, near the wanted ones but without overlap.
 
     >>> _spread([100, 104, 300])
     [100, 116, 300]

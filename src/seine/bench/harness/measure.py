@@ -1,4 +1,4 @@
-"""Wall and CPU time of micro-batches, over the whole tree of processes."""
+"""Wall-clock and CPU time of micro-batches, summed over a process and its descendants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mark:
-    """The clocks at the end of a micro-batch (they count from 1), and the rows read and written by then."""
+    """The clocks at the end of a micro-batch (numbered from 1), and the rows read and written so far."""
 
     batch: int
     wall: float
@@ -20,7 +20,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class BatchCost:
-    """What a micro-batch costs between two marks; `total_out` counts from the very beginning."""
+    """The mean cost of the micro-batches between two marks; `total_out` counts from the start of the run."""
 
     batches: int
     rows_per_second: float
@@ -32,12 +32,12 @@ class BatchCost:
 
 
 def mark(batch: int, rows: int, out: int) -> Mark:
-    """The clocks of this process and its descendants, now."""
+    """A mark of now: the clocks of this process and its descendants."""
     return Mark(batch, time.monotonic(), tree_cpu(os.getpid()), rows, out)
 
 
 def pace(marks: list[Mark], warm: int) -> BatchCost:
-    """The pace from the end of batch `warm` to the last mark: what came before is warming up.
+    """The cost from the end of batch `warm` to the last mark; the batches before it are for warming up.
 
     >>> marks = [Mark(1, 9.0, 20.0, 100, 7), Mark(2, 11.0, 23.0, 300, 9), Mark(3, 12.0, 25.0, 400, 13)]
     >>> measured = pace(marks, 1)
@@ -62,7 +62,7 @@ def pace(marks: list[Mark], warm: int) -> BatchCost:
 
 
 def tree_cpu(root: int) -> float:
-    """CPU seconds used so far by a process and all its descendants, as Linux tells them."""
+    """CPU seconds used so far by a process and all its descendants, from Linux's `/proc`."""
     tick = os.sysconf("SC_CLK_TCK")
     parent: dict[int, int] = {}
     used: dict[int, float] = {}

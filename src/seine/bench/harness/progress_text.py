@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far long work has come."""
+"""A progress line on a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TextIO
 
 
 class ProgressText:
-    """A title, and beside it what is being done now; elsewhere than on a terminal the title alone."""
+    """A title and the current step, on one line that is rewritten; if not on a terminal, the title alone."""
 
     def __init__(self, title: str, stream: TextIO | None = None) -> None:
         self._title = title
@@ -16,6 +16,7 @@ class ProgressText:
         self._live = self._stream.isatty()
 
     def say(self, text: str) -> None:
+        """Replace the current step."""
         if self._live:
             self._stream.write(f"\r\033[K  {self._title}: {text}")
             self._stream.flush()

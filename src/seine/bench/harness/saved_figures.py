@@ -1,4 +1,4 @@
-"""Partial figures in a JSON file: what has been measured is not measured again."""
+"""A cache of measurements in a JSON file, so that a benchmark can be resumed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Figure = dict[str, Any]
 
 
 class Figures:
-    """Figures by key; kept in a file if there is one, written whole after each."""
+    """Measured figures by key; saved to a file, if one is given, after each measurement."""
 
     def __init__(self, path: str | None = None) -> None:
         self._path = path
         self._known: dict[str, Figure] = _read(path) if path and os.path.exists(path) else {}
 
     def take(self, key: str, measure: Callable[[], Figure]) -> Figure:
-        """The figure of that key, measured only if it is not known.
+        """The figure of a key; measured only if it is not known yet.
 
         >>> figures = Figures()
         >>> figures.take("a", lambda: {"n": 1}), figures.take("a", lambda: {"n": 2})

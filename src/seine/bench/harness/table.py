@@ -1,4 +1,4 @@
-"""A small table that prints as Markdown, so that a benchmark's output is its documentation."""
+"""Tables as Markdown, so that the output of a benchmark can be pasted into documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How much joins hold as their streams go on: rows and promises after a micro-batch, by tuples read."""
+"""Parts `auctions`, `small` and `joins` of the benchmark `safety`: state of joins while they read.
+
+State is the rows and punctuations that are held after a micro-batch, by tuples read so far.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from seine.bench.workloads.punctuated_feeds import BIDS, SafetyWorkload, auction
 
 Picture = tuple[str, str]  # the name of its file, and the SVG
 PURGING = {"eager": (True, False), "lazy": (True, True), "without": (False, False)}  # punctuated, lazy
-_CYCLE = 4
-_DRAWN = 10
+_STREAMS_OF_CYCLE = 4
+_SAMPLES = 10
 
 
 def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Picture]:
-    """The auction query, in ten samples; and its picture."""
+    """The table of the auction query, with ten samples of its state; and its chart."""
     table = Table("punctuations", *_points(bids + bids // BIDS), "most")
     curves = []
     for purging, ran in _runs("auction", auction(bids, open_items), batch_rows):
@@ -35,8 +38,8 @@ def auctions(bids: int, open_items: int, batch_rows: int) -> tuple[Table, Pictur
 
 
 def small_batches(bids: int, open_items: int, batch_rows: int) -> Table:
-    """The same in micro-batches that bring few punctuations beside what is held: here being lazy differs."""
-    table = Table("punctuations", *(f"{n + 1}0 %" for n in range(_DRAWN)), "most", "CPU s")
+    """The table of the auction query in micro-batches with few punctuations, where lazy purging differs."""
+    table = Table("punctuations", *(f"{n + 1}0 %" for n in range(_SAMPLES)), "most", "CPU s")
     for purging, ran in _runs("auction", auction(bids, open_items), batch_rows):
         held = (f"{held:,}" for _, held in _samples(ran))
         table.add(purging, *held, f"{_most(ran):,}", f"{ran.seconds:.1f}")
@@ -44,9 +47,9 @@ def small_batches(bids: int, open_items: int, batch_rows: int) -> Table:
 
 
 def joins(widths: Sequence[int], keys: int, life: int, batch_rows: int) -> tuple[Table, Picture]:
-    """Chains of some streams and a cycle of four."""
+    """The table of chains of several lengths and a cycle of four; and its chart."""
     shapes = [(f"chain of {width}", linked(width, keys, life)) for width in widths]
-    shapes.append((f"cycle of {_CYCLE}", linked(_CYCLE, keys, life, cycle=True)))
+    shapes.append((f"cycle of {_STREAMS_OF_CYCLE}", linked(_STREAMS_OF_CYCLE, keys, life, cycle=True)))
     table = Table("query", "punctuations", "results", *(f"{n}0 %" for n in range(2, 11, 2)), "most", "CPU s")
     curves = []
     for name, workload in shapes:
@@ -71,7 +74,7 @@ def _short_name(name: str) -> str:
 
 
 def _runs(name: str, workload: SafetyWorkload, batch_rows: int) -> Iterable[tuple[str, Ran]]:
-    """One run for each way; all have the same results."""
+    """One run for each mode of purging; all have the same results."""
     results = set()
     for purging, (punctuated, lazy) in PURGING.items():
         print(f"  state, {name}, {purging} ...", file=sys.stderr, flush=True)
@@ -83,19 +86,19 @@ def _runs(name: str, workload: SafetyWorkload, batch_rows: int) -> Iterable[tupl
 
 
 def _points(tuples: int) -> list[str]:
-    return [f"{tuples * (n + 1) / _DRAWN / 1e6:.3g} M" for n in range(_DRAWN)]
+    return [f"{tuples * (n + 1) / _SAMPLES / 1e6:.3g} M" for n in range(_SAMPLES)]
 
 
 def _samples(ran: Ran) -> list[tuple[int, int]]:
-    """What was held when each tenth had been read; at the end of input nothing is held any more."""
+    """(tuples read, rows held) at each tenth of the input; at the very end nothing is held."""
     flowing = _flowing(ran)
-    wanted = [ran.tuples * (n + 1) / _DRAWN for n in range(_DRAWN)]
-    return [max((some for some in flowing if some[0] <= at), default=flowing[0]) for at in wanted]
+    wanted = [ran.tuples * (n + 1) / _SAMPLES for n in range(_SAMPLES)]
+    return [max((sample for sample in flowing if sample[0] <= at), default=flowing[0]) for at in wanted]
 
 
 def _by_tenths(samples: list[tuple[int, int]]) -> list[tuple[float, float]]:
-    """Points of a curve; a logarithm needs something above 0."""
-    return [(100 * (n + 1) / _DRAWN, max(held, 1)) for n, (_, held) in enumerate(samples)]
+    """The points of a curve: per cent read, rows held, at least 1 for the logarithmic axis."""
+    return [(100 * (n + 1) / _SAMPLES, max(held, 1)) for n, (_, held) in enumerate(samples)]
 
 
 def _most(ran: Ran) -> int:
@@ -103,5 +106,5 @@ def _most(ran: Ran) -> int:
 
 
 def _flowing(ran: Ran) -> list[tuple[int, int]]:
-    """Without the micro-batches after which some stream had ended, as far as that shows: all was read."""
-    return [some for some in ran.held if some[0] < ran.tuples] or ran.held
+    """The samples before the input had ended."""
+    return [sample for sample in ran.held if sample[0] < ran.tuples] or ran.held

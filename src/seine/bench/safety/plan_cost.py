@@ -1,4 +1,4 @@
-"""What a plan costs: streams joined two by two, with promises between the joins, beside all at once."""
+"""Part `plans` of the benchmark `safety`: binary joins with derived punctuations, and multi-way joins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANS = {"two by two": CONFIGURATIONS["two-by-two"], "at once": CONFIGURATIONS["
 def plans(
     widths: Sequence[int], keys: int, life: int, many: int, queries: int, batches: Sequence[int], rounds: int
 ) -> Table:
-    """Chains of some streams; one with many tuples of a key; queries with a join in common."""
+    """The table: chains of several lengths, one with many tuples of a key, queries with a common join."""
     table = Table(
         "query",
         "rows a micro-batch",
@@ -52,7 +52,7 @@ def _workloads(
 
 
 def _take_turns(workload: SafetyWorkload, batch_rows: int, rounds: int) -> dict[str, list[Ran]]:
-    """Some runs of each way, in turns; all have the same results."""
+    """`rounds` runs of each plan, in turns; all have the same results."""
     ran: dict[str, list[Ran]] = {plan_name: [] for plan_name in PLANS}
     with written(workload, punctuated=True) as path:
         for _ in range(rounds):

@@ -1,8 +1,9 @@
-"""What purging costs: the auction with a punctuation for every 10 tuples, beside the same tuples without.
+"""Part `costs` of the benchmark `safety`: CPU time of purging by punctuations, without Spark.
 
-The same results come without punctuations if nothing is ever let go, and with windows that are as long as
-items are open. All take turns, so that whatever else the machine does is shared; and a micro-batch has as
-many tuples in each, for it has a cost of its own.
+The auction query with a punctuation for every 10 tuples is compared with the same tuples without
+punctuations: with unbounded state, and with windows that are as long as items are open, which give the same
+results. Runs take turns, so that other load of the machine falls on all alike; a micro-batch has as many
+tuples in each, because it has a fixed cost.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BOUNDS = {  # punctuated, windowed, lazy
 
 
 def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Table:
-    """CPU seconds for a million tuples, and the throughput lost beside both ways without punctuations."""
+    """The table: CPU seconds for a million tuples, and the change in throughput by punctuations."""
     table = Table(
         "bids a micro-batch", "bounded by", "CPU s a million tuples", "spread", "beside unbounded", "windows"
     )
@@ -42,7 +43,7 @@ def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Ta
 
 
 def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str, list[float]]:
-    """CPU seconds for a million tuples; the first round is for warming up."""
+    """CPU seconds for a million tuples, for each round but the first, which is for warming up."""
     spent: dict[str, list[float]] = {name: [] for name in paths}
     results = set()
     for number in range(rounds + 1):
@@ -67,7 +68,7 @@ def _report(table: Table, batch_rows: int, spent: dict[str, list[float]]) -> Non
 
 
 def _lost(mine: list[float], theirs: list[float]) -> float:
-    """By how many per cent throughput differs, the median of the rounds.
+    """The difference in throughput in per cent, the median of the rounds.
 
     >>> _lost([2.0, 4.0, 2.0], [1.0, 2.0, 2.0])
     -50.0

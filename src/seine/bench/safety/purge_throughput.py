@@ -1,8 +1,8 @@
-"""What purging costs on Spark: the auction with a punctuation for every 10 tuples, beside the same without.
+"""Part `throughput` of the benchmark `safety`: the cost of purging by punctuations, on Spark.
 
-The ways are those of `costs.py`, here through the pipeline that users run: journal, Spark's tasks, state in
-RocksDB, results in a file. Each run is a process of its own, and the ways take turns. A micro-batch has as
-many tuples in each.
+The auction query with a punctuation for every 10 tuples, and the same tuples without, as in
+`purge_cost.py`, but through the pipeline that users run: journal, Spark's tasks, state in RocksDB, results
+in a file. Each run is a process of its own, and runs take turns. A micro-batch has as many tuples in each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Paces = Mapping[str, list[BatchCost]]
 def throughput(
     bids: int, open_items: int, batch_rows: int, warm: int, rounds: int, runner: Runner = apart
 ) -> Table:
-    """Tuples a second and CPU seconds for a million of them, once the first micro-batches are over."""
+    """The table: tuples a second, and CPU seconds for a million of them, after the first micro-batches."""
     paces: dict[str, list[BatchCost]] = {name: [] for name in BOUNDS}
     with ExitStack() as files:
         workload = auction(bids, open_items)
@@ -40,7 +40,7 @@ def throughput(
 
 
 def tabulate(paces: Paces) -> Table:
-    """A row for each way; of the one with punctuations also what is lost, the median of the rounds."""
+    """A row for each bound; for punctuations also the difference to the others, the median of the rounds."""
     table = Table(
         "bounded by",
         "tuples a second",
@@ -57,7 +57,7 @@ def tabulate(paces: Paces) -> Table:
 
 
 def _lost(paces: Paces, name: str) -> list[str]:
-    """By how many per cent throughput differs: by the clock, and by CPU time."""
+    """The difference in throughput in per cent: by wall-clock time, and by CPU time."""
     pairs = {other: list(zip(paces[name], paces[other], strict=True)) for other in _BESIDE}
     clock = [median(a.rows_per_second / b.rows_per_second for a, b in pairs[other]) for other in _BESIDE]
     cpu = [median(b.cpu_per_million / a.cpu_per_million for a, b in pairs[other]) for other in _BESIDE]

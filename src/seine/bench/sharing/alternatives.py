@@ -1,4 +1,4 @@
-"""Very many join queries on Spark: Seine, beside one hand-written join with a table of rules."""
+"""Part `alternatives` of the benchmark `sharing`: join queries on Seine and on a hand-written Spark job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seine.bench.sides.transfer_runs import Workload
 from seine.bench.workloads.rules import mixed_templates, one_template, rules
 from seine.errors import RunError
 
-RULES = "seine.bench.sides.on_rules"
+RULES_SIDE = "seine.bench.sides.on_rules"
 ONE, BY_HAND = "Seine, one template", "Spark by hand, one template"
 Costs = dict[str, BatchCost]
 
@@ -30,7 +30,7 @@ def measure(
     batches: int,
     runner: Runner = apart,
 ) -> Costs:
-    """One template on both, the same number of results; mixed templates on Seine alone."""
+    """The costs by side: one template on both, with equally many results; mixed templates on Seine alone."""
     given, mixed = rules(queries), f"Seine, {templates} templates"
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
@@ -40,7 +40,7 @@ def measure(
         many = workload.script("mixed", stretch, mixed_templates(given, templates))
         sides = {
             ONE: (SEINE, one, *seine),
-            BY_HAND: (RULES, folder, queries, workload.history),
+            BY_HAND: (RULES_SIDE, folder, queries, workload.history),
             mixed: (SEINE, many, *seine),
         }
         costs = {}
@@ -64,7 +64,7 @@ def _check(costs: Costs) -> None:
 
 
 def tabulate(costs: Costs) -> Table:
-    """One row a side; the ratio is to the throughput of the job written by hand."""
+    """The table, a row for each side; the ratio is to the throughput of the hand-written job."""
     table = Table("side", "rows/s", "CPU-s per million rows", "s per batch", "results", "to the job by hand")
     for name, one in costs.items():
         table.add(

@@ -1,4 +1,4 @@
-"""The configurations of sharing by number of queries: what a micro-batch costs after the history.
+"""Part `curves` of the benchmark `sharing`: CPU time of a micro-batch by number of queries and configuration.
 
 Cites: ARGUS 7.2, Table 1 (Figures 3 and 4)
 """
@@ -30,7 +30,7 @@ PAPER = {
     "off": "unshared",
     separate_pipelines.NAME: "a pipeline each",
 }
-SAID = (
+PAPER_NOTE = (
     "The paper: AllSharing is ahead of NonJoinS by much, ahead of NonCanon by up to two times, and ahead of "
     "MatchPlan; MatchPlan_NCanon is the last of its figure 4. Shared networks are up to hundreds of times "
     "faster than unshared ones. 'apart' is each query as a pipeline of its own that reads its own input: "
@@ -53,11 +53,12 @@ def measure(
     every: int,
     side: Side = side_apart,
 ) -> CurveFigures:
-    """Every configuration at every number of queries.
+    """The figures of every configuration at every number of queries.
 
-    What is unshared, or takes conditions as they are written, is slow: it gets recent history only,
-    `recent` batches, and `sample` of those that follow. The recent history is longer than the window,
-    so that its state is the same. So does `every` so-many-th query alone, for what all would cost apart.
+    Configurations without sharing, or without canonical conditions, are slow: they get only the last
+    `recent` batches of the history, and `sample` of those that follow. The recent history is longer than
+    the window, so that their state is the same. The same holds for each `every`-th query run alone, an
+    estimate of a pipeline for each.
     """
     measured: CurveFigures = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
@@ -89,7 +90,7 @@ def _run(workload: Workload, side: Side, count: int, name: str, before: int | No
 
 
 def check_equal(outputs: Mapping[str, Mapping[str, int]]) -> None:
-    """Refuse configurations that give another number of results for a query.
+    """Raise an error if a configuration gives another number of results for a query.
 
     >>> check_equal({"all": {"q": 1}, "off": {"q": 1}})
     """
@@ -105,7 +106,7 @@ def check_equal(outputs: Mapping[str, Mapping[str, int]]) -> None:
 
 
 def tabulate(measured: CurveFigures) -> Table:
-    """One row a number of queries and configuration; the ratio is to the cost of `all`."""
+    """The table, a row for each number of queries and configuration; the ratio is to the cost of `all`."""
     table = Table(
         "queries", "configuration", "the paper's", "joins", "nodes", "CPU-s per batch", "rows per CPU-s",
         "matches per 1,000 rows", "cost to all",
@@ -126,7 +127,7 @@ def tabulate(measured: CurveFigures) -> Table:
 
 
 def pictures(measured: CurveFigures) -> dict[str, str]:
-    """The charts by file name: those of the paper's figures, and one with what is unshared."""
+    """The charts by file name: those of the paper's figures, and one with sharing on and off."""
     note = "The paper's figures show the same configurations at 100 to 768 queries."
     chosen = {
         "sharing-joins-and-canonical-forms": ("all", "no-join-sharing", "no-canonical"),

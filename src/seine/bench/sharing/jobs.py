@@ -1,7 +1,7 @@
-"""Standing queries on Spark: all in one pipeline, shared and not, and each in a pipeline of its own.
+"""Part `jobs` of the benchmark `sharing`: queries on Spark, all in one pipeline and each in its own.
 
-A pipeline for each query is what users have without Seine. To run all of them takes hours, so a sample
-runs, one after the other, and its cost is scaled to the number of queries: CPU seconds of all processes of
+A pipeline for each query is what users have without Seine. To run all of them takes hours, so a sample is
+run, one after the other, and its cost is scaled to the number of queries: CPU seconds of all processes for
 a micro-batch, which do not depend on how many run at a time.
 """
 
@@ -25,7 +25,7 @@ SHARED, UNSHARED = "one pipeline, shared", "one pipeline, unshared"
 
 
 class JobsFigures(NamedTuple):
-    """The number of queries, the pace of the pipelines with all of them, and that of each that ran alone."""
+    """The number of queries, the costs of pipelines with all of them, and of each query that ran alone."""
 
     queries: int
     whole: dict[str, BatchCost]
@@ -42,7 +42,7 @@ def measure(
     batches: int,
     runner: Runner = apart,
 ) -> JobsFigures:
-    """All queries both ways, with the same number of results, and every n-th of them alone."""
+    """All queries shared and unshared, with the same number of results, and a sample of queries alone."""
     texts = {name: f"CREATE QUERY {name} AS {text};\n" for name, text in named_queries(queries)}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
@@ -54,8 +54,8 @@ def measure(
         for number, (name, (script, configuration)) in enumerate(sides.items()):
             path = workload.script(str(number), workload.whole(workload.batches), script)
             key = f"jobs {queries} {sample} {transfers} {history} {batches} {name}"
-            words = (path, workload.batch_rows, workload.history, configuration)
-            paces[name] = BatchCost(**figures.take(key, partial(_run, runner, name, words)))
+            arguments = (path, workload.batch_rows, workload.history, configuration)
+            paces[name] = BatchCost(**figures.take(key, partial(_run, runner, name, arguments)))
     shared, unshared = paces[SHARED].total_out, paces[UNSHARED].total_out
     if shared != unshared:
         raise RunError(f"{shared} results if shared, {unshared} if not")
@@ -64,12 +64,12 @@ def measure(
     )
 
 
-def _run(runner: Runner, name: str, words: tuple[object, ...]) -> Figure:
-    return asdict(runner(f"jobs, {name}", SEINE, *words))
+def _run(runner: Runner, name: str, arguments: tuple[object, ...]) -> Figure:
+    return asdict(runner(f"jobs, {name}", SEINE, *arguments))
 
 
 def tabulate(figures: JobsFigures) -> Table:
-    """One row a way; the ratio is to the CPU time of the shared pipeline."""
+    """The table, a row for each kind of pipeline; the ratio is to the CPU time of the shared one."""
     table = Table("way", "pipelines", "CPU-s per batch of each", "s per batch of each", "CPU-s to shared")
     shared = figures.whole[SHARED].cpu_per_batch
     for name, one in figures.whole.items():

@@ -1,4 +1,7 @@
-"""Registering while a service runs on Spark: how soon a query answers, and what the stream loses."""
+"""Part `live` of the benchmark `sharing`: registration while a service runs on Spark.
+
+Measured are the time to the first result of a new query, and the throughput that the stream loses meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def side_apart(size: Size) -> Figure:
 
 
 def side_together(size: Size) -> Figure:
-    """Measure in this process, on a Spark that may be there already."""
+    """Measure in this process, with a Spark session that may exist already."""
     return asdict(run_side(size))
 
 
@@ -59,7 +62,7 @@ def _read(figure: Figure) -> Live:
 
 
 def tabulate(live: Live) -> Table:
-    """One row without registrations and one with; ratios are to the one without."""
+    """The table, a row without registrations and one with; ratios are to the one without."""
     table = Table(
         "stream",
         "batches",
@@ -84,10 +87,10 @@ def tabulate(live: Live) -> Table:
             str(sum(one.batches for one in stretches)),
             str(sum(one.changes for one in stretches)),
             _spread([seconds * 1e3 for seconds in live.changes], "{:.0f}") if registering else "",
-            f"{_pace(stretches):,.0f}",
-            f"{_pace(stretches) / _pace(quiet):.2f}x",
-            f"{1e6 / _thrift(stretches):.1f}",
-            f"{_thrift(stretches) / _thrift(quiet):.2f}x",
+            f"{_rows_per_second(stretches):,.0f}",
+            f"{_rows_per_second(stretches) / _rows_per_second(quiet):.2f}x",
+            f"{1e6 / _rows_per_cpu_second(stretches):.1f}",
+            f"{_rows_per_cpu_second(stretches) / _rows_per_cpu_second(quiet):.2f}x",
             _spread([one.batches for one in live.waits], "{:g}") if registering else "",
             _spread([one.since_call for one in live.waits], "{:g}") if registering else "",
             _spread([one.seconds for one in live.waits], "{:.1f}") if registering else "",
@@ -95,18 +98,18 @@ def tabulate(live: Live) -> Table:
     return table
 
 
-def _pace(stretches: Sequence[ServiceStretch]) -> float:
+def _rows_per_second(stretches: Sequence[ServiceStretch]) -> float:
     """Rows a second."""
     return sum(one.rows for one in stretches) / sum(one.wall for one in stretches)
 
 
-def _thrift(stretches: Sequence[ServiceStretch]) -> float:
+def _rows_per_cpu_second(stretches: Sequence[ServiceStretch]) -> float:
     """Rows a CPU second of all processes."""
     return sum(one.rows for one in stretches) / sum(one.cpu for one in stretches)
 
 
 def _spread(values: Sequence[float], form: str) -> str:
-    """The median and the worst.
+    """The median and the largest value.
 
     >>> _spread([1, 1, 2], "{:g}")
     '1, worst 2'

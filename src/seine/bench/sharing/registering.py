@@ -1,8 +1,8 @@
-"""What it takes to register: one query into a large network, and very many in bulk.
+"""Part `registration` of the benchmark `sharing`: one query into a large network, and very many in bulk.
 
-A service in a folder, as `seine serve` runs it but for Spark. From the text to an answer that survives a
-crash: parsing, the verdict, the optimiser, the search for what is shared, the files of the new
-version, the transaction of the catalog.
+A service in a folder, as `seine serve` runs it but without Spark. Timed is everything from the text to a
+durable answer: parsing, the safety check, the optimiser, the search for what can be shared, the files of
+the new version, the transaction of the catalog.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
 RegistrationFigures = dict[str, Figure]
-_TRANSFERS = 1_000  # transfers: a source has to be there
+_TRANSFERS = 1_000  # a source has to exist
 _DEPTH = 8  # stages, so that no query has to wait for a deeper pipeline
 
 
 def measure(figures: Figures, *, present: int, singles: int, bulks: Sequence[int]) -> RegistrationFigures:
-    """`singles` queries, one by one, into a network of `present`; and bulks of queries into an empty one."""
+    """Figures of `singles` queries one by one into a network of `present`, and of bulks into an empty one."""
     measured = {
         f"one into {present:,}": figures.take(
             f"registering {present} {singles}", partial(_one_by_one, present, singles)
@@ -67,7 +67,7 @@ def _in_bulk(count: int) -> Figure:
 
 @contextmanager
 def _service() -> Iterator[Callable[[str], None]]:
-    """How to register with a service over the transfers that lives as long as the context."""
+    """A function that registers a script with a service, which lives as long as the context."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         write_transfers(work, make_transfers(_TRANSFERS), _TRANSFERS)
         service = Service(ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH))
@@ -82,7 +82,7 @@ def _service() -> Iterator[Callable[[str], None]]:
 
 
 def tabulate(measured: RegistrationFigures) -> Table:
-    """One row a way of registering."""
+    """The table, a row for each registration."""
     table = Table("registered", "queries", "seconds in all", "ms a query", "median ms", "95th percentile ms")
     for name, one in measured.items():
         table.add(

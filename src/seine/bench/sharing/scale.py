@@ -1,6 +1,6 @@
-"""Few and very many queries at equally many matches in all: what a query costs.
+"""Part `scale` of the benchmark `sharing`: few and very many queries, with equally many matches in all.
 
-A query watches the accounts of a portfolio; portfolios shrink as the queries grow.
+A query watches the accounts of a portfolio; the more queries there are, the smaller are the portfolios.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def measure(
     watchers: float,
     side: Side = side_apart,
 ) -> ScaleFigures:
-    """One configuration, all sharing; an account is in the portfolios of `watchers` queries on average."""
+    """The figures by number of queries, all shared; an account is in `watchers` portfolios on average."""
     measured: ScaleFigures = {}
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
         workload = Workload(folder, transfers, history, batches)
@@ -48,7 +48,7 @@ def _run(workload: Workload, side: Side, count: int, share: float) -> Figure:
 
 
 def tabulate(measured: ScaleFigures) -> Table:
-    """One row a number of queries; the ratio is to the throughput of the fewest."""
+    """The table, a row for each number of queries; the ratio is to the throughput of the fewest."""
     table = Table(
         "queries",
         "nodes",
@@ -73,7 +73,7 @@ def tabulate(measured: ScaleFigures) -> Table:
 
 
 def pictures(measured: ScaleFigures) -> dict[str, str]:
-    """The throughput by number of queries."""
+    """The chart of throughput by number of queries."""
     curve = Curve("all", [(count, one.rows_per_second) for count, one in sorted(measured.items())])
     chart = line_chart("Throughput at equally many matches", "queries", "rows a CPU second", [curve])
     return {"sharing-scale.svg": chart}

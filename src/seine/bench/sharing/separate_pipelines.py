@@ -1,7 +1,7 @@
-"""Each query as a pipeline of its own, that reads its own input: what one does without a shared network.
+"""Each query as a separate pipeline that reads its own input: the alternative to a shared network.
 
-Very many pipelines are too many to run, so some are: every so-many-th query, each alone in a fresh process.
-What all of them would cost is what the sample does, times the queries by those in the sample.
+Very many pipelines are too many to run, so a sample is: every n-th query, each alone in a fresh process.
+The cost of all is estimated as that of the sample, times the number of queries by those in the sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = "apart"
 
 
 def sampled(count: int, every: int) -> list[str]:
-    """The names of every so-many-th of these queries, the first one included.
+    """The names of every n-th of these queries, beginning with the first.
 
     >>> [name.rpartition("_")[2] for name in sampled(40, 16)]
     ['0', '16', '32']
@@ -31,7 +31,7 @@ def sampled(count: int, every: int) -> list[str]:
 def measure(
     figures: Figures, workload: Workload, side: Side, count: int, every: int, recent: int, sample: int
 ) -> NetworkFigures:
-    """What so many pipelines of one query cost together, by a sample of them; results are the sample's."""
+    """The estimated cost of a pipeline for each query; the results are those of the sample."""
     texts, alone = dict(named_queries(count)), []
     for name in sampled(count, every):
         stretch = workload.recent(recent, sample)
@@ -42,7 +42,7 @@ def measure(
 
 
 def _short(text: str) -> str:
-    """A short name of a text, the same in every process."""
+    """A short digest of a text, the same in every process."""
     return f"{zlib.crc32(text.encode()):08x}"
 
 
@@ -53,11 +53,12 @@ def _run(workload: Workload, side: Side, name: str, text: str, recent: int, samp
 
 
 def together(alone: Sequence[NetworkFigures], count: int) -> NetworkFigures:
-    """All `count` pipelines, where some were measured."""
+    """The figures of a sample, scaled to `count` pipelines."""
     times = count / len(alone)
 
     def scaled(part: str) -> float:
-        return sum(getattr(one, part) for one in alone) * times
+        measured: float = sum(getattr(one, part) for one in alone)
+        return measured * times
 
     return NetworkFigures(
         queries=count,

@@ -1,4 +1,4 @@
-"""The benchmark of sharing as one page: its parts one after the other, with their tables and pictures."""
+"""Benchmark `sharing` as one page: its parts one after the other, with tables and charts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seine.bench.sharing import alternatives, curves, jobs, live_registration, r
 
 @dataclass(frozen=True)
 class Part:
-    """A part by name: what it compares, how it is measured, shown and drawn."""
+    """A part of the page: its name, what it compares, and how it is measured, tabulated and drawn."""
 
     name: str
     compares: str
@@ -26,8 +26,8 @@ class Part:
 PARTS = (
     Part(
         "curves",
-        "Ways of sharing after the history is loaded, in one process without Spark; every query has the same "
-        f"number of results in all of them. {curves.SAID}",
+        "Configurations of sharing after the history is loaded, in one process without Spark; every query "
+        f"has the same number of results in all of them. {curves.PAPER_NOTE}",
         curves.measure,
         curves.tabulate,
         curves.pictures,
@@ -76,7 +76,7 @@ def main(
     resume: str | None = None,
     pictures: str | None = None,
 ) -> str:
-    """The page of the parts, or of one; figures known from a file are not measured again."""
+    """The page of all parts, or of one; figures saved in the file `resume` are not measured again."""
     figures = Figures(resume)
     pages = []
     for part in PARTS:

@@ -1,4 +1,4 @@
-"""The parameters of the benchmark of sharing: a full run as in the paper, and a quick one."""
+"""The parameters of the benchmark `sharing`: a full run as in the paper, and a quick one."""
 
 from __future__ import annotations
 

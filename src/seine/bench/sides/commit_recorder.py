@@ -1,4 +1,4 @@
-"""Watches a service commit: the clocks after each micro-batch, and whose first result it brought."""
+"""A listener to the commits of a service: clocks after each micro-batch, and first results of queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seine.runtime.output.sink import Sink
 
 @dataclass(frozen=True)
 class AwaitedQuery:
-    """A query that was registered: when, the last entry delivered by then, the first that counts for it."""
+    """A registered query: when it was, the last entry delivered by then, and the first that counts for it."""
 
     query: str
     called: float
@@ -24,7 +24,7 @@ class AwaitedQuery:
 
 @dataclass(frozen=True)
 class FirstResult:
-    """The entry that brought a query's first result, and when that could be read."""
+    """The entry with the first result of a query, and when that could be read."""
 
     entry: int
     wall: float
@@ -32,7 +32,7 @@ class FirstResult:
 
 @dataclass(frozen=True)
 class Wait:
-    """Micro-batches up to the first result: from the query's own first one on, and from the call on."""
+    """Micro-batches up to the first result: since the query's first entry, and since the registering call."""
 
     batches: int
     since_call: int
@@ -40,7 +40,7 @@ class Wait:
 
 
 class CommitRecorder:
-    """Called after each commit, by whoever commits; others wait here for micro-batches."""
+    """Called after each commit by the committing thread; other threads wait here for micro-batches."""
 
     def __init__(self, clocks: Callable[[int, int, int], Mark] = mark) -> None:
         self.marks: list[Mark] = []
@@ -65,21 +65,22 @@ class CommitRecorder:
 
     @property
     def batches(self) -> int:
+        """The number of micro-batches delivered so far."""
         return self.marks[-1].batch if self.marks else 0
 
     def expect(self, query: str) -> None:
-        """Look out for the first result of a query that is about to be registered."""
+        """Watch for the first result of a query that is about to be registered."""
         with self._moved:
             self._awaited.add(query)
 
     def end(self) -> None:
-        """There are no more micro-batches."""
+        """Wake all waiting threads: there are no more micro-batches."""
         with self._moved:
             self._ended = True
             self._moved.notify_all()
 
     def wait(self, batch: int, seconds: float | None = None) -> bool:
-        """Until so many micro-batches are delivered, or so long; True if they are."""
+        """Wait until so many micro-batches are delivered, or for so many seconds; whether they are."""
         with self._moved:
             self._moved.wait_for(lambda: self._ended or self.batches >= batch, seconds)
             if self._ended and self.batches < batch:
@@ -88,7 +89,7 @@ class CommitRecorder:
 
 
 def waits(awaited: Iterable[AwaitedQuery], firsts: Mapping[str, FirstResult]) -> list[Wait]:
-    """What each query waited; one without any result is an error, for every batch has some for all of them.
+    """The waits of queries for their first results; a query without one is an error.
 
     >>> waits([AwaitedQuery("q", 5.0, 7, 10)], {"q": FirstResult(11, 9.5)})
     [Wait(batches=2, since_call=4, seconds=4.5)]

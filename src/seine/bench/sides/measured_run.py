@@ -1,4 +1,4 @@
-"""One run of a workload through the whole pipeline without Spark, results and dead letters included."""
+"""A side: the whole pipeline without Spark, from lines to results, with the state that it holds."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Ran:
     tuples: int
     results: int
     seconds: float
-    held: list[tuple[int, int]]  # tuples read so far, rows and promises held then
+    held: list[tuple[int, int]]  # tuples read so far, rows and punctuations held then
     stages: float
     longest: float
 
 
 class TimedHost(LocalHost):
-    """A host that knows what its stages take."""
+    """A local host that measures the CPU time of its stages."""
 
     def __init__(self, deployment: Deployment) -> None:
         super().__init__(deployment)
@@ -44,6 +44,7 @@ class TimedHost(LocalHost):
         self.stages = self.longest = 0.0
 
     def run(self, number: int) -> list[dict[str, Any]]:
+        """Run one micro-batch and add up the time of its stages."""
         self._spent = {}
         reports = super().run(number)
         self.stages += sum(map(sum, self._spent.values()))
@@ -59,13 +60,13 @@ class TimedHost(LocalHost):
 
 @contextmanager
 def written(workload: SafetyWorkload, punctuated: bool, windowed: bool = False) -> Iterator[str]:
-    """The workload in files, as long as they are needed."""
+    """The path of the workload's script, with its files, for as long as the context lives."""
     with tempfile.TemporaryDirectory(prefix="seine-") as folder:
         yield workload.write(folder, punctuated, windowed)
 
 
 def run(path: str, lazy: bool = False, batch_rows: int | None = None, sharing: Strategy | None = None) -> Ran:
-    """Run a script to the end of its input; nothing in it may be refused."""
+    """Run a script to the end of its input; there must be results and no dead letters."""
     held: list[tuple[int, int]] = []
 
     def progress(sink: Sink) -> None:

@@ -1,6 +1,6 @@
-"""A side that is one network in one process: a script under one strategy, batch by batch, without Spark.
+"""A side: Seine in one process without Spark, with a script and a configuration of sharing.
 
-The only place that knows how a strategy is handed to the engine.
+It measures the micro-batches that follow a history.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from seine.runtime.output.sink import Sink
 
 @dataclass(frozen=True)
 class Stretch:
-    """How a run is cut: micro-batches of so many rows; some as history, then those that are measured.
+    """The micro-batches of a run: `history` of them first, then `batches` that are measured.
 
-    The results of the first `sample` of these are kept by query, to be compared.
+    The results of the first `sample` measured ones are counted by query, to be compared.
     """
 
     batch_rows: int
@@ -37,7 +37,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class NetworkFigures:
-    """What the micro-batches after the history cost, and what they gave; queries without results left out."""
+    """The network, and the cost and results of the measured micro-batches; `outputs` is by query."""
 
     queries: int
     nodes: int
@@ -52,11 +52,12 @@ class NetworkFigures:
 
     @property
     def cpu_per_batch(self) -> float:
+        """CPU seconds of a micro-batch."""
         return self.cpu / self.batches
 
     @property
     def rows_per_second(self) -> float:
-        """Rows by CPU second: one process works, and others may use the machine."""
+        """Rows by CPU second, not wall-clock: other processes may use the machine."""
         return self.rows / self.cpu
 
 
@@ -74,9 +75,9 @@ def open_run(strategy: Strategy, script: str, options: Options) -> Run:
 
 
 def run_with(
-    strategy: Strategy, script: str, stretch: Stretch, tell: Callable[[str], None] = lambda text: None
+    strategy: Strategy, script: str, stretch: Stretch, report: Callable[[str], None] = lambda text: None
 ) -> NetworkFigures:
-    """Run a script whose files are those of the stretch, and measure what follows its history."""
+    """Run a script whose files are those of the stretch, and measure the micro-batches after its history."""
     marks: dict[int, _Mark] = {}
     wanted = {stretch.history + passed for passed in (0, stretch.sample, stretch.batches)}
 
@@ -86,9 +87,9 @@ def run_with(
             marks[totals.batches - stretch.history] = _Mark(
                 time.process_time(), time.monotonic(), totals.input_rows, dict(totals.outputs)
             )
-        tell(f"batch {totals.batches} of {stretch.history + stretch.batches}")
+        report(f"batch {totals.batches} of {stretch.history + stretch.batches}")
 
-    tell("building the network")
+    report("building the network")
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         started = time.process_time()
         run = open_run(
@@ -125,14 +126,15 @@ def _since(start: _Mark, end: _Mark) -> dict[str, int]:
     return {query: count for query, count in grown.items() if count}
 
 
-def run_side(words: list[str]) -> NetworkFigures:
+def run_side(arguments: list[str]) -> NetworkFigures:
+    """Run this side with command-line arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("title")
     parser.add_argument("configuration", choices=CONFIGURATIONS)
     parser.add_argument("script")
     for name in ("batch_rows", "history", "batches", "sample"):
         parser.add_argument(name, type=int)
-    given = parser.parse_args(words)
+    given = parser.parse_args(arguments)
     stretch = Stretch(given.batch_rows, given.history, given.batches, given.sample)
     with ProgressText(given.title) as line:
         return run_with(CONFIGURATIONS[given.configuration], given.script, stretch, line.say)

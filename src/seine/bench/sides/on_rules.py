@@ -1,8 +1,8 @@
-"""A side that is a hand-written Spark job: one stream-stream join, and its pairs beside a table of rules.
+"""A side: a hand-written Spark job, one stream-stream join whose pairs are joined with a table of rules.
 
-The best plausible one: both sides are filtered by the loosest rule before they join, by key and by the
-longest period; the rules are broadcast, so that each pair meets all of them at once. Results are JSON
-Lines, as Seine's are, in the files of Spark's own sink.
+It is the best plausible job: both inputs are filtered by the loosest rule before they join, by key and by
+the longest period; the rules are broadcast, so that each pair is tested against all of them at once.
+Results are JSON Lines, as Seine's are, in the files of Spark's own sink.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _SCHEMA = "tran_id long, amount decimal(14,2), ts timestamp, sacct long, racct l
 _COLUMNS = ("tran_id", "amount", "ts", "sacct", "racct")
 
 
-def run_side(words: list[str]) -> BatchCost:
+def run_side(arguments: list[str]) -> BatchCost:
+    """Run this side with command-line arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("rules", type=int)
     parser.add_argument("warm", type=int)
-    given = parser.parse_args(words)
+    given = parser.parse_args(arguments)
     spark = default_session()
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as out:
         marks = run_to_end(spark, matched(spark, given.folder, rules(given.rules)), out)
@@ -40,7 +41,7 @@ def run_side(words: list[str]) -> BatchCost:
 
 
 def _lines(folder: str) -> int:
-    """How many results were written: Spark's file sink does not say."""
+    """The number of results written, which Spark's file sink does not report."""
     total = 0
     for name in os.listdir(folder):
         if name.endswith(".json"):

@@ -1,6 +1,6 @@
-"""A side that is Seine: a script on Spark, from the command line's own path.
+"""A side: Seine on Spark, by the same path as `seine run`.
 
-Admission, lateness and event time are on, state is in RocksDB, every result is written as JSON to a file.
+Admission, lateness and event time are on, state is in RocksDB, and every result is written as JSON to a file.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from seine.spark.session import open_session
 from seine.spark.spark_host import run_on_spark
 
 
-def run_side(words: list[str]) -> BatchCost:
+def run_side(arguments: list[str]) -> BatchCost:
+    """Run this side with command-line arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("script")
     parser.add_argument("batch_rows", type=int)
     parser.add_argument("warm", type=int)
     parser.add_argument("configuration", choices=CONFIGURATIONS, nargs="?", default="all")
-    given = parser.parse_args(words)
+    given = parser.parse_args(arguments)
     strategy = CONFIGURATIONS[given.configuration]
     return pace(run_seine(given.script, given.batch_rows, strategy), given.warm)
 
 
 def run_seine(script: str, batch_rows: int, strategy: Strategy | None = None) -> list[Mark]:
-    """Run a script file to its end; a mark at the end of each micro-batch."""
+    """Run a script file to its end; returns a mark for the end of each micro-batch."""
     marks: list[Mark] = []
 
     def progress(sink: Sink) -> None:

@@ -1,4 +1,4 @@
-"""What a policy reaches of the exact total importance, beside the optimum and what can be expected."""
+"""A side: the load shedder on two streams, beside exact results, the optimum and an oracle of rates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from seine.algebra.arrays import BoolArray
 from seine.shedding.arrivals import Arrivals, Floats
 from seine.shedding.exact import Exact, exact_results, residence
 from seine.shedding.optimum import Optimum, find_optimum
@@ -16,24 +17,25 @@ Streams = tuple[Arrivals, Arrivals]
 
 
 class StarBenchmark:
-    """Two streams, and their exact results."""
+    """Two streams and their exact join results; shares are of the exact total importance."""
 
     def __init__(self, streams: Streams) -> None:
         self.streams = streams
         self.exact = exact_results(*streams)
         self.total = self.exact.total()
 
-    def kept(self, policy: str, memory: int, seed: int = 0) -> np.ndarray:
-        """Which of the exact results a policy reports."""
+    def kept(self, policy: str, memory: int, seed: int = 0) -> BoolArray:
+        """A mask of the exact results that a policy reports."""
         gone = Shedder(Shedding(policy, seed=seed), memory // 2, 2).step(self.streams)
         left, right = (residence(*both) for both in zip(self.streams, gone, strict=True))
         return self.exact.reported(left, right)
 
     def share(self, policy: str, memory: int, seed: int = 0) -> float:
+        """The share of the exact total importance that a policy reports."""
         return float(self.exact.importance[self.kept(policy, memory, seed)].sum()) / self.total
 
     def optimum(self, memory: int, by_outputs: bool = False) -> Optimum:
-        """The optimum, or the importance of what has the most results."""
+        """The offline optimum; if `by_outputs`, the importance that the most results have."""
         left, right = self.streams
         ones = replace(self.exact, importance=np.ones(len(self.exact.importance)))
         best = find_optimum(ones if by_outputs else self.exact, (left.ts, right.ts), memory // 2)
@@ -41,9 +43,10 @@ class StarBenchmark:
         return replace(best, importance=float(self.exact.importance[kept].sum()))
 
     def expected(self, memory: int) -> float:
-        """The share of one that knows the true rates of all keys, but not what comes next.
+        """The share reached by an oracle that knows the true rate of each key, but not the next arrivals.
 
-        At each instant it has whichever live tuples gain most by those rates, even if it evicted them before.
+        At each instant it holds the live tuples that gain most by those rates, even if it evicted them
+        before.
         """
         left, right = self.streams
         total = float(self.exact.importance[self.exact.left_ts == self.exact.right_ts].sum())
@@ -53,7 +56,7 @@ class StarBenchmark:
 
 
 def _rates(held: Arrivals, arriving: Arrivals) -> Floats:
-    """What an arrival of the other stream makes with each tuple on average, over the whole run."""
+    """For each held tuple the mean importance of its results with an arrival of the other stream."""
     forever = np.full(len(held), np.iinfo(np.int64).max // 4)
     everyone = replace(held, ts=np.zeros(len(held), np.int64), expiry=forever)
     partners = replace(arriving, ts=np.zeros(len(arriving), np.int64), expiry=forever[: len(arriving)])

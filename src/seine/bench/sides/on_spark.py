@@ -1,6 +1,6 @@
-"""A side that is Spark itself: its stream-stream join, inner, by equal keys and a range of time.
+"""A side: Spark's own inner stream-stream join, by equal keys and a range of time.
 
-Watermarks are on both sides. Results go to the `noop` sink, which costs nothing.
+Both inputs have watermarks. Results go to the `noop` sink, which costs nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from seine.spark.session import ROCKSDB
 _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
-class Marks(StreamingQueryListener):
-    """Takes a mark whenever Spark says that a micro-batch with input is over; `ended` after the last."""
+class Marks(StreamingQueryListener):  # type: ignore[misc]  # pyspark has no types
+    """A listener that takes a mark after each micro-batch with input; `ended` is set after the last."""
 
     def __init__(self) -> None:
         self.taken: list[Mark] = []
@@ -49,26 +49,27 @@ class Marks(StreamingQueryListener):
             self.taken.append(mark(progress.batchId + 1, self._rows, self._out))
 
 
-def run_side(words: list[str]) -> BatchCost:
+def run_side(arguments: list[str]) -> BatchCost:
+    """Run this side with command-line arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("window", type=int, help="seconds")
     parser.add_argument("warm", type=int)
     parser.add_argument("--rocksdb", action="store_true")
-    given = parser.parse_args(words)
+    given = parser.parse_args(arguments)
     return pace(run_spark(given.folder, given.window, given.rocksdb), given.warm)
 
 
 def run_spark(folder: str, window: int, rocksdb: bool) -> list[Mark]:
-    """Join the files of the folders `left` and `right`, one file a micro-batch."""
+    """Join the files of the folders `left` and `right`, one file in each micro-batch; returns the marks."""
     spark = default_session(rocksdb)
     return run_to_end(spark, _joined(spark, folder, window))
 
 
 def run_to_end(spark: SparkSession, frame: DataFrame, out: str | None = None) -> list[Mark]:
-    """Run a streaming frame over all its files; a mark at the end of each micro-batch.
+    """Run a streaming DataFrame over all its files; returns a mark for the end of each micro-batch.
 
-    Results are written as JSON Lines to a folder, if one is given.
+    Results are written as JSON Lines to the folder `out`, if one is given.
     """
     marks = Marks()
     spark.streams.addListener(marks)
@@ -86,7 +87,7 @@ def run_to_end(spark: SparkSession, frame: DataFrame, out: str | None = None) ->
 
 
 def default_session(rocksdb: bool = False) -> SparkSession:
-    """A session as one would open it, on all cores."""
+    """A Spark session with ordinary settings, on all cores."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "4g",
@@ -108,7 +109,7 @@ def _joined(spark: SparkSession, folder: str, window: int) -> DataFrame:
 
 
 def _side(spark: SparkSession, folder: str, name: str) -> DataFrame:
-    """A stream whose columns carry the first letter of its name."""
+    """A stream whose column names begin with the first letter of its name."""
     reader = spark.readStream.schema("k long, ts timestamp, v double").option("maxFilesPerTrigger", 1)
     frame = reader.parquet(os.path.join(folder, name)).withWatermark("ts", "1 second")
     return frame.select(*[f.col(column).alias(name[0] + column) for column in ("k", "ts", "v")])

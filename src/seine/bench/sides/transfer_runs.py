@@ -1,4 +1,4 @@
-"""Transfers in files, and scripts over a stretch of them; measured apart or in this process."""
+"""The transfer workload in files, scripts over a stretch of it, and runs in a process of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Side = Callable[[list[str]], NetworkFigures]
 
 
 class Workload:
-    """The transfers as files of `batch_rows` in a folder; the first `history` files are history."""
+    """Transfers as files of `batch_rows` rows in a folder; the first `history` files are history."""
 
     def __init__(self, folder: str, transfers: int, history: int, batches: int) -> None:
         self.folder = folder
@@ -28,16 +28,16 @@ class Workload:
         self.batches = min(batches, len(self._names()) - self.history)
 
     def whole(self, sample: int) -> Stretch:
-        """All of the history, and all that follows."""
+        """The stretch of all history and all batches that follow."""
         return Stretch(self.batch_rows, self.history, self.batches, min(sample, self.batches))
 
     def recent(self, history: int, sample: int) -> Stretch:
-        """The last files of the history, and the first that follow."""
+        """The stretch of the last files of the history and the first batches that follow."""
         sample = min(sample, self.batches)
         return Stretch(self.batch_rows, min(history, self.history), sample, sample)
 
     def script(self, name: str, stretch: Stretch, queries: str) -> str:
-        """The path of a script of these queries over the files of a stretch."""
+        """Write a script of these queries over the files of a stretch; returns its path."""
         part = os.path.join(self.folder, name)
         os.makedirs(os.path.join(part, "transfer"))
         first = self.history - stretch.history
@@ -53,12 +53,12 @@ class Workload:
 
 
 def words(title: str, configuration: str, script: str, stretch: Stretch) -> list[str]:
-    """What a side is told."""
+    """The command-line arguments of the side `on_network`."""
     return [title, configuration, script, *map(str, asdict(stretch).values())]
 
 
 def side_apart(arguments: list[str]) -> NetworkFigures:
-    """Measure in a fresh process, so that no configuration warms up, or slows down, another."""
+    """Measure in a fresh process, so that configurations cannot warm up or slow down one another."""
     command = [sys.executable, "-m", "seine.bench.sides.on_network", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

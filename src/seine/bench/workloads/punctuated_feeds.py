@@ -1,7 +1,7 @@
-"""Streams of JSON Lines with and without punctuations, and the scripts that read them.
+"""Generated streams of JSON Lines with and without punctuations, and the scripts that read them.
 
-All lines of a stream are made as columns: tuples and punctuations at their instants, then put in order.
-Promises are truthful: at the end of an instant, nothing later has the values.
+The lines of a stream are generated as columns, tuples and punctuations with their instants, and then sorted.
+Punctuations hold: no tuple of a later instant has the punctuated values.
 """
 
 from __future__ import annotations
@@ -14,31 +14,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-BIDS = 19  # for an item, on average: with the item 20 tuples, and of each stream a punctuation
+from seine.algebra.arrays import IntArray
+
+BIDS = 19  # for an item on average: with the item 20 tuples, and one punctuation of each stream
 
 
 @dataclass(frozen=True)
 class StreamSample:
-    """A stream: the names of its columns, which are BIGINT, `ts` the last; its tuples and its promises."""
+    """A stream: its BIGINT columns, of which `ts` is the last, its tuples and its punctuations."""
 
     name: str
     columns: tuple[str, ...]
-    tuples: tuple[np.ndarray, ...]
-    punctuations: tuple[tuple[str, np.ndarray, np.ndarray], ...]  # column, values, instants
+    tuples: tuple[IntArray, ...]
+    punctuations: tuple[tuple[str, IntArray, IntArray], ...]  # column, values, instants
 
     def write(self, folder: str, punctuated: bool) -> None:
+        """Write the lines of the stream to a file in a folder."""
         lines = [_objects(self.columns, self.tuples)]
         times = [self.tuples[-1]]
         for column, values, instants in self.punctuations if punctuated else ():
             lines.append(_punctuations(column, values, instants))
             times.append(instants)
-        order = np.argsort(np.concatenate(times), kind="stable")  # promises after tuples of their instant
+        order = np.argsort(np.concatenate(times), kind="stable")  # punctuations after tuples of their instant
         with open(os.path.join(folder, f"{self.name}.jsonl"), "wb") as file:
             for part in np.array_split(order, 1 + len(order) // 1_000_000):
                 text = pa.concat_arrays(lines).take(pa.array(part))
                 file.write(memoryview(text.buffers()[2])[: text.offset + _length(text)])
 
     def declaration(self, punctuated: bool, window: int | None = None) -> str:
+        """The CREATE STREAM statement."""
         columns = ", ".join(f"{name} BIGINT" for name in self.columns)
         schemes = "".join(f" PUNCTUATED ON ({column})" for column, _, _ in self.punctuations)
         return (
@@ -49,7 +53,7 @@ class StreamSample:
 
 @dataclass(frozen=True)
 class SafetyWorkload:
-    """Streams and a query over them; windows that give the same results, if there are such."""
+    """Streams and a query over them; `windows`, if any, give the same results as the punctuations."""
 
     feeds: tuple[StreamSample, ...]
     query: str
@@ -57,7 +61,7 @@ class SafetyWorkload:
     others: tuple[str, ...] = ()  # more queries over them
 
     def write(self, folder: str, punctuated: bool, windowed: bool = False) -> str:
-        """The path of the script."""
+        """Write the streams and the script; returns the path of the script."""
         windows: Sequence[int | None] = self.windows if windowed else [None] * len(self.feeds)
         for feed in self.feeds:
             feed.write(folder, punctuated)
@@ -73,9 +77,9 @@ class SafetyWorkload:
 
 
 def auction(bids: int, open_items: int) -> SafetyWorkload:
-    """An item opens at each instant and takes bids for some; it comes once, and that is promised at once.
+    """Items and bids: at each instant an item opens, for `open_items` instants, and is punctuated at once.
 
-    One pair in ten is a result: bids are held and met whatever their price.
+    One pair in ten is a result; the condition on prices spares the join no work.
     """
     draw = np.random.default_rng(1)
     items = np.arange(bids // BIDS)
@@ -98,7 +102,7 @@ def auction(bids: int, open_items: int) -> SafetyWorkload:
 
 
 def bid_lines(bids: int, punctuated: bool) -> int:
-    """How many lines of the stream of bids have so many bids, so that micro-batches can be of equal tuples.
+    """The number of lines that hold so many bids, so that micro-batches can have equally many tuples.
 
     >>> bid_lines(190, True), bid_lines(190, False)
     (200, 190)
@@ -107,10 +111,10 @@ def bid_lines(bids: int, punctuated: bool) -> int:
 
 
 def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1) -> SafetyWorkload:
-    """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or one near it.
+    """A chain of streams, or a cycle: each stream has a row (a, b) for every key a; b is a or a key near it.
 
-    Of each key the second stream may have `many`. A key is used by all streams for so many instants, and
-    then each promises no more of it, in a and in b.
+    The second stream may have `many` rows of each key. A key is used by all streams for `life` instants,
+    and then each stream punctuates it, in a and in b.
     """
     draw = np.random.default_rng(width)
     feeds = tuple(_linked(draw, n, keys, life, many if n == 1 else 1) for n in range(width))
@@ -119,7 +123,7 @@ def linked(width: int, keys: int, life: int, cycle: bool = False, many: int = 1)
 
 
 def shared(queries: int, keys: int, life: int) -> SafetyWorkload:
-    """Chains of three streams that have the first two in common."""
+    """Queries over chains of three streams that have the first two streams in common."""
     draw = np.random.default_rng(queries)
     feeds = tuple(_linked(draw, n, keys, life, 1) for n in range(queries + 2))
     texts = [_joined_by([(0, 1), (1, n)]) for n in range(2, queries + 2)]
@@ -143,14 +147,14 @@ def _joined_by(links: Sequence[tuple[int, int]]) -> str:
     return " ".join([f"SELECT s{links[0][0]}.a FROM", names, "WHERE", where])
 
 
-def _objects(names: Sequence[str], columns: Sequence[np.ndarray]) -> pa.Array:
+def _objects(names: Sequence[str], columns: Sequence[IntArray]) -> pa.Array:
     parts: list[pa.Array | str] = []
     for number, (name, column) in enumerate(zip(names, columns, strict=True)):
         parts += [f'{"{" if not number else ", "}"{name}": ', pa.array(column).cast(pa.large_string())]
     return _joined([*parts, "}\n"])
 
 
-def _punctuations(column: str, values: np.ndarray, instants: np.ndarray) -> pa.Array:
+def _punctuations(column: str, values: IntArray, instants: IntArray) -> pa.Array:
     value, ts = (pa.array(numbers).cast(pa.large_string()) for numbers in (values, instants))
     return _joined([f'{{"@punctuate": {{"{column}": ', value, '}, "ts": ', ts, "}\n"])
 

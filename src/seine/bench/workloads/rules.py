@@ -1,6 +1,6 @@
-"""Join queries as rules: one template with a row of constants for each, or many templates.
+"""Generated join queries: one template with a row of constants (a rule) for each query, or many templates.
 
-The one template says what a hand-written job with a table of rules can do too.
+Queries of one template can also be run by a hand-written job with a table of rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class QueryRule(NamedTuple):
 
 
 def rules(count: int, seed: int = 7) -> list[QueryRule]:
-    """So many rules; the same for the same arguments."""
+    """So many random rules; the same for the same arguments."""
     random = Random(seed)
     return [
         QueryRule(
@@ -51,12 +51,12 @@ def rules(count: int, seed: int = 7) -> list[QueryRule]:
 
 
 def one_template(given: Sequence[QueryRule]) -> str:
-    """The queries of these rules, all of one template."""
+    """The script of these rules, all of one template."""
     return "".join(_TEMPLATE.format(**rule._asdict()) for rule in given)
 
 
 def templates(count: int = 50) -> list[str]:
-    """So many different templates: another pair of keys, other conditions beside those of every rule."""
+    """So many different templates: pairs of keys, and sets of extra conditions."""
     made = []
     for number in range(count):
         pair, extras = number % len(_KEYS), number // len(_KEYS)
@@ -67,7 +67,7 @@ def templates(count: int = 50) -> list[str]:
 
 
 def mixed_templates(given: Sequence[QueryRule], count: int = 50, seed: int = 7) -> str:
-    """A query of each rule; rules take the templates in turn."""
+    """The script of these rules, which use the templates in turn."""
     random, made = Random(seed), templates(count)
     return "".join(
         made[rule.number % count].format(

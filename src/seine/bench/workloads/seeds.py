@@ -1,7 +1,7 @@
-"""The repository of query seeds: from each, many queries that overlap.
+"""Generated standing queries over transfers: each seed gives many queries that overlap.
 
-A seed fixes what is asked; a query of it has its own constants from small pools, its own spelling of every
-condition, its own aliases and order of FROM. Alerts are rare.
+A seed fixes the meaning of a query up to its constants. A query of it draws constants from small pools, a
+spelling of every condition, aliases and the order of FROM. Results are rare.
 
 Cites: ARGUS 7.1 (seeds: selections, 2-way to 5-way self-joins, aggregates, set operators, combinations)
 """
@@ -19,8 +19,8 @@ from seine.bench.workloads.seeds_sets import SETS
 from seine.bench.workloads.spellings import Writer
 
 SEEDS = (*SELECTIONS, *JOINS, *AGGREGATES, *SETS)
-_STEPS = 6  # constants in a pool
-_MOST_QUERIES_OF_SMALL_POOLS = 768  # up to so many queries; more have larger pools
+_STEPS = 6  # constants in a small pool
+_MOST_QUERIES_OF_SMALL_POOLS = 768  # with more queries, pools are larger
 
 
 def steps_for(count: int) -> int:
@@ -33,7 +33,7 @@ def steps_for(count: int) -> int:
 
 
 def named_queries(count: int, seed: int = 7, share: float | None = None) -> Iterator[tuple[str, str]]:
-    """(name, SELECT) of so many queries; fewer are the beginning of more, while pools are the same."""
+    """(name, SELECT) of so many queries; with pools of the same size, fewer queries are a prefix of more."""
     random = Random(seed)
     writer = Writer(random, steps_for(count), share)
     deck = [one for one in SEEDS for _ in range(one.weight)]

@@ -1,4 +1,4 @@
-"""Seeds that group, with HAVING."""
+"""Query seeds with GROUP BY and HAVING."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def _crowd(w: Writer) -> str:
 
 
 def crowd_with(w: Writer, functions: str) -> str:
+    """Accounts that collect many transfers just below 10,000, with aggregate functions."""
     small = w.between("amount", w.one("9000", "8900"), "9999.99")
     return _group(
         w, "racct", functions, [small, *w.portfolio("racct")], [w.at_least("COUNT(*)", w.count(20, 23))]

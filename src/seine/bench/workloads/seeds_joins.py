@@ -1,4 +1,4 @@
-"""Seeds that join two to five transfers; a longer chain begins like a shorter one.
+"""Query seeds with self-joins of two to five transfers; a longer chain begins like a shorter one.
 
 Cites: ARGUS 4, 7.1, 7.2 (the windows by date, the chain of amounts)
 """
@@ -24,7 +24,7 @@ def _pair(w: Writer, aliases: list[str], *conditions: str) -> str:
 
 
 def _step(w: Writer, later: str, earlier: str) -> list[str]:
-    """Money that came goes on, most of it, soon."""
+    """Conditions of one hop: most of the money that came goes on within days."""
     return [
         w.equal(f"{later}.sacct", f"{earlier}.racct"),
         w.after(later, earlier),
@@ -35,6 +35,7 @@ def _step(w: Writer, later: str, earlier: str) -> list[str]:
 
 
 def chain_conditions(w: Writer, aliases: list[str]) -> list[str]:
+    """Conditions of a chain of transfers, each passing on the money of the one before."""
     first = w.above(f"{aliases[0]}.amount", w.amount(1e6, 5e6))
     return [first, *(condition for a, b in pairwise(aliases) for condition in _step(w, b, a))]
 
@@ -66,7 +67,7 @@ def _circle(hops: int) -> Callable[[Writer], str]:
 
 
 def _passed_by_date(w: Writer) -> str:
-    """The windows of the paper: r2.tran_date <= r1.tran_date + 20, and + 10."""
+    """Bounds on dates as in the paper: r2.tran_date <= r1.tran_date + 20, and + 10."""
     a, b = w.aliases(2)
     return _pair(
         w,
@@ -80,7 +81,7 @@ def _passed_by_date(w: Writer) -> str:
 
 
 def _amounts_chain(w: Writer) -> str:
-    """The amounts of the paper: what is said of the first bounds the others."""
+    """Amounts as in the paper: the bound on the first transfer implies bounds on the others."""
     a, b, c = w.aliases(3)
     return _pair(
         w,

@@ -1,4 +1,4 @@
-"""Seeds that select: one transfer by its own attributes."""
+"""Query seeds with selections: single transfers by their attributes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _at_night(w: Writer) -> str:
     return _selection(
         w,
         w.above("amount", w.amount(4e6, 2e7)),
-        w.said("HOUR(ts) < 10", "10 > HOUR(ts)", "NOT HOUR(ts) >= 10"),
+        w.spelled("HOUR(ts) < 10", "10 > HOUR(ts)", "NOT HOUR(ts) >= 10"),
     )
 
 
@@ -43,7 +43,7 @@ def _just_below(w: Writer) -> str:
 
 
 def _unexplained(w: Writer) -> str:
-    why = w.said(
+    why = w.spelled(
         "(purpose IS NULL OR purpose LIKE 'consult%')",
         "NOT (purpose IS NOT NULL AND purpose NOT LIKE 'consult%')",
     )

@@ -1,4 +1,4 @@
-"""Seeds with set operators, and combinations of these, joins and aggregates."""
+"""Query seeds with set operators, and with combinations of set operators, joins and aggregates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many ways to say the same: each condition in one of several spellings, its constants from a small pool.
+"""A generator of equivalent spellings of conditions, with constants from small pools.
 
 Analysts differ in the order of operands, in BETWEEN or two comparisons, in where the arithmetic stands, in
 aliases and in the order of FROM and WHERE. All spellings of a condition hold for the same tuples.
@@ -16,14 +16,14 @@ from random import Random
 from seine.bench.workloads.transfers import ACCOUNT_HIGH, ACCOUNT_LOW
 
 ALIASES = (("r1", "r2", "r3", "r4", "r5"), ("a", "b", "c", "d", "e"), ("x", "y", "z", "u", "v"))
-_PLAIN = 0.4  # how often a condition is written in its first spelling
+_PLAIN = 0.4  # the probability of the first spelling of a condition
 
 
 class Writer:
-    """Writes conditions for one query after the other, all from one source of chance.
+    """Writes the conditions of one query after the other, from one random generator.
 
-    `steps` is the size of a pool of constants. `share` narrows every query to that share of the accounts: its
-    analyst's portfolio.
+    `steps` is the size of a pool of constants. `share` restricts every query to that share of the accounts,
+    the portfolio of its analyst.
     """
 
     def __init__(self, random: Random, steps: int, share: float | None = None) -> None:
@@ -44,6 +44,7 @@ class Writer:
         return f"{low + (high - low) * self.random.randrange(self.steps) / self.steps:.3f}"
 
     def count(self, low: int, high: int) -> str:
+        """A random whole number between two bounds."""
         return str(self.random.randint(low, high))
 
     def days(self, most: int) -> str:
@@ -53,28 +54,32 @@ class Writer:
         return f"INTERVAL '{self.random.randint(12, most * 24)}' HOUR"
 
     def one(self, *choices: str) -> str:
+        """One of these texts at random."""
         return self.random.choice(choices)
 
     def any_of(self, values: Sequence[str], most: int) -> list[str]:
-        """Some of these values, in any order."""
+        """A random sample of these values, at least 1 and at most `most`, in any order."""
         return self.random.sample(values, self.random.randint(1, most))
 
     # Conditions
 
-    def said(self, plain: str, *others: str) -> str:
-        """One of the spellings; the plain one is the most frequent."""
+    def spelled(self, plain: str, *others: str) -> str:
+        """One of the spellings at random; the plain one is the most frequent."""
         return plain if self.random.random() < _PLAIN else self.random.choice(others)
 
     def above(self, what: str, limit: str) -> str:
-        return self.said(
+        """what > limit."""
+        return self.spelled(
             f"{what} > {limit}", f"{limit} < {what}", f"NOT {what} <= {limit}", f"{what} - {limit} > 0"
         )
 
     def at_least(self, what: str, limit: str) -> str:
-        return self.said(f"{what} >= {limit}", f"{limit} <= {what}", f"NOT {what} < {limit}")
+        """what >= limit."""
+        return self.spelled(f"{what} >= {limit}", f"{limit} <= {what}", f"NOT {what} < {limit}")
 
     def between(self, what: str, low: str, high: str) -> str:
-        return self.said(
+        """low <= what <= high."""
+        return self.spelled(
             f"{what} BETWEEN {low} AND {high}",
             f"{what} >= {low} AND {what} <= {high}",
             f"{high} >= {what} AND {low} <= {what}",
@@ -82,25 +87,29 @@ class Writer:
         )
 
     def equal(self, left: str, right: str) -> str:
-        return self.said(f"{left} = {right}", f"{right} = {left}", f"NOT {left} <> {right}")
+        """left = right."""
+        return self.spelled(f"{left} = {right}", f"{right} = {left}", f"NOT {left} <> {right}")
 
     def differs(self, left: str, right: str) -> str:
-        return self.said(f"{left} <> {right}", f"{right} <> {left}", f"NOT {left} = {right}")
+        """left <> right."""
+        return self.spelled(f"{left} <> {right}", f"{right} <> {left}", f"NOT {left} = {right}")
 
     def one_of(self, what: str, values: Sequence[str]) -> str:
+        """what IN (values)."""
         texts = [f"'{value}'" for value in values]
-        return self.said(
+        return self.spelled(
             f"{what} IN ({', '.join(texts)})", f"({' OR '.join(f'{what} = {text}' for text in texts)})"
         )
 
     def after(self, later: str, earlier: str) -> str:
+        """One transfer is after another."""
         b, a = f"{later}.ts", f"{earlier}.ts"
-        return self.said(f"{b} > {a}", f"{a} < {b}", f"NOT {b} <= {a}")
+        return self.spelled(f"{b} > {a}", f"{a} < {b}", f"NOT {b} <= {a}")
 
     def within(self, later: str, earlier: str, most: int) -> str:
         """At most so many days later, to the second."""
         b, a, period = f"{later}.ts", f"{earlier}.ts", self.days(most)
-        return self.said(
+        return self.spelled(
             f"{b} <= {a} + {period}",
             f"{a} >= {b} - {period}",
             f"{b} - {period} <= {a}",
@@ -110,14 +119,14 @@ class Writer:
     def within_dates(self, later: str, earlier: str, most: int) -> str:
         """At most so many calendar days later."""
         b, a, days = f"{later}.tran_date", f"{earlier}.tran_date", self.count(1, most)
-        return self.said(
+        return self.spelled(
             f"{b} <= {a} + {days}", f"{a} >= {b} - {days}", f"{a} + {days} >= {b}", f"NOT {b} > {a} + {days}"
         )
 
     def keeps(self, later: str, earlier: str, low: float, high: float) -> str:
         """More than a share of what came before."""
         b, a, ratio = f"{later}.amount", f"{earlier}.amount", self.ratio(low, high)
-        return self.said(
+        return self.spelled(
             f"{b} > {a} * {ratio}",
             f"{ratio} * {a} < {b}",
             f"NOT {b} <= {ratio} * {a}",
@@ -138,10 +147,11 @@ class Writer:
     # Queries
 
     def aliases(self, count: int) -> list[str]:
+        """So many aliases of one style."""
         return list(self.random.choice(ALIASES)[:count])
 
     def select(self, outputs: str, aliases: Sequence[str], conditions: Sequence[str]) -> str:
-        """A SELECT over so many transfers, FROM and WHERE in any order.
+        """A SELECT over transfers with these aliases, FROM and WHERE in any order.
 
         >>> print(Writer(Random(3), 6).select("t.tran_id AS id", ["t"], ["t.amount > 5"]))
         SELECT t.tran_id AS id FROM transfer t WHERE t.amount > 5
@@ -154,7 +164,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Seed:
-    """A name, a kind, how many queries in a round come from it, and what writes one."""
+    """A query seed: a name, a kind, its weight among the seeds, and the function that writes a query."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Streams that meet through a relation, made as the paper says, and others that are harder.
+"""Generated streams that join through a relation: as in the paper, and harder ones.
 
 The paper leaves open how many keys there are and what importances: here 100 keys, and levels 1 to 10.
 
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.shedding.arrivals import FOREVER, Arrivals
 
-KEYS, LEVELS = 100, 10
+KEYS, LEVELS = 100, 10  # distinct keys, and levels of importance
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The tuples of one stream before they meet the relation."""
+    """The tuples of one stream before they are joined with the relation."""
 
-    ts: np.ndarray
-    keys: np.ndarray
-    importance: np.ndarray
+    ts: IntArray
+    keys: IntArray
+    importance: FloatArray
 
 
 def paper(draw: np.random.Generator, length: int) -> tuple[Drawn, Drawn]:
@@ -66,16 +67,16 @@ def _burst(draw: np.random.Generator, drawn: Drawn) -> Drawn:
     return Drawn(ts, drawn.keys, drawn.importance)
 
 
-def _zipf(draw: np.random.Generator, length: int) -> np.ndarray:
+def _zipf(draw: np.random.Generator, length: int) -> IntArray:
     weights = 1.0 / np.arange(1, KEYS + 1)
     return draw.choice(KEYS, length, p=weights / weights.sum())
 
 
-def _rarity(keys: np.ndarray) -> np.ndarray:
+def _rarity(keys: IntArray) -> FloatArray:
     """Levels by how rare a key is among these."""
     counts = np.bincount(keys, minlength=KEYS)
     rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
-    level: np.ndarray = 1.0 + rank * LEVELS // KEYS
+    level = (1.0 + rank * LEVELS // KEYS).astype(np.float64)
     return level[keys]
 
 
@@ -88,14 +89,14 @@ WORKLOADS: dict[str, Callable[[np.random.Generator, int], tuple[Drawn, Drawn]]] 
 
 
 def make(name: str, seed: int, length: int, life: int, facts: int) -> tuple[Arrivals, Arrivals]:
-    """The two streams of a workload, with the relation tuples that each tuple meets."""
+    """The two streams of a workload, with the relation tuples that each tuple joins."""
     draw = np.random.default_rng(seed)
     left, right = WORKLOADS[name](draw, length)
     pairs = draw.choice(KEYS * KEYS, facts, replace=False)
     return _arrivals(left, pairs // KEYS, life), _arrivals(right, pairs % KEYS, life)
 
 
-def _arrivals(drawn: Drawn, column: np.ndarray, life: int) -> Arrivals:
+def _arrivals(drawn: Drawn, column: IntArray, life: int) -> Arrivals:
     order = np.argsort(column, kind="stable")
     low, high = (np.searchsorted(column[order], drawn.keys, side) for side in ("left", "right"))
     offsets = np.concatenate([[0], np.cumsum(high - low)])

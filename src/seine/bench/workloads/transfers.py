@@ -1,7 +1,8 @@
-"""Money transfers at any size: skewed accounts, log-normal amounts, business hours, planted chains.
+"""Generated money transfers: skewed accounts, log-normal amounts, business hours, planted chains.
 
-`SPAN` days whatever the size, so that a window of so many days holds the same share of the stream; the
-accounts grow with the transfers, so that an account has the same traffic. What is planted is rare.
+They span `SPAN_DAYS` days whatever their number, so that a window holds the same share of the stream; the
+number of accounts grows with the transfers, so that an account has the same traffic. Planted patterns are
+rare.
 
 Cites: ARGUS 7.1 (500,006 FedWire transfers, the first 300,000 as history)
 """
@@ -15,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
 TRANSFERS = 500_006
 HISTORY = 300_000
-SPAN = 120  # days
+SPAN_DAYS = 120
 FIRST_DAY = np.datetime64("2026-01-05")
 BANKS = 200
 HAVENS = ("KY", "PA", "VG", "CY")
@@ -31,7 +34,7 @@ _COUNTRY_SHARE = (0.70, 0.07, 0.05, 0.05, 0.04, 0.03, 0.02, 0.02, 0.02)
 _TYPE_SHARE = (0.86, 0.02, 0.02, 0.10)
 _FUNCTION_SHARE = (0.62, 0.12, 0.14, 0.05, 0.04, 0.03)
 _OPEN, _CLOSE = 13 / 24, 23.5 / 24  # of a day, in UTC
-_DISORDER = 60  # seconds
+_MOST_DISORDER_SECONDS = 60
 _TRANSFERS_AN_ACCOUNT = 10
 _CROWD = 24  # senders of small amounts to one collector
 _TIME = pa.timestamp("us", tz="UTC")
@@ -51,25 +54,25 @@ CREATE STREAM transfer (
 class Flow:
     """Transfers as columns: accounts by number, the amount, and the time in days since the first."""
 
-    sender: np.ndarray
-    receiver: np.ndarray
-    amount: np.ndarray
-    time: np.ndarray
+    sender: IntArray
+    receiver: IntArray
+    amount: FloatArray
+    time: FloatArray
 
 
 @dataclass(frozen=True)
 class TransferWorld:
     """Accounts and the banks they are at; a weight is a share of the traffic."""
 
-    number: np.ndarray
-    bank: np.ndarray
-    sends: np.ndarray
-    receives: np.ndarray
-    country: np.ndarray  # of a bank
+    number: IntArray
+    bank: IntArray
+    sends: FloatArray
+    receives: FloatArray
+    country: AnyArray  # of a bank
 
     @property
-    def quiet(self) -> np.ndarray:
-        """Accounts with little traffic of their own, where what is planted stays recognisable."""
+    def quiet(self) -> IntArray:
+        """Accounts with little ordinary traffic, where planted patterns stay recognisable."""
         return np.argsort(self.sends + self.receives)[: len(self.sends) // 2]
 
 
@@ -87,7 +90,7 @@ def make_transfers(count: int = TRANSFERS, seed: int = 7) -> pa.Table:
         raise ValueError(f"what is planted alone is {len(planted.time)} transfers")
     flow = _stacked([planted, _honest(random, world, count - len(planted.time))])
     instant = FIRST_DAY.astype("datetime64[us]") + (flow.time * 86_400).astype("timedelta64[s]")
-    late = random.integers(0, _DISORDER, count).astype("timedelta64[s]")
+    late = random.integers(0, _MOST_DISORDER_SECONDS, count).astype("timedelta64[s]")
     order = np.argsort(instant + late, kind="stable")
     return _table(random, world, _taken(flow, order), instant[order])
 
@@ -113,9 +116,10 @@ def _world(random: np.random.Generator, count: int) -> TransferWorld:
     )
 
 
-def _zipf(random: np.random.Generator, count: int) -> np.ndarray:
-    weight = 1 / (random.permutation(count) + 12) ** 0.9
-    return weight / weight.sum()
+def _zipf(random: np.random.Generator, count: int) -> FloatArray:
+    weight: FloatArray = 1 / (random.permutation(count) + 12) ** 0.9
+    shares: FloatArray = weight / weight.sum()
+    return shares
 
 
 def _honest(random: np.random.Generator, world: TransferWorld, count: int) -> Flow:
@@ -129,15 +133,15 @@ def _honest(random: np.random.Generator, world: TransferWorld, count: int) -> Fl
         sender,
         np.where(receiver == sender, (receiver + 1) % accounts, receiver),
         _honest_amounts(random, count),
-        random.integers(0, SPAN, count) + hour,
+        (random.integers(0, SPAN_DAYS, count) + hour).astype(np.float64),
     )
 
 
-def _of_day(part: np.ndarray) -> np.ndarray:
+def _of_day(part: FloatArray) -> FloatArray:
     return _OPEN + part * (_CLOSE - _OPEN)
 
 
-def _honest_amounts(random: np.random.Generator, count: int) -> np.ndarray:
+def _honest_amounts(random: np.random.Generator, count: int) -> FloatArray:
     """Log-normal; of the large ones every tenth is a round sum."""
     amount = np.clip(random.lognormal(np.log(12_000), 1.9, count), 1, 9e8)
     return np.where((random.random(count) < 0.1) & (amount >= 1e5), amount // 1e5 * 1e5, amount)
@@ -186,40 +190,43 @@ def _crowds(random: np.random.Generator, world: TransferWorld, instances: int) -
     )
 
 
-def _quiet(random: np.random.Generator, world: TransferWorld, instances: int, each: int) -> np.ndarray:
+def _quiet(random: np.random.Generator, world: TransferWorld, instances: int, each: int) -> IntArray:
     return random.choice(world.quiet, size=(instances, each), replace=False)
 
 
-def _passed_on(random: np.random.Generator, instances: int, hops: int) -> tuple[np.ndarray, np.ndarray]:
+def _passed_on(random: np.random.Generator, instances: int, hops: int) -> tuple[FloatArray, FloatArray]:
     """Amounts of which each hop keeps nearly all, and the times of the hops."""
     keep = random.uniform(0.9, 0.99, (instances, hops))
     keep[:, 0] = random.uniform(1e6, 4e6, instances)
-    return np.cumprod(keep, axis=1), _times(random, random.uniform(0.1, 2.5, (instances, hops - 1)))
+    amounts: FloatArray = np.cumprod(keep, axis=1, dtype=np.float64)
+    return amounts, _times(random, random.uniform(0.1, 2.5, (instances, hops - 1)))
 
 
-def _times(random: np.random.Generator, gaps: np.ndarray) -> np.ndarray:
+def _times(random: np.random.Generator, gaps: FloatArray) -> FloatArray:
     """A start for each instance and what follows, so that all of it is within the span."""
     passed = np.concatenate([np.zeros((len(gaps), 1)), np.cumsum(gaps, axis=1)], axis=1)
-    return random.uniform(0, 1, (len(gaps), 1)) * (SPAN - passed[:, -1:]) + passed
+    times: FloatArray = random.uniform(0, 1, (len(gaps), 1)) * (SPAN_DAYS - passed[:, -1:]) + passed
+    return times
 
 
-def _flow(sender: np.ndarray, receiver: np.ndarray, amount: np.ndarray, time: np.ndarray) -> Flow:
+def _flow(sender: IntArray, receiver: IntArray, amount: FloatArray, time: FloatArray) -> Flow:
     return Flow(sender.ravel(), receiver.ravel(), amount.ravel(), time.ravel())
 
 
-def _columns(flow: Flow) -> tuple[np.ndarray, ...]:
+def _columns(flow: Flow) -> tuple[AnyArray, ...]:
     return flow.sender, flow.receiver, flow.amount, flow.time
 
 
 def _stacked(flows: list[Flow]) -> Flow:
-    return Flow(*map(np.concatenate, zip(*map(_columns, flows), strict=True)))
+    columns: list[AnyArray] = [np.concatenate(parts) for parts in zip(*map(_columns, flows), strict=True)]
+    return Flow(*columns)
 
 
-def _taken(flow: Flow, order: np.ndarray) -> Flow:
+def _taken(flow: Flow, order: IntArray) -> Flow:
     return Flow(*(column[order] for column in _columns(flow)))
 
 
-def _table(random: np.random.Generator, world: TransferWorld, flow: Flow, instant: np.ndarray) -> pa.Table:
+def _table(random: np.random.Generator, world: TransferWorld, flow: Flow, instant: AnyArray) -> pa.Table:
     count = len(instant)
     sbank, rbank = world.bank[flow.sender], world.bank[flow.receiver]
     columns = {
@@ -240,16 +247,17 @@ def _table(random: np.random.Generator, world: TransferWorld, flow: Flow, instan
     return pa.table(columns)
 
 
-def _codes(country: np.ndarray) -> np.ndarray:
-    return np.argmax(country[:, None] == np.array(COUNTRIES), axis=1)
+def _codes(country: AnyArray) -> IntArray:
+    codes: IntArray = np.argmax(country[:, None] == np.array(COUNTRIES), axis=1)
+    return codes
 
 
-def _words(words: tuple[str, ...], codes: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
+def _words(words: tuple[str, ...], codes: IntArray, missing: BoolArray | None = None) -> pa.Array:
     """Strings from their numbers; NULL where they are missing."""
     return pa.array(words).take(pa.array(codes, mask=missing))
 
 
-def _money(amount: np.ndarray) -> pa.Array:
+def _money(amount: FloatArray) -> pa.Array:
     """DECIMAL(14,2) from amounts that are not negative: cents in the low half of 128 bits."""
     words = np.zeros((len(amount), 2), dtype="<i8")
     words[:, 0] = np.round(amount * 100)

@@ -41,7 +41,7 @@ from seine.bench.sides.transfer_runs import Workload, side_apart, words
 from seine.bench.workloads import rules
 from seine.bench.workloads.seeds import SEEDS, named_queries, queries
 from seine.bench.workloads.spellings import Seed, Writer
-from seine.bench.workloads.transfers import DECLARATION, SPAN, make_transfers
+from seine.bench.workloads.transfers import DECLARATION, SPAN_DAYS, make_transfers
 from seine.cli.main import main
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
@@ -98,7 +98,7 @@ def test_transfers_come_nearly_in_order_and_fill_the_span(transfers: pa.Table) -
     times = np.array(transfers["ts"].cast(pa.int64()))
     behind = np.maximum.accumulate(times) - times
     assert 0 < behind.max() <= 60_000_000
-    assert SPAN - 2 < (times.max() - times.min()) / 86_400e6 <= SPAN
+    assert SPAN_DAYS - 2 < (times.max() - times.min()) / 86_400e6 <= SPAN_DAYS
     assert pc.all(pc.equal(transfers["ts"].cast(pa.date32()), transfers["tran_date"])).as_py()
 
 

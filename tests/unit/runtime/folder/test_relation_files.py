@@ -190,7 +190,7 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
     assert gathered.schema.equals(whole.schema)
     assert repr(gathered.to_pylist()) == repr(whole.to_pylist())  # in which a NaN is a NaN
     assert [column.null_count for column in gathered.columns] == [c.null_count for c in whole.columns]
-    monkeypatch.setattr(spool, "MOST", 300)
+    monkeypatch.setattr(spool, "MOST_ROWS_OR_BYTES", 300)
     with pytest.raises(SeineError, match="column 4 of relation r has more than 300 bytes of text"):
         spool.gathered("relation r", whole.schema, iter(batches))
 
