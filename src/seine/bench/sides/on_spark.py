@@ -24,7 +24,7 @@ from seine.spark.session import ROCKSDB
 _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
-class Marks(StreamingQueryListener):  # type: ignore[misc]  # pyspark has no types
+class Marks(StreamingQueryListener):  # type: ignore[misc, unused-ignore]  # pyspark has no types
     """A listener that takes a mark after each micro-batch with input; `ended` is set after the last."""
 
     def __init__(self) -> None:

@@ -2,8 +2,6 @@
 
 Given a predicate set over some inputs it finds the registered sets that equal it, that it implies (weaker
 ones) and that imply it (stronger ones), by range scans of b-trees and never by a scan over queries.
-
-Cites: ARGUS 5.1 (common computation identification)
 """
 
 from seine.catalog.index.enter_index import enter_index

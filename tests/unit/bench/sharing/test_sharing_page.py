@@ -276,7 +276,7 @@ def test_alternatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def runner(title: str, module: str, *told: object) -> BatchCost:
         seen.append((module, *told))
-        return replace(PACE, total_out=len(seen) if module == alternatives.RULES else 2)
+        return replace(PACE, total_out=len(seen) if module == alternatives.RULES_SIDE else 2)
 
     size = {"queries": 5, "templates": 2, "transfers": 600, "history": 300, "batches": 1}
     found = alternatives.measure(Figures(), **size, runner=runner)
