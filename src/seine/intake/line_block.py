@@ -1,4 +1,4 @@
-"""Some consecutive whole lines of one text file, as bytes."""
+"""A block of consecutive whole lines of one text file, as bytes, and its position in the file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.intake.parsed import shorten
 
 LINE_LIMIT = 16 * 1024 * 1024  # a longer line is a dead letter
-PRINT_BYTES = 1024  # this much of a file's head tells it from another
+PRINT_BYTES = 1024  # of the head of a file, by which it is told from another
 
 
 @dataclass(frozen=True)
 class LineBlock:
     """Lines [first, first + count) of a file, each ended by a newline or by the end of `data`.
 
-    Of a line beyond LINE_LIMIT `data` has only the beginning; it is then alone in its block and
-    `skipped` is its true length.
+    A line beyond LINE_LIMIT is alone in its block; `data` then has only its beginning, and `skipped` is its
+    true length.
     """
 
     key: str  # identity of the file: device and inode
@@ -33,31 +34,34 @@ class LineBlock:
     skipped: int | None = None
 
     @cached_property
-    def ends(self) -> np.ndarray:
-        """Where each line ends, its newline not included."""
-        found = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
+    def ends(self) -> IntArray:
+        """The offset in `data` at which each line ends, its newline not included."""
+        newlines = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
         if self.data and not self.data.endswith(b"\n"):
-            found = np.append(found, len(self.data))
-        return found
+            newlines = np.append(newlines, len(self.data))
+        return newlines
 
     @cached_property
-    def starts(self) -> np.ndarray:
+    def starts(self) -> IntArray:
+        """The offset in `data` at which each line starts."""
         return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else self.ends
 
     @cached_property
     def longest(self) -> int:
-        """How many bytes the longest line has."""
+        """The length of the longest line in bytes."""
         return int((self.ends - self.starts).max()) if self.count else 0
 
     @property
     def count(self) -> int:
+        """How many lines there are."""
         return len(self.ends)
 
     def raw(self, index: int) -> bytes:
+        """A line by its index in the block, without its newline."""
         return self.data[self.starts[index] : self.ends[index]]
 
     def record(self, line: int) -> str:
-        """The beginning of the text of a line, by its number in the file."""
+        """The beginning of a line by its number in the file, as a dead letter quotes it."""
         index = line - self.first
         return shorten(self.data[self.starts[index] : min(self.ends[index], self.starts[index] + 4096)])
 
@@ -70,7 +74,7 @@ class LineBlock:
         return min(int(self.ends[lines - 1]) + 1, len(self.data))
 
     def cursor(self, lines: int) -> dict[str, Any]:
-        """The position in this file when the first `lines` lines have been taken."""
+        """The position in the file after the first `lines` lines, to resume from."""
         offset = self.base + self.size(lines)
         return {
             "path": self.path,
@@ -82,10 +86,11 @@ class LineBlock:
 
 
 def fingerprint(head: bytes) -> str:
-    """Length and hash of the beginning of a file: a file that lacks it is another file."""
+    """The length and hash of the beginning of a file, to recognise the file by."""
     return f"{len(head)}:{hashlib.blake2b(head, digest_size=8).hexdigest()}"
 
 
 def has_fingerprint(head: bytes, expected: str) -> bool:
+    """Whether a file with this head is the one that a fingerprint was taken of."""
     length = int(expected.split(":")[0])
     return len(head) >= length and fingerprint(head[:length]) == expected

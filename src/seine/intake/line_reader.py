@@ -1,4 +1,4 @@
-"""Reading text files line by line from a position that can be kept, through rotation and truncation."""
+"""A resumable reader of text files, block by block of whole lines, through rotation and truncation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.errors import RunError
 from seine.intake.files import Files
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
 
 _logger = logging.getLogger(__name__)
 
-_FIRST_READ = 64 * 1024
-_SCAN = 1024 * 1024
+_FIRST_READ_BYTES = 64 * 1024
+_SCAN_BYTES = 1024 * 1024
 _NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
-_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
+_MOST_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
 _FRESH: dict[str, Any] = {"offset": 0, "line": 0, "print": "0:", "header": None}
 
 
@@ -35,11 +36,12 @@ class _Opened:
 
 
 class LineReader:
-    """Blocks of whole lines of a source, file by file in name order.
+    """Reads blocks of whole lines of a source, file by file in name order.
 
-    A file is known by device and inode, so a renamed file goes on where it was. Without follow, the
-    files are those that exist at the start. With follow, a replaced file is read to its end through
-    its open handle and then the new one from its start; a truncated one starts over.
+    A file is identified by device and inode, so a renamed file is resumed at its position. Without
+    `follow`, the files are those that exist at the start. With `follow`, a replaced file is read to its end
+    through its open handle and then the new one from its start; a truncated one is read again from its
+    start.
     """
 
     def __init__(
@@ -54,15 +56,15 @@ class LineReader:
         self.files = files
         self.follow = follow
         self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
-        self.gone: set[str] = set()  # files that were read to their end and replaced or removed
+        self.gone: set[str] = set()  # files that were read to their end and are replaced or removed
         self._delimiter = delimiter
         self._notice = notice
-        self._line_bytes = 0.0  # a guess, by the lines that were read last
+        self._line_bytes = 0.0  # an estimate, by the lines that were read last
         self._handles: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._waiting = [] if follow else files.listing()
 
     def read(self, lines: int, size: int, force: bool) -> LineBlock | None:
-        """At most `lines` lines and `size` bytes; with `force` at least one line, if there is one."""
+        """The next block within both limits, or None; with `force` at least one line if there is one."""
         for opened in self._candidates():
             block = self._next(opened, lines, size, force)
             if block is not None:
@@ -73,7 +75,7 @@ class LineReader:
         return None
 
     def exhausted(self) -> bool:
-        """Nothing will come any more; never so in follow mode."""
+        """Whether nothing more will come; never so in follow mode."""
         if self.follow:
             return False
         while self._waiting:
@@ -84,6 +86,7 @@ class LineReader:
         return True
 
     def close(self) -> None:
+        """Close all files."""
         for handle, _ in self._handles.values():
             os.close(handle)
         self._handles.clear()
@@ -103,7 +106,7 @@ class LineReader:
                 yield opened
 
     def _replaced(self, listed: set[str]) -> Iterator[_Opened]:
-        """Files whose name now means another file, or none: read to the end, then let go."""
+        """Open files whose path now is another file, or none: read to their end, then closed."""
         for key, (handle, path) in list(self._handles.items()):
             if key in listed:
                 continue
@@ -138,7 +141,7 @@ class LineReader:
             return None
 
     def _open_if_changed(self, path: str) -> _Opened | None:
-        """A followed file, but for one that is let go already and has not grown since."""
+        """A followed file, unless it has been closed and has not grown since."""
         try:
             status = os.stat(path)
         except OSError:
@@ -149,7 +152,7 @@ class LineReader:
         return self._open(path)
 
     def _hold(self, path: str) -> str:
-        """Open a file for as long as it is read; its identity is that of the handle."""
+        """Open a file and keep its handle; the key is that of the handle, not of the path."""
         handle = os.open(path, os.O_RDONLY)
         key = _key(os.fstat(handle))
         if key in self._handles:
@@ -162,7 +165,7 @@ class LineReader:
 
     def _evict(self, newest: str) -> None:
         for key in list(self._handles):
-            if len(self._handles) > _OPEN_FILES and key != newest:
+            if len(self._handles) > _MOST_OPEN_FILES and key != newest:
                 os.close(self._handles.pop(key)[0])
 
     def _forget(self, path: str) -> None:
@@ -172,7 +175,7 @@ class LineReader:
                 del self._handles[key]
 
     def _adopt(self, key: str, path: str) -> None:
-        """A file that is new by identity but a copy by content goes on where its model was."""
+        """Give a new file the position of one with its path and content: a copy is not read twice."""
         if key in self.cursors:
             return
         head = self._head(self._handles[key][0])
@@ -226,7 +229,7 @@ class LineReader:
     def _pass_preamble(
         self, opened: _Opened, offset: int, line: int, head: bytes, header: list[str] | None
     ) -> None:
-        """A file with nothing after its byte order mark and header has been read to its end."""
+        """Note that a file with nothing but a byte order mark and a header has been read to its end."""
         if offset > self.cursors[opened.key]["offset"] and os.fstat(opened.handle).st_size == offset:
             preamble = LineBlock(
                 opened.key, opened.path, b"", line + 1, offset, head, tuple(header) if header else None
@@ -234,8 +237,8 @@ class LineReader:
             self.cursors[opened.key] = preamble.cursor(0)
 
     def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
-        """Whole lines from an offset, within both limits; reads little more than it needs."""
-        want = min(max(_FIRST_READ, int(lines * self._line_bytes)), size)
+        """Whole lines from an offset, within both limits, reading little more than needed."""
+        want = min(max(_FIRST_READ_BYTES, int(lines * self._line_bytes)), size)
         while True:
             data = os.pread(opened.handle, want, offset)
             newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
@@ -250,9 +253,9 @@ class LineReader:
     def _skip_line(
         self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
     ) -> LineBlock | None:
-        """A line beyond every limit: only its beginning is kept."""
+        """A block of one line beyond LINE_LIMIT, of which only the beginning is kept."""
         at = offset
-        while data := os.pread(opened.handle, _SCAN, at):
+        while data := os.pread(opened.handle, _SCAN_BYTES, at):
             newline = data.find(b"\n")
             at += newline + 1 if newline >= 0 else len(data)
             if newline >= 0:
@@ -264,8 +267,8 @@ class LineReader:
         return LineBlock(opened.key, opened.path, start, line + 1, offset, head, header, skipped=at - offset)
 
 
-def _cut(data: bytes, newlines: np.ndarray, lines: int, whole_to_end: bool) -> bytes:
-    """At most `lines` whole lines from the front.
+def _cut(data: bytes, newlines: IntArray, lines: int, whole_to_end: bool) -> bytes:
+    """The first `lines` whole lines, or fewer.
 
     >>> [_cut(b"a\\nb\\nc", np.array([1, 3]), *limits) for limits in ((9, False), (9, True), (1, True))]
     [b'a\\nb\\n', b'a\\nb\\nc', b'a\\n']

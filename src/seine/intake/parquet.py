@@ -1,4 +1,4 @@
-"""Parquet files: row groups into Arrow, columns by name, values converted only where nothing is lost."""
+"""A resumable reader and strict parser of Parquet files: columns by name, and only lossless conversions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
@@ -22,7 +23,7 @@ from seine.intake.record_layout import RecordLayout
 
 @dataclass(frozen=True)
 class ParquetSlice:
-    """Rows [first, first + count) of a Parquet file; the counterpart of a block of lines."""
+    """Rows [first, first + count) of a Parquet file: what a `LineBlock` is for text files."""
 
     key: str
     path: str
@@ -31,21 +32,27 @@ class ParquetSlice:
 
     @property
     def count(self) -> int:
-        return self.table.num_rows
+        """How many rows there are."""
+        rows: int = self.table.num_rows
+        return rows
 
     def size(self, lines: int) -> int:
-        return self.table.nbytes * lines // max(self.count, 1)
+        """About how many bytes the first `lines` rows take."""
+        size: int = self.table.nbytes
+        return size * lines // max(self.count, 1)
 
     def cursor(self, lines: int) -> dict[str, Any]:
+        """The position in the file after the first `lines` rows, to resume from."""
         return {"path": self.path, "row": self.first - 1 + lines}
 
     def record(self, line: int) -> str:
+        """A row by its number in the file, as a dead letter quotes it."""
         row = self.table.slice(line - self.first, 1).to_pylist()[0]
         return json.dumps(row, default=str, ensure_ascii=False)[:RECORD_LIMIT]
 
 
 class ParquetReader:
-    """Runs of rows of a source's Parquet files in name order; a file that has no footer yet is not there."""
+    """Reads slices of rows, file by file in name order; a file without a footer yet is ignored."""
 
     def __init__(
         self,
@@ -68,7 +75,7 @@ class ParquetReader:
                 self._open(path)
 
     def read(self, lines: int, size: int, force: bool) -> ParquetSlice | None:
-        """At most `lines` rows of one row group; `size` only says that there is no more room at all."""
+        """The next slice: at most `lines` rows of one row group; nothing if `size` is 0, unless forced."""
         if size <= 0 and not force:
             return None
         for path in self._paths():
@@ -83,7 +90,7 @@ class ParquetReader:
         return None
 
     def _slice(self, key: str, path: str, file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
-        """Rows from `row` on, to the end of their row group at most; a group is decoded once."""
+        """Rows from `row` on, at most to the end of their row group, which is decoded once."""
         group = 0
         while row >= file.metadata.row_group(group).num_rows:
             row -= file.metadata.row_group(group).num_rows
@@ -92,15 +99,17 @@ class ParquetReader:
             self._group = key, group, _read_group(path, file, group)
         table = self._group[2].slice(row, lines)
         if row + table.num_rows == self._group[2].num_rows:
-            self._group = None  # the rows hold on to it, as long as somebody needs them
+            self._group = None  # the slices keep it in memory for as long as they are needed
         return table
 
     def exhausted(self) -> bool:
+        """Whether nothing more will come; never so in follow mode."""
         if self.follow:
             return False
         return all(self._rest(path) == 0 for path in self._paths())
 
     def close(self) -> None:
+        """Close the file that is open."""
         self._opened = self._group = None
 
     def _paths(self) -> list[str]:
@@ -131,9 +140,9 @@ class ParquetReader:
         return self._opened
 
 
-def _same(kept: str, found: str) -> bool:
-    """The same content by time of change and size, on whatever device."""
-    return kept.split(":")[2:] == found.split(":")[2:]
+def _same(kept: str, current: str) -> bool:
+    """Whether two keys have the same modification time and size, on whatever device."""
+    return kept.split(":")[2:] == current.split(":")[2:]
 
 
 def _first_line(error: Exception) -> str:
@@ -148,12 +157,13 @@ def _read_group(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
 
 
 class ParquetParser:
-    """Converts runs of rows to the declared columns; a value that would lose something kills its row."""
+    """Converts slices to the declared types; a row that cannot be converted exactly is a dead letter."""
 
     def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
     def parse(self, rows: ParquetSlice) -> Parsed:
+        """The typed rows of a slice, and those that do not fit with reasons."""
         lines = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
         columns = [pa.nulls(rows.count, field.type.arrow()) for field in self.layout.fields]
         alive, dead = np.ones(rows.count, bool), []
@@ -182,8 +192,8 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray | None]:
-    """The values as the declared type, and where one has no place in it; None if that is nowhere."""
+def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray | None]:
+    """The values as the declared type, and a mask of those that do not fit; None instead of an empty mask."""
     try:
         converted = _cast(values, kind)
     except pa.ArrowInvalid:
@@ -209,10 +219,10 @@ def _cast_one(value: pa.Scalar, kind: Type) -> Any:
         return None
 
 
-def check_schema(path: str, found: pa.Schema, layout: RecordLayout) -> None:
-    """Refuse a file with unknown or doubled columns, without the timestamp, or of other types."""
+def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
+    """Raise an error for unknown or duplicate columns, a missing timestamp, or types that cannot fit."""
     seen: set[int] = set()
-    for field in found:
+    for field in schema:
         index = layout.column(field.name)
         if index is None:
             raise SeineError(
@@ -228,22 +238,22 @@ def check_schema(path: str, found: pa.Schema, layout: RecordLayout) -> None:
         raise SeineError(f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing")
 
 
-def _fits(found: pa.DataType, wanted: Type) -> bool:
-    """May values of this Arrow type be values of the declared one?"""
+def _fits(arrow: pa.DataType, wanted: Type) -> bool:
+    """Whether values of an Arrow type can be values of the declared type."""
     types = pa.types
-    if types.is_dictionary(found):
-        return _fits(found.value_type, wanted)
-    if types.is_null(found):
+    if types.is_dictionary(arrow):
+        return _fits(arrow.value_type, wanted)
+    if types.is_null(arrow):
         return True
     accepted: dict[Kind, bool] = {
-        Kind.BOOLEAN: types.is_boolean(found),
-        Kind.INT: types.is_integer(found),
-        Kind.BIGINT: types.is_integer(found),
-        Kind.DOUBLE: types.is_floating(found) or types.is_integer(found),
-        Kind.DECIMAL: types.is_decimal(found) or types.is_integer(found),
-        Kind.STRING: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
-        Kind.XML: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
-        Kind.DATE: types.is_date(found),
-        Kind.TIMESTAMP: types.is_timestamp(found),
+        Kind.BOOLEAN: types.is_boolean(arrow),
+        Kind.INT: types.is_integer(arrow),
+        Kind.BIGINT: types.is_integer(arrow),
+        Kind.DOUBLE: types.is_floating(arrow) or types.is_integer(arrow),
+        Kind.DECIMAL: types.is_decimal(arrow) or types.is_integer(arrow),
+        Kind.STRING: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
+        Kind.XML: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
+        Kind.DATE: types.is_date(arrow),
+        Kind.TIMESTAMP: types.is_timestamp(arrow),
     }
     return accepted.get(wanted.kind, False)

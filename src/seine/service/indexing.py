@@ -20,7 +20,7 @@ from seine.algebra.expressions import Expression, columns_of, renumber, substitu
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
-from seine.catalog.index.keys import digest, term_text
+from seine.catalog.index.ordered_keys import digest, term_text
 from seine.network.plan.blocks import Block, Blocks
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin

@@ -17,8 +17,8 @@ from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
 from seine.catalog import Catalog, StoredQuery
-from seine.catalog.catalog_tables import metadata
-from seine.catalog.stored import signature
+from seine.catalog.storage.catalog_tables import metadata
+from seine.catalog.storage.stored_text import signature
 from seine.errors import SeineError
 from seine.graph.node_json import node_from_json, node_to_json
 from seine.graph.nodes import DeliverNode, Filter, Form, Port

@@ -37,7 +37,7 @@ class PlainJudge:
         self.stream = definition
         self.clock: int | None = None
         self.punctuations: list[tuple[int, tuple[Any, ...], int]] = []
-        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # promises for ever that are new
+        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # punctuations for ever that are new
         self.accepted: list[tuple[int, int, dict[str, Any]]] = []
         self.dead: list[int] = []
 
@@ -138,7 +138,7 @@ DIRTY = ("", "  ", "null", '{"ts":1', '{"a":"x","ts":1}', '{"@punctuate":{"a":1}
 
 @seeds(10)
 def test_many_lines_at_once_equal_one_line_at_a_time(seed: int) -> None:
-    """Rows with their arrivals, promises and where they stand, dead letters with reasons, and the clock."""
+    """Rows with their arrivals, punctuations with positions, dead letters with reasons, and the clock."""
     rng = random.Random(seed)
     definition = stream(
         lateness=rng.choice([0, 4]),

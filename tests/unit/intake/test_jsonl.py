@@ -254,7 +254,7 @@ ODD = (
 
 
 @seeds(30)
-def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
+def test_bulk_punctuations_equal_exact_ones(seed: int) -> None:
     rng = random.Random(seed)
     odd = rng.choice([0.0, 0.002, 0.3])
     lines = []
@@ -271,7 +271,7 @@ def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
     if not odd:
         chosen = exact.punctuations.numbers - 3
         text = text_of(given, chosen)
-        assert JsonLines(PROMISING)._fast_punctuations(given, chosen, text) is not None
+        assert JsonLines(PROMISING)._bulk_punctuations(given, chosen, text) is not None
 
 
 def test_decimals_are_exact() -> None:

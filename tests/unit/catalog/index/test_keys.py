@@ -11,7 +11,7 @@ import pytest
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, INT, STRING, TIMESTAMP, Type
-from seine.catalog.index.keys import ANY, LONGEST, Range, implied, implying, ordered, point
+from seine.catalog.index.ordered_keys import ANY, MOST_TEXT_BYTES, Range, implied, implying, ordered, point
 from seine.optimizer.canonical import implies as canonical
 from seine.optimizer.canonical.atoms import Atom
 from tests.support.index_conditions import TERMS, atom_implies, every_atom
@@ -91,7 +91,7 @@ def test_equal_values_have_one_key() -> None:
 
 def test_what_has_no_order_equals_only_itself() -> None:
     text, whole = Column(0, STRING), Column(0, BIGINT)
-    long = "x" * (LONGEST + 1)
+    long = "x" * (MOST_TEXT_BYTES + 1)
     odd = [
         Atom(text, "ge", Literal(long, STRING)),
         Atom(text, "ge", Literal(long + "y", STRING)),

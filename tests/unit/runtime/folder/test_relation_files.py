@@ -68,7 +68,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relation_files, "SMALL", 0)
     monkeypatch.setattr(run_file, "CHUNK", 7)
     monkeypatch.setattr(relation_index, "CHUNK", 7)
-    monkeypatch.setattr(spool, "HELD", 0)
+    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 0)
 
 
 def _runs(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -191,7 +191,7 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
     assert gathered.schema.equals(whole.schema)
     assert repr(gathered.to_pylist()) == repr(whole.to_pylist())  # in which a NaN is a NaN
     assert [column.null_count for column in gathered.columns] == [c.null_count for c in whole.columns]
-    monkeypatch.setattr(spool, "MOST", 300)
+    monkeypatch.setattr(spool, "MOST_ROWS_OR_BYTES", 300)
     with pytest.raises(SeineError, match="column 4 of relation r has more than 300 bytes of text"):
         spool.gathered("relation r", whole.schema, iter(batches))
 
@@ -199,7 +199,7 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
 def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loaded, written, indexed and looked up: 2 million tuples of 60 bytes, and 44 MB of index."""
     bound, piece, pieces = 48 << 20, 50_000, 40
-    monkeypatch.setattr(spool, "HELD", 4 << 20)
+    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 4 << 20)
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
     before = pa.default_memory_pool()
     pa.set_memory_pool(pool)
