@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan
 from seine.evaluate.evaluate import evaluate, truth
@@ -17,7 +18,7 @@ from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_block import JoinBlock
 from seine.rows.delta import FOREVER
 
-Places = dict[int, np.ndarray]  # for each item joined so far, its tuple in each combination, by place
+Places = dict[int, IntArray]  # for each item joined so far, its tuple in each combination, by place
 Key = tuple[Expression, Expression]  # of the items joined so far, and of the next one
 
 
@@ -62,7 +63,7 @@ class ArchivedBlock:
         none = np.zeros(0, np.int64)
         return {item: np.concatenate([none, *(piece[item] for piece in pieces)]) for item in items}
 
-    def _candidates(self, found: Places, number: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _candidates(self, found: Places, number: int) -> Iterator[tuple[IntArray, IntArray]]:
         """Pairs (combination, tuple of the next item) of equal keys, in chunks; of streams near in time."""
         keys = self._keys(found, number)
         own = {number: np.arange(self._batches[number].num_rows)}
@@ -105,11 +106,11 @@ class ArchivedBlock:
                 mask &= truth(condition, columns, len(mask))
         return {item: places[mask] for item, places in found.items()}
 
-    def _alive(self, found: Places) -> np.ndarray:
+    def _alive(self, found: Places) -> IntArray:
         streams = [(self.lives[item], places) for item, places in found.items() if item in self.lives]
         starts = np.maximum.reduce([begin[places] for (begin, _), places in streams])
         ends = np.minimum.reduce([end[places] for (_, end), places in streams])
-        alive: np.ndarray = starts < ends
+        alive: BoolArray = starts < ends
         return alive
 
 
@@ -125,14 +126,14 @@ class _Columns:
         return pc.take(column, pa.array(self._found[item]))
 
 
-def _lives(scan: Scan, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+def _lives(scan: Scan, batch: pa.RecordBatch) -> tuple[IntArray, IntArray]:
     """When each tuple of a stream begins and ends to live."""
     starts = batch.column(f"c{scan.stream.time}").view(pa.int64()).to_numpy()
     window = FOREVER if scan.stream.window is None else scan.stream.window
     return starts, np.where(starts > FOREVER - window, FOREVER, starts + window)
 
 
-def _longest(starts: np.ndarray, ends: np.ndarray) -> int:
+def _longest(starts: IntArray, ends: IntArray) -> int:
     """No life is longer, and none is FOREVER long: that one slab would reach over all time."""
     if not len(starts):
         return 1

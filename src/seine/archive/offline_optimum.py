@@ -8,6 +8,7 @@ from math import fsum
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.memory_limit import memory_limit
 from seine.algebra.plan import Lookup, Plan, Query, Scan
@@ -26,9 +27,9 @@ class BestWindow:
     """A stream of the query: of each tuple its arrival number, and the instants [ts, until) of holding it."""
 
     alias: str
-    number: np.ndarray
-    ts: np.ndarray
-    until: np.ndarray
+    number: IntArray
+    ts: IntArray
+    until: IntArray
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> Ex
 
 def _importances(
     query: Query, importance: Expression | None, combining: ArchivedBlock, found: Places
-) -> np.ndarray:
+) -> IntArray:
     """Of each result; 1 where no stream says how much a tuple matters."""
     if importance is None:
         return np.ones(len(next(iter(found.values()))))
@@ -143,7 +144,7 @@ def _importances(
     return values.to_numpy()
 
 
-def _total(query: Query, importances: np.ndarray) -> float:
+def _total(query: Query, importances: IntArray) -> float:
     try:
         return fsum(importances.tolist())
     except OverflowError as error:

@@ -17,6 +17,7 @@ from operator import add, mul
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import Floats
 from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Policy, State, TokenGroups, Tokens
@@ -132,8 +133,8 @@ class Auto(Policy):
         window.priority[held] = window.matches[held] * np.minimum(left, horizon) * self._pace
 
     def _gains(
-        self, other: int, tokens: list[int], owners: np.ndarray, importances: Floats
-    ) -> tuple[np.ndarray, Floats]:
+        self, other: int, tokens: list[int], owners: IntArray, importances: Floats
+    ) -> tuple[IntArray, Floats]:
         """What the next arrival of another stream is expected to make through each token, and with whom."""
         rates = self._rates[other]
         if len(self._others) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
@@ -41,7 +42,7 @@ class Dgl(SimpProb):
             left = np.minimum(left, _MOST)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
-    def _winners(self, group: np.ndarray, groups: TokenGroups) -> np.ndarray:
+    def _winners(self, group: IntArray, groups: TokenGroups) -> IntArray:
         """The slots of tuples with which an arrival of this instant makes output."""
         if not groups.fresh:
             return np.zeros(0, np.int64)
@@ -51,8 +52,8 @@ class Dgl(SimpProb):
         gained[list(groups.fresh)] = True
         return np.flatnonzero(gained[group])
 
-    def _scale(self, window: Window, slots: np.ndarray) -> float | np.ndarray:
+    def _scale(self, window: Window, slots: IntArray) -> float | IntArray:
         if self._alpha is not None:
             return self._alpha
-        life: np.ndarray = window.expiry[slots] - window.ts[slots]
+        life: IntArray = window.expiry[slots] - window.ts[slots]
         return life

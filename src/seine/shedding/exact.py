@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import FOREVER, Arrivals, Evictions, Floats, Ints
 
 COMBINATIONS = {"min": np.minimum, "sum": np.add, "product": np.multiply}
@@ -24,7 +25,7 @@ class Exact:
     def total(self) -> float:
         return float(self.importance.sum())
 
-    def reported(self, left_until: Ints, right_until: Ints) -> np.ndarray:
+    def reported(self, left_until: Ints, right_until: Ints) -> IntArray:
         """Which results remain when each tuple resides in [ts, until): the older must still be there."""
         older_left = (self.left_ts < self.right_ts) & (left_until[self.left] > self.right_ts)
         older_right = (self.right_ts < self.left_ts) & (right_until[self.right] > self.left_ts)
@@ -68,11 +69,11 @@ def _longest(arrivals: Arrivals) -> int:
 def _places(
     left: Arrivals,
     right: Arrivals,
-    owners: list[np.ndarray],
+    owners: list[IntArray],
     tokens: list[Ints],
-    order: np.ndarray,
+    order: IntArray,
     longest: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[IntArray, IntArray]:
     """For each token of a left tuple the range of right ones, by token and timestamp, that may meet it."""
     kinds, numbers = np.unique(tokens[1], return_inverse=True)
     times, instants = np.unique(right.ts, return_inverse=True)
@@ -88,7 +89,7 @@ def _places(
     return np.where(known, low, 0), np.where(known, high, 0)
 
 
-def _expand(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _expand(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Each range [low, high) as pairs (number of the range, place in it)."""
     sizes = np.maximum(high - low, 0)
     rows = np.repeat(np.arange(len(low)), sizes)

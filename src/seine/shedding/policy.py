@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import Floats
 from seine.shedding.window import Window
 
-State = dict[str, np.ndarray]
+State = dict[str, IntArray]
 Tokens = tuple[int, ...]
 
 

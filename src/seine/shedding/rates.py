@@ -17,6 +17,7 @@ from operator import mul
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import Floats
 from seine.shedding.exact import COMBINATIONS
 from seine.shedding.policy import State, Tokens
@@ -176,7 +177,7 @@ class Rates:
         lower = bisect_left(self._sorted, importance / max(mean, _LEAST))
         return (mean * self._sums[lower] + importance * (_RATIOS - lower)) / _RATIOS
 
-    def _judge(self, places: np.ndarray, arrivals: int) -> None:
+    def _judge(self, places: IntArray, arrivals: int) -> None:
         """Judge each memory by the probability that it gave to what came."""
         fade = float(np.exp(-arrivals / _JUDGED))
         told = (self._counts[places, : len(MEMORIES)] / self._scale[:-1] + _UNSEEN) / self._below

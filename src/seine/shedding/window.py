@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import Floats, Ints
 
 INTS = ("number", "ts", "expiry", "leaves", "group")
@@ -82,12 +83,12 @@ class Window:
                 found.append(slot)
         return found
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, IntArray]:
         held = {name: getattr(self, name)[: self.count].copy() for name in (*INTS, *FLOATS)}
         ends = np.cumsum([0, *map(len, self.tokens)])
         return {**held, "ends": ends, "tokens": np.array([t for some in self.tokens for t in some], np.int64)}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: dict[str, IntArray]) -> None:
         self.count = len(state["number"])
         room = max(16, self.count)
         ints, floats = np.zeros((len(INTS), room), np.int64), np.zeros((len(FLOATS), room))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.evaluate.evaluate import evaluate
 from seine.rows.grouping import as_mask, normalise
@@ -22,7 +23,7 @@ class Argument:
     """
 
     expressions: tuple[Expression, ...]
-    derive: Callable[..., np.ndarray] | None = None
+    derive: Callable[..., IntArray] | None = None
     derived: pa.DataType | None = None
     distinct: bool = False
     owner: str = ""  # the user's aggregate that `derive` belongs to, for notices
@@ -74,14 +75,14 @@ def value_of(expression: Expression, columns: Sequence[pa.Array], num_rows: int)
     return evaluate(expression, columns, num_rows)
 
 
-def as_numpy(array: pa.Array) -> np.ndarray:
+def as_numpy(array: pa.Array) -> IntArray:
     """What a user's function sees; DECIMAL as float64."""
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
     return array.to_numpy(zero_copy_only=False)
 
 
-def complete(arrays: Sequence[pa.Array], num_rows: int) -> np.ndarray:
+def complete(arrays: Sequence[pa.Array], num_rows: int) -> IntArray:
     """The rows without a NULL."""
     mask = np.ones(num_rows, bool)
     for array in arrays:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
@@ -91,7 +92,7 @@ _VARIANCES: dict[str, Callable[..., pa.Array]] = {
 
 
 def _skip_rows(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
-    def finished(_rows: np.ndarray, *values: Any) -> pa.Array:
+    def finished(_rows: IntArray, *values: Any) -> pa.Array:
         return function(*values)
 
     return finished

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.state.keyed_table import KeyedMatches
 
@@ -18,7 +19,7 @@ class Count:
     state: tuple[pa.DataType, ...] = (pa.int64(),)
     parts = state
 
-    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[np.ndarray, Kept]:
+    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[IntArray, Kept]:
         counts = changes.running(_amounts(changes), found.numbers(names[0]))
         return counts, [counts[changes.layout.last]]
 
@@ -26,6 +27,6 @@ class Count:
         return [pa.array(changes.sums(_amounts(changes)))]
 
 
-def _amounts(changes: Changes) -> np.ndarray:
+def _amounts(changes: Changes) -> IntArray:
     """By how much each change counts."""
     return changes.values[0].to_numpy() if changes.summed else changes.weights

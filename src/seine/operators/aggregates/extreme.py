@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.aggregates.fold import ROWS, Changes, Kept
 from seine.operators.aggregates.value_counts import ValueStep
 from seine.operators.state.change_layout import ChangeLayout
@@ -23,7 +24,7 @@ from seine.rows.grouping import as_mask, dense_ranks, equal
 NOTHING = np.int64(2**62)
 
 
-def range_minimum(size: int, since: np.ndarray, until: np.ndarray, values: np.ndarray) -> np.ndarray:
+def range_minimum(size: int, since: IntArray, until: IntArray, values: IntArray) -> IntArray:
     """At each place the least value of the ranges [since, until) that cover it.
 
     Each range is two overlapping blocks of a power of two; blocks are halved level by level.
@@ -77,7 +78,7 @@ class Extreme:
         return [pc.if_else(stays, nothing, before), pc.if_else(stays, nothing, value)]
 
 
-def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray:
+def _losers(step: ValueStep, extremes: pa.Array, rows: IntArray) -> IntArray:
     """The groups whose extreme vanishes at some place of the step, and that have values it does not touch."""
     was_extreme = equal(step.values[-1], extremes.take(pa.array(step.owner)))
     lost = np.zeros(len(extremes), bool)
@@ -88,8 +89,8 @@ def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray
 
 
 def _least(
-    layout: ChangeLayout, step: ValueStep, extremes: pa.Array, groups: np.ndarray, ranks: np.ndarray
-) -> np.ndarray:
+    layout: ChangeLayout, step: ValueStep, extremes: pa.Array, groups: IntArray, ranks: IntArray
+) -> IntArray:
     pairs = len(step.owner)
     touched, before, others = np.split(ranks, [pairs, pairs + layout.groups])
     best = _untouched(step, as_mask(extremes.is_valid()), touched, before)
@@ -102,13 +103,13 @@ def _least(
     return range_minimum(layout.size, since, until, np.append(touched[step.present], best[known]))
 
 
-def _among(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _among(codes: IntArray, known: BoolArray) -> IntArray:
     """Which codes are known ones."""
     known = np.append(np.sort(known), NOTHING)
     return known[np.searchsorted(known, codes)] == codes
 
 
-def _untouched(step: ValueStep, known: np.ndarray, touched: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _untouched(step: ValueStep, known: BoolArray, touched: IntArray, before: IntArray) -> IntArray:
     """The rank of each group's former extreme, where the step did not touch it."""
     known = known.copy()
     known[step.owner[touched == before[step.owner]]] = False

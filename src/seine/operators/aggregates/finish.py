@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.aggregates.limbs import Limbs
 from seine.operators.aggregates.splits import DOUBLE_UNIT
 from seine.operators.aggregates.sum import Total, Whole
 
 
-def doubles_of(total: Total | Whole, unit: int = DOUBLE_UNIT) -> np.ndarray:
+def doubles_of(total: Total | Whole, unit: int = DOUBLE_UNIT) -> IntArray:
     """The doubles nearest to exact sums; infinity and NaN as IEEE 754 adds them."""
     if isinstance(total, Whole):
         return total.numbers.astype(np.float64)
@@ -21,11 +22,11 @@ def doubles_of(total: Total | Whole, unit: int = DOUBLE_UNIT) -> np.ndarray:
     return np.where((total.nan > 0) | ((total.up > 0) & (total.down > 0)), np.nan, sums)
 
 
-def finish_sum_of_doubles(count: np.ndarray, total: Total) -> pa.Array:
+def finish_sum_of_doubles(count: IntArray, total: Total) -> pa.Array:
     return pa.array(doubles_of(total), mask=count == 0)
 
 
-def finish_sum_of_integers(count: np.ndarray, total: Total | Whole) -> pa.Array:
+def finish_sum_of_integers(count: IntArray, total: Total | Whole) -> pa.Array:
     """NULL beyond 64 bits."""
     if isinstance(total, Whole):
         return pa.array(total.numbers, mask=count == 0)
@@ -36,7 +37,7 @@ def finish_sum_of_integers(count: np.ndarray, total: Total | Whole) -> pa.Array:
     return pa.array(values, mask=(count == 0) | ~fits)
 
 
-def finish_sum_of_decimals(count: np.ndarray, total: Total | Whole, type_: pa.Decimal128Type) -> pa.Array:
+def finish_sum_of_decimals(count: IntArray, total: Total | Whole, type_: pa.Decimal128Type) -> pa.Array:
     """NULL beyond the precision of the type."""
     if isinstance(total, Whole):
         return _small_decimals(total.numbers, count == 0, type_)
@@ -44,7 +45,7 @@ def finish_sum_of_decimals(count: np.ndarray, total: Total | Whole, type_: pa.De
 
 
 def finish_average_of_decimals(
-    count: np.ndarray, total: Total | Whole, scale: int, type_: pa.Decimal128Type
+    count: IntArray, total: Total | Whole, scale: int, type_: pa.Decimal128Type
 ) -> pa.Array:
     """Halves rounded away from zero; `scale` is the argument's."""
     factor = 10 ** (type_.scale - scale)
@@ -60,11 +61,11 @@ def finish_average_of_decimals(
     return _decimals(total.sign, quotient, count == 0, type_)
 
 
-def finish_average(count: np.ndarray, total: Total | Whole, unit: int) -> pa.Array:
+def finish_average(count: IntArray, total: Total | Whole, unit: int) -> pa.Array:
     return pa.array(doubles_of(total, unit) / np.maximum(count, 1), mask=count == 0)
 
 
-def finish_variance(count: np.ndarray, total: Total, squares: Total, *, sample: bool, root: bool) -> pa.Array:
+def finish_variance(count: IntArray, total: Total, squares: Total, *, sample: bool, root: bool) -> pa.Array:
     """(n sum(x**2) - sum(x)**2) / (n (n - sample)), where the numerator is exact."""
     numerator = squares.size.times(count).minus(total.size.squared())
     mantissa, power = numerator.normal()[1].nearest()
@@ -79,7 +80,7 @@ def finish_variance(count: np.ndarray, total: Total, squares: Total, *, sample: 
     return pa.array(result, mask=count <= int(sample))
 
 
-def _decimals(sign: np.ndarray, size: Limbs, missing: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+def _decimals(sign: IntArray, size: Limbs, missing: BoolArray, type_: pa.Decimal128Type) -> pa.Array:
     low, high, fits = size.to_words()
     bound = 10**type_.precision - 1
     top, rest = np.uint64(bound >> 64), np.uint64(bound & (2**64 - 1))
@@ -91,7 +92,7 @@ def _decimals(sign: np.ndarray, size: Limbs, missing: np.ndarray, type_: pa.Deci
     return _of_words(words, fits & ~missing, type_)
 
 
-def _small_decimals(numbers: np.ndarray, missing: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+def _small_decimals(numbers: IntArray, missing: BoolArray, type_: pa.Decimal128Type) -> pa.Array:
     """Decimals of numbers of 64 bits, in units of the last digit."""
     words = np.stack([numbers, numbers >> 63], axis=1)
     present = ~missing
@@ -100,6 +101,6 @@ def _small_decimals(numbers: np.ndarray, missing: np.ndarray, type_: pa.Decimal1
     return _of_words(words, present, type_)
 
 
-def _of_words(words: np.ndarray, present: np.ndarray, type_: pa.Decimal128Type) -> pa.Array:
+def _of_words(words: IntArray, present: BoolArray, type_: pa.Decimal128Type) -> pa.Array:
     valid = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.Array.from_buffers(type_, len(words), [valid, pa.py_buffer(words)])

@@ -9,12 +9,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.value_counts import ValueStep
 from seine.operators.state.change_layout import ChangeLayout, Excerpt
 from seine.operators.state.keyed_table import KeyedMatches
 
 ROWS = "_n"
-Kept: TypeAlias = list[np.ndarray | pa.Array]
+Kept: TypeAlias = list[IntArray | pa.Array]
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,18 @@ class Changes:
     """
 
     layout: ChangeLayout
-    places: np.ndarray
-    reached: np.ndarray
-    weights: np.ndarray
+    places: IntArray
+    reached: IntArray
+    weights: IntArray
     values: list[pa.Array]
     counted: ValueStep | None = None
     summed: bool = False
 
-    def running(self, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def running(self, weights: IntArray, start: IntArray) -> IntArray:
         """The running sum of one weight for each change, along the places of each group."""
         return self.layout.running(self.reached, weights, start)
 
-    def sums(self, weights: np.ndarray) -> np.ndarray:
+    def sums(self, weights: IntArray) -> IntArray:
         """The sum, at each place, of one weight for each change."""
         return self.layout.sums(self.reached, weights)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.argument import complete
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.fold import Changes, Kept
@@ -67,7 +68,7 @@ class Folding:
         return any(key.counts_values for key in self._folds)
 
     def advance(
-        self, events: Events, layout: ChangeLayout, found: KeyedMatches, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, found: KeyedMatches, numbers: IntArray, store: Store
     ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
         """What the folds are at all places, the state to keep of each group, and how to make parts."""
         by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
@@ -91,7 +92,7 @@ class Folding:
 
         return list(values.values()), kept, parts
 
-    def finish(self, rows: np.ndarray, values: list[Any], places: np.ndarray) -> list[pa.Array]:
+    def finish(self, rows: IntArray, values: list[Any], places: IntArray) -> list[pa.Array]:
         """The results of all calls at some places, given how many rows are alive there."""
         if len(places) < len(rows):
             rows, values = rows.take(places), [value.take(places) for value in values]
@@ -100,13 +101,13 @@ class Folding:
             for call, folds in zip(self._calls, self._of_call, strict=True)
         ]
 
-    def forget(self, numbers: np.ndarray, store: Store) -> None:
+    def forget(self, numbers: IntArray, store: Store) -> None:
         """Forget the values of groups that nothing will change."""
         for i in self._counted:
             ValueTable(store, f"values{i}", self._types[i]).forget(numbers)
 
     def _changes(
-        self, i: int, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
+        self, i: int, events: Events, layout: ChangeLayout, numbers: IntArray, store: Store
     ) -> Changes:
         arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(self._types[i])]
         places, reached, weights = events.places, events.reached, events.weights
@@ -151,11 +152,11 @@ class Events:
 
     def __init__(
         self,
-        places: np.ndarray,
-        reached: np.ndarray,
-        weights: np.ndarray,
+        places: IntArray,
+        reached: IntArray,
+        weights: IntArray,
         batch: pa.RecordBatch | None,
-        order: np.ndarray,
+        order: IntArray,
     ) -> None:
         self.places = places
         self.reached = reached

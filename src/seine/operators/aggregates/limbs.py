@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
+
 BITS = 32
 MASK = np.int64(2**BITS - 1)
 
@@ -22,22 +24,22 @@ MASK = np.int64(2**BITS - 1)
 class Limbs:
     """One number a column of `matrix` (limb by number), the lowest limb first."""
 
-    matrix: np.ndarray
+    matrix: IntArray
     low: int
 
     @property
     def count(self) -> int:
         return self.matrix.shape[1]
 
-    def row(self, place: int) -> np.ndarray | None:
+    def row(self, place: int) -> IntArray | None:
         """The limbs of 2**(32 * place), if there are any."""
         inside = 0 <= place - self.low < len(self.matrix)
         return self.matrix[place - self.low] if inside else None
 
-    def take(self, columns: np.ndarray) -> Limbs:
+    def take(self, columns: IntArray) -> Limbs:
         return Limbs(self.matrix[:, columns], self.low)
 
-    def normal(self) -> tuple[np.ndarray, Limbs]:
+    def normal(self) -> tuple[IntArray, Limbs]:
         """Sign and magnitude: -1, 0 or 1, and limbs in [0, 2**32).
 
         >>> sign, size = Limbs(np.array([[-1, 1], [0, 1]]), 0).normal()
@@ -58,7 +60,7 @@ class Limbs:
         matrix[other.low - low :][: len(other.matrix)] -= other.matrix
         return Limbs(matrix, low)
 
-    def times(self, factor: np.ndarray | int) -> Limbs:
+    def times(self, factor: IntArray | int) -> Limbs:
         """Of normal limbs, times a number below 2**31."""
         return Limbs(_carry(self.matrix * factor), self.low)
 
@@ -77,7 +79,7 @@ class Limbs:
             matrix[2 * i + 1 : i + size + 1] += high
         return Limbs(_carry(matrix), 2 * self.low)
 
-    def divided(self, divisor: np.ndarray) -> Limbs:
+    def divided(self, divisor: IntArray) -> Limbs:
         """Of normal limbs, divided by a number in [1, 2**31), halves rounded up."""
         by = divisor.astype(np.uint64)
         rest = np.zeros(self.count, np.uint64)
@@ -89,7 +91,7 @@ class Limbs:
         matrix[0] += (rest * np.uint64(2) >= by).astype(np.int64)
         return Limbs(_carry(matrix), self.low)
 
-    def nearest(self) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(self) -> tuple[IntArray, IntArray]:
         """Of normal limbs, the nearest doubles, as mantissa and power of two (ties to even)."""
         padded = np.concatenate([np.zeros((2, self.count), np.int64), self.matrix]).view(np.uint64)
         places = np.arange(len(padded))[:, None]
@@ -105,7 +107,7 @@ class Limbs:
         power = BITS * (top - 3 + self.low) - gap.astype(np.int64)
         return window.astype(np.float64), power
 
-    def to_words(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def to_words(self) -> tuple[IntArray, IntArray, IntArray]:
         """Of normal limbs from 0: the low and the high 64 bits, and which numbers are below 2**127."""
         matrix = np.zeros((max(4, len(self.matrix)) + self.low, self.count), np.int64)
         matrix[self.low : self.low + len(self.matrix)] = self.matrix
@@ -115,7 +117,7 @@ class Limbs:
         return low, high, ~matrix[4:].any(axis=0) & (high < np.uint64(2**63))
 
 
-def to_lists(sign: np.ndarray, limbs: Limbs) -> pa.Array:
+def to_lists(sign: IntArray, limbs: Limbs) -> pa.Array:
     """One list a number: its lowest limb's position, then its limbs; nothing for zero.
 
     >>> sign, size = Limbs(np.array([[0, 0], [5, 0]]), 7).normal()
@@ -153,7 +155,7 @@ def from_lists(lists: pa.Array) -> Limbs:
     return Limbs(matrix, low)
 
 
-def _carry(matrix: np.ndarray) -> np.ndarray:
+def _carry(matrix: IntArray) -> IntArray:
     """Pass carries upwards: all limbs but two new top ones come to lie in [0, 2**32)."""
     out = np.zeros((len(matrix) + 2, matrix.shape[1]), np.int64)
     carry = np.zeros(matrix.shape[1], np.int64)

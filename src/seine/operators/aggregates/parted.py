@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import columns_of
 from seine.operators.aggregates.calls import FoldKey
 from seine.operators.aggregates.fold import Changes
@@ -50,7 +51,7 @@ class Parted:
         return list(dict.fromkeys(name for names in self._names.values() for name in names))
 
     def changes(
-        self, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, numbers: IntArray, store: Store
     ) -> dict[FoldKey, Changes]:
         """What each of them advances by."""
         made = {}
@@ -73,7 +74,7 @@ def _lies_behind(key: FoldKey, width: int) -> bool:
 
 
 def _replaced(
-    events: Events, layout: ChangeLayout, numbers: np.ndarray, table: ValueTable, arrays: list[pa.Array]
+    events: Events, layout: ChangeLayout, numbers: IntArray, table: ValueTable, arrays: list[pa.Array]
 ) -> Changes:
     """The extremes of finer groups as values: where one is replaced, one goes and another comes."""
     count = len(events.places)

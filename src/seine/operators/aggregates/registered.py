@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.aggregates import UserAggregate
+from seine.algebra.arrays import IntArray
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, as_numpy
 from seine.operators.aggregates.calls import Compiled, FoldKey
@@ -33,7 +34,7 @@ def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: No
     for part in parts.values():
         keys += [part, FoldKey("count", part.argument)]
 
-    def finished(rows: np.ndarray, counts: np.ndarray, *values: Any) -> pa.Array:
+    def finished(rows: IntArray, counts: IntArray, *values: Any) -> pa.Array:
         whole = counts > 0
         for number in values[1::2]:
             whole = whole & (number == counts)
@@ -44,7 +45,7 @@ def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: No
     return Compiled(tuple(keys), finished)
 
 
-def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., np.ndarray] | None) -> FoldKey:
+def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., IntArray] | None) -> FoldKey:
     if kind == "count":
         if function is None:
             return FoldKey("count", Argument(call.args, distinct=call.distinct))
@@ -59,27 +60,27 @@ def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., np.
 
 
 def _derived(
-    call: AggregateCall, name: str, function: Callable[..., np.ndarray], type_: pa.DataType
+    call: AggregateCall, name: str, function: Callable[..., IntArray], type_: pa.DataType
 ) -> Argument:
     return Argument(call.args, function, type_, call.distinct, call.function, name)
 
 
-def _first(*arguments: np.ndarray) -> np.ndarray:
+def _first(*arguments: IntArray) -> IntArray:
     return arguments[0]
 
 
-def _doubles(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    def doubles(*arguments: np.ndarray) -> np.ndarray:
+def _doubles(function: Callable[..., IntArray]) -> Callable[..., IntArray]:
+    def doubles(*arguments: IntArray) -> IntArray:
         with np.errstate(all="ignore"):
             return np.asarray(function(*arguments)).astype(np.float64)
 
     return doubles
 
 
-def _truths(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def _truths(function: Callable[..., IntArray]) -> Callable[..., IntArray]:
     """A count of a function counts where it is true, or a number other than NaN."""
 
-    def truths(*arguments: np.ndarray) -> np.ndarray:
+    def truths(*arguments: IntArray) -> IntArray:
         with np.errstate(all="ignore"):
             made = np.asarray(function(*arguments))
         return (made if made.dtype == bool else ~np.isnan(made.astype(np.float64))).astype(np.int64)
@@ -87,7 +88,7 @@ def _truths(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return truths
 
 
-def _numbers(part: FoldKey, value: Any) -> np.ndarray:
+def _numbers(part: FoldKey, value: Any) -> IntArray:
     """A part at every place, as `finish` sees it."""
     if isinstance(value, np.ndarray):
         return value
@@ -102,7 +103,7 @@ def _numbers(part: FoldKey, value: Any) -> np.ndarray:
 
 
 def _finish(
-    aggregate: UserAggregate, parts: dict[str, np.ndarray], size: int, type_: pa.DataType, notice: Notice
+    aggregate: UserAggregate, parts: dict[str, IntArray], size: int, type_: pa.DataType, notice: Notice
 ) -> pa.Array:
     if not size:
         return pa.nulls(1, type_)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.limbs import BITS, MASK
 
 DOUBLE_UNIT = 1152
 SQUARE_UNIT = 2 * DOUBLE_UNIT
-Piece = tuple[np.ndarray, np.ndarray]  # the limb that is meant, and what to add to it
+Piece = tuple[IntArray, IntArray]  # the limb that is meant, and what to add to it
 
 
 def split_integers(values: pa.Array) -> Iterator[Piece]:
@@ -27,12 +28,12 @@ def split_decimals(values: pa.Array) -> Iterator[Piece]:
     yield from _fixed([low & MASK, (low >> BITS) & MASK, high & MASK, high >> BITS])
 
 
-def whole_integers(values: pa.Array) -> np.ndarray:
+def whole_integers(values: pa.Array) -> IntArray:
     """Values as numbers of 64 bits."""
     return values.cast(pa.int64()).to_numpy()
 
 
-def whole_decimals(values: pa.Array) -> np.ndarray | None:
+def whole_decimals(values: pa.Array) -> IntArray | None:
     """Values, in units of the last digit, as numbers of 64 bits; None if some are larger.
 
     >>> from decimal import Decimal
@@ -43,12 +44,12 @@ def whole_decimals(values: pa.Array) -> np.ndarray | None:
     return low if (high == low >> 63).all() else None
 
 
-def limbs_of(numbers: np.ndarray) -> np.ndarray:
+def limbs_of(numbers: IntArray) -> IntArray:
     """The two limbs of numbers of 64 bits, of which the upper one has the sign."""
     return np.stack([numbers & MASK, numbers >> BITS])
 
 
-def _words(values: pa.Array) -> np.ndarray:
+def _words(values: pa.Array) -> IntArray:
     """The low and the high 64 bits."""
     words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
     return words[values.offset : values.offset + len(values)].T
@@ -71,7 +72,7 @@ def split_squares(values: pa.Array) -> Iterator[Piece]:
     yield from _shifted(one, a * a, base + 54)
 
 
-def _decompose(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _decompose(values: pa.Array) -> tuple[IntArray, IntArray, IntArray]:
     numbers = values.to_numpy()
     numbers = np.where(np.isfinite(numbers), numbers, 0.0)
     fraction, power = np.frexp(np.abs(numbers))
@@ -79,7 +80,7 @@ def _decompose(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.sign(numbers).astype(np.int64), mantissa, power.astype(np.int64) - 53
 
 
-def _shifted(sign: np.ndarray, magnitude: np.ndarray, bits: np.ndarray) -> Iterator[Piece]:
+def _shifted(sign: IntArray, magnitude: IntArray, bits: IntArray) -> Iterator[Piece]:
     """A magnitude below 2**54, moved up by some bits, as three limbs."""
     place, shift = bits // BITS, (bits % BITS).astype(np.uint64)
     mask, width = np.uint64(MASK), np.uint64(BITS)
@@ -89,6 +90,6 @@ def _shifted(sign: np.ndarray, magnitude: np.ndarray, bits: np.ndarray) -> Itera
     yield place + 2, (high >> width).view(np.int64) * sign
 
 
-def _fixed(limbs: list[np.ndarray]) -> Iterator[Piece]:
+def _fixed(limbs: list[IntArray]) -> Iterator[Piece]:
     for place, limb in enumerate(limbs):
         yield np.full(len(limb), place, np.int64), limb

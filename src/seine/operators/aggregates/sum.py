@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
 from seine.operators.aggregates.splits import Piece, limbs_of
@@ -22,17 +23,17 @@ _LISTS = pa.list_(pa.int64())
 class Total(NamedTuple):
     """Sums at all places: sign, magnitude, and how many NaN, +infinity and -infinity are among the values."""
 
-    sign: np.ndarray
+    sign: IntArray
     size: Limbs
-    nan: np.ndarray
-    up: np.ndarray
-    down: np.ndarray
+    nan: IntArray
+    up: IntArray
+    down: IntArray
 
     @property
     def places(self) -> int:
         return len(self.sign)
 
-    def take(self, places: np.ndarray) -> Total:
+    def take(self, places: IntArray) -> Total:
         odd = (counts[places] for counts in (self.nan, self.up, self.down))
         return Total(self.sign[places], self.size.take(places), *odd)
 
@@ -40,13 +41,13 @@ class Total(NamedTuple):
 class Whole(NamedTuple):
     """Sums at all places that are numbers of 64 bits."""
 
-    numbers: np.ndarray
+    numbers: IntArray
 
     @property
     def places(self) -> int:
         return len(self.numbers)
 
-    def take(self, places: np.ndarray) -> Whole:
+    def take(self, places: IntArray) -> Whole:
         return Whole(self.numbers[places])
 
     def total(self) -> Total:
@@ -82,7 +83,7 @@ class SumOfDoubles:
             return from_lists(changes.values[0])
         return _weighted(self._split(changes.values[-1]), changes.weights)
 
-    def _odd(self, changes: Changes) -> list[np.ndarray]:
+    def _odd(self, changes: Changes) -> list[IntArray]:
         if changes.summed:
             return [counts.to_numpy() for counts in changes.values[1:]]
         numbers = changes.values[-1].to_numpy()
@@ -102,7 +103,7 @@ class SumOfWholes:
     def __init__(
         self,
         split: Callable[[pa.Array], Iterator[Piece]],
-        whole: Callable[[pa.Array], np.ndarray | None],
+        whole: Callable[[pa.Array], IntArray | None],
     ) -> None:
         self._split = split
         self._whole = whole
@@ -128,7 +129,7 @@ class SumOfWholes:
         narrow, wide = _narrowed(*_summed(changes, self._amounts(changes)).normal())
         return [pa.array(narrow), wide]
 
-    def _small(self, changes: Changes, start: int) -> np.ndarray | None:
+    def _small(self, changes: Changes, start: int) -> IntArray | None:
         """The amounts, if all sums from `start` fit 64 bits, whichever of them come together."""
         if changes.summed:
             numbers, wide = changes.values
@@ -151,16 +152,16 @@ class SumOfWholes:
         return _weighted(self._split(changes.values[-1]), changes.weights)
 
 
-def _largest(numbers: np.ndarray) -> int:
+def _largest(numbers: IntArray) -> int:
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
-def _widened(numbers: np.ndarray, wide: pa.Array) -> Limbs:
+def _widened(numbers: IntArray, wide: pa.Array) -> Limbs:
     """Sums of which each is a number of 64 bits or a list."""
     return from_lists(wide).minus(Limbs(-limbs_of(numbers), 0))
 
 
-def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
+def _narrowed(sign: IntArray, size: Limbs) -> Kept:
     """Limbs only of sums whose magnitude needs more than 63 bits."""
     low, high, fits = size.to_words()
     fits = fits & (high == 0) & (low < np.uint64(2**63))
@@ -169,7 +170,7 @@ def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
     return [np.where(fits, low.view(np.int64) * sign, 0), kept]
 
 
-def _weighted(pieces: Iterator[Piece], weights: np.ndarray) -> Limbs:
+def _weighted(pieces: Iterator[Piece], weights: IntArray) -> Limbs:
     """What each change adds, a column each."""
     known = [(place, amount) for place, amount in pieces if len(place)]
     if not known:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
@@ -29,16 +30,16 @@ class ValueStep:
     """
 
     values: list[pa.Array]
-    owner: np.ndarray
-    before: np.ndarray
-    steady: np.ndarray
-    moved: np.ndarray
-    moved_at: np.ndarray
-    moved_by: np.ndarray
-    present: np.ndarray
-    since: np.ndarray
-    until: np.ndarray
-    scan: Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]
+    owner: IntArray
+    before: IntArray
+    steady: BoolArray
+    moved: IntArray
+    moved_at: IntArray
+    moved_by: IntArray
+    present: BoolArray
+    since: IntArray
+    until: IntArray
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array]]
 
 
 class ValueTable:
@@ -54,9 +55,9 @@ class ValueTable:
     def advance(
         self,
         layout: ChangeLayout,
-        numbers: np.ndarray,
-        places: np.ndarray,
-        weights: np.ndarray,
+        numbers: IntArray,
+        places: IntArray,
+        weights: IntArray,
         values: list[pa.Array],
     ) -> ValueStep:
         """Count the changes in; `numbers` are the groups' numbers, unique for ever."""
@@ -76,7 +77,7 @@ class ValueTable:
         scan = self._scanner(numbers)
         return _value_step(layout, kept, group.take(firsts), before, entries, scan)
 
-    def forget(self, numbers: np.ndarray) -> None:
+    def forget(self, numbers: IntArray) -> None:
         """Forget all values of some groups."""
         low = np.unique((numbers & _HIGH) << 32)
         rows = self._table.scan(low, low | _LOW)
@@ -84,8 +85,8 @@ class ValueTable:
         place = self._schema.get_field_index("_n")
         self._table.write(gone.set_column(place, "_n", pa.array(np.zeros(gone.num_rows, np.int64))))
 
-    def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
-        def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
+    def _scanner(self, numbers: IntArray) -> Callable[[IntArray], tuple[IntArray, pa.Array]]:
+        def scan(groups: IntArray) -> tuple[IntArray, pa.Array]:
             """All live values of some groups: the group of each, and the last column of the value."""
             if not len(groups):
                 return groups, pa.nulls(0, self._schema.field(self._last).type)
@@ -104,19 +105,19 @@ class ValueTable:
 class _Entries:
     """The count of a pair after each place at which it changed."""
 
-    pair: np.ndarray
-    place: np.ndarray
-    alive: np.ndarray
-    was_alive: np.ndarray
-    final: np.ndarray
+    pair: IntArray
+    place: IntArray
+    alive: BoolArray
+    was_alive: BoolArray
+    final: IntArray
 
 
-def _hash(number: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+def _hash(number: IntArray, hashes: IntArray) -> IntArray:
     """Half of each, so that the values of a group lie side by side."""
     return ((number & _HIGH) << 32) | (hashes & _LOW)
 
 
-def _entries(pairs: Groups, places: np.ndarray, weights: np.ndarray, before: np.ndarray) -> _Entries:
+def _entries(pairs: Groups, places: IntArray, weights: IntArray, before: IntArray) -> _Entries:
     pair, place = pairs.labels(), places[pairs.order]
     sums = np.cumsum(weights[pairs.order])
     base = before - (sums - weights[pairs.order])[pairs.starts]
@@ -134,10 +135,10 @@ def _entries(pairs: Groups, places: np.ndarray, weights: np.ndarray, before: np.
 def _value_step(
     layout: ChangeLayout,
     values: list[pa.Array],
-    owner: np.ndarray,
-    before: np.ndarray,
+    owner: IntArray,
+    before: IntArray,
     entries: _Entries,
-    scan: Callable[[np.ndarray], tuple[np.ndarray, pa.Array]],
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array]],
 ) -> ValueStep:
     was_alive = before > 0
     flips = np.flatnonzero(entries.alive != entries.was_alive)
@@ -154,6 +155,6 @@ def _value_step(
     )
 
 
-def _by_pair(pair: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_pair(pair: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
     order = np.lexsort((place, pair))
     return pair[order], place[order]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.operators.limited.losses import Losses, Shadows
 from seine.operators.limited.residents import Residents, most_held
 from seine.operators.limited.shed_sample import Ghosts, lots, most_ghosts
@@ -85,7 +86,7 @@ class Account:
         self._note["ghosts"] = []
 
 
-def _weights(residents: Residents, port: int, level: int) -> np.ndarray:
+def _weights(residents: Residents, port: int, level: int) -> IntArray:
     """What each tuple weighs when it is shed: the inverse of its chance if it is drawn, else nothing."""
     drawn = lots(residents.batch[NUMBER].to_numpy(), port, level)
     return np.where(drawn, 2.0**level, 0.0)

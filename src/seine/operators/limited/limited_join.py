@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.losses import Losses
@@ -110,7 +111,7 @@ class LimitedOperator:
         useful = rows.append_column(UNTIL, pa.array(carried.until)).take(pa.array(carried.useful))
         return ArrivedTuples(useful, arrivals)
 
-    def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
+    def _importance(self, port: int, rows: pa.RecordBatch) -> IntArray:
         """How much each tuple matters; all the same in a stream that does not say."""
         index = self._items[port].importance
         if index is None:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.star import Probe
 from seine.graph.nodes import LimitedNode
 from seine.operators.join.combination import key_columns
@@ -31,11 +32,11 @@ class Shadows:
     """Tuples of one stream as if none had been shed, and when they were; what a shed one weighs."""
 
     batch: pa.RecordBatch
-    gone: np.ndarray
-    weight: np.ndarray
+    gone: IntArray
+    weight: IntArray
 
     @staticmethod
-    def of(residents: Residents, ghosts: Ghosts, fresh: np.ndarray) -> Shadows:
+    def of(residents: Residents, ghosts: Ghosts, fresh: IntArray) -> Shadows:
         """Those of a slice, of which some are sampled now with a weight, then ghosts from before."""
         names = residents.batch.schema.names
         return Shadows(

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.meeting import Meeting
@@ -72,7 +73,7 @@ class Replay:
         self._memory.clear()
 
 
-def _cuts(times: np.ndarray, room: Room) -> list[int]:
+def _cuts(times: IntArray, room: Room) -> list[int]:
     """Where slices begin, and where the last one ends; each has an arrival, and none a fixed point within."""
     if not len(times):
         return []

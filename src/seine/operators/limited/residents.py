@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.limited.star_combinations import TupleLives
 from seine.rows.delta import FOREVER, NUMBER, concat
 from seine.shedding.arrivals import Arrivals, Evictions
@@ -38,7 +39,7 @@ class Residents:
 
     batch: pa.RecordBatch
     old: int
-    gone: np.ndarray
+    gone: IntArray
 
     @staticmethod
     def of(held: pa.RecordBatch, new: pa.RecordBatch, evicted: Evictions) -> Residents:
@@ -56,12 +57,12 @@ class Residents:
         return TupleLives(start, np.minimum(end, np.maximum(self.gone, start + 1)), end)
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def ends(self) -> IntArray:
         """When each leaves by itself."""
         return np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
 
     @cached_property
-    def leaves(self) -> np.ndarray:
+    def leaves(self) -> IntArray:
         """When each is no longer held."""
         return np.minimum(self.ends, self.gone)
 
@@ -70,7 +71,7 @@ class Residents:
         kept = (self.gone == FOREVER) & (self.leaves > instant)
         return self.batch.take(pa.array(np.flatnonzero(kept)))
 
-    def held_at(self, instants: np.ndarray) -> np.ndarray:
+    def held_at(self, instants: IntArray) -> IntArray:
         """How many were held at instants, after the arrivals of each."""
         admitted = self.gone > self.lives.start
         starts, ends = np.sort(self.lives.start[admitted]), np.sort(self.leaves[admitted])

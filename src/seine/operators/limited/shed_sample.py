@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.limited.residents import END, UNTIL, Residents
 from seine.rows.delta import NUMBER, concat
 from seine.rows.hashing import mix
@@ -37,7 +38,7 @@ class Ghosts:
     batch: pa.RecordBatch
 
     @staticmethod
-    def sampled(residents: Residents, weights: np.ndarray) -> Ghosts:
+    def sampled(residents: Residents, weights: IntArray) -> Ghosts:
         """The tuples that were shed before their time, as far as they weigh something."""
         chosen = np.flatnonzero((residents.gone < residents.ends) & (weights > 0))
         batch = residents.batch.take(pa.array(chosen))
@@ -67,7 +68,7 @@ class Ghosts:
         return Ghosts(kept.set_column(kept.schema.get_field_index(WEIGHT), WEIGHT, weights))
 
 
-def lots(numbers: np.ndarray, port: int, level: int) -> np.ndarray:
+def lots(numbers: IntArray, port: int, level: int) -> IntArray:
     """Who of a stream's tuples is drawn, with chance 2**-level; streams draw apart."""
     drawn = np.ones(len(numbers), bool)
     for one in range(level):
@@ -75,7 +76,7 @@ def lots(numbers: np.ndarray, port: int, level: int) -> np.ndarray:
     return drawn
 
 
-def _lot(numbers: np.ndarray, draw: int) -> np.ndarray:
+def _lot(numbers: IntArray, draw: int) -> IntArray:
     """An even chance for each tuple, another one in each draw."""
     salt = mix(np.array([draw], np.int64).view(np.uint64))
     return mix(numbers.view(np.uint64) ^ salt) >> np.uint64(63) == 0

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.star import Probe, Star
 from seine.evaluate.data_columns import DataColumns
@@ -27,11 +28,11 @@ from seine.rows.delta import FOREVER, NEVER
 class TupleLives:
     """Of tuples: when they start, until when others meet them, and when their lives end by themselves."""
 
-    start: np.ndarray
-    resides: np.ndarray
-    end: np.ndarray
+    start: IntArray
+    resides: IntArray
+    end: IntArray
 
-    def take(self, rows: np.ndarray) -> TupleLives:
+    def take(self, rows: IntArray) -> TupleLives:
         return TupleLives(self.start[rows], self.resides[rows], self.end[rows])
 
     def __and__(self, other: TupleLives) -> TupleLives:
@@ -66,7 +67,7 @@ class Combinations(DataColumns):
         self,
         star: Star,
         batches: Mapping[int, pa.RecordBatch],
-        rows: Mapping[int, np.ndarray],
+        rows: Mapping[int, IntArray],
         lives: TupleLives,
     ) -> None:
         super().__init__(pa.RecordBatch.from_arrays([], []))
@@ -84,11 +85,11 @@ class Combinations(DataColumns):
             self._columns[index] = tuples.data(index - item.start, item.types[index - item.start])
         return self._columns[index]
 
-    def take(self, kept: np.ndarray) -> Combinations:
+    def take(self, kept: IntArray) -> Combinations:
         rows = {item: numbers[kept] for item, numbers in self.rows.items()}
         return Combinations(self._star, self._batches, rows, self.lives.take(kept))
 
-    def joined(self, item: int, partners: Partners, at: np.ndarray, found: np.ndarray) -> Combinations:
+    def joined(self, item: int, partners: Partners, at: IntArray, found: IntArray) -> Combinations:
         """Combinations at these places, each with a tuple of one more item."""
         lives = self.lives.take(at)
         if partners.lives is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.star import ArrivalProbes, Edge, Star
 from seine.operators.join.combination import key_columns
@@ -34,12 +35,12 @@ class Carried:
     no result carries nothing.
     """
 
-    offsets: np.ndarray
-    tokens: np.ndarray
-    until: np.ndarray
+    offsets: IntArray
+    tokens: IntArray
+    until: IntArray
 
     @property
-    def useful(self) -> np.ndarray:
+    def useful(self) -> IntArray:
         return np.flatnonzero(np.diff(self.offsets))
 
 
@@ -70,7 +71,7 @@ class Carrier:
         offsets = np.searchsorted(owners[order], np.arange(count + 1))
         return Carried(offsets, tokens[order], until)
 
-    def _edge(self, batch: pa.RecordBatch, edge: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _edge(self, batch: pa.RecordBatch, edge: Edge) -> tuple[IntArray, IntArray, IntArray]:
         """For each token of an edge the tuple that carries it, its value, and when it ends."""
         place = edge.ports.index(self._port)
         owners, values, ends = self._found(batch, edge.ways[place])
@@ -83,7 +84,7 @@ class Carrier:
             owners, values, ends = owners[known], values[known], ends[known]
         return owners, values, ends
 
-    def _found(self, batch: pa.RecordBatch, way: ArrivalProbes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _found(self, batch: pa.RecordBatch, way: ArrivalProbes) -> tuple[IntArray, IntArray, IntArray]:
         """The relation tuples that tuples find: whose, which, and when they end; one each on no way."""
         count = batch.num_rows
         if not way:
@@ -97,7 +98,7 @@ class Carrier:
 
     def _walked(
         self, batch: pa.RecordBatch, way: ArrivalProbes
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         star = self._star
         partners = [Partners(self._relations(star.items[p.item].relation or "", p.own_key)) for p in way]
         rows = {self._item: np.arange(batch.num_rows)}
@@ -106,7 +107,7 @@ class Carrier:
             numbers = [some.rows[item] for item in sorted(probe.item for probe in way)]
             yield some.rows[self._item], _identity(numbers), self._ends(some, way)
 
-    def _ends(self, found: Combinations, way: ArrivalProbes) -> np.ndarray:
+    def _ends(self, found: Combinations, way: ArrivalProbes) -> IntArray:
         """When combinations of relation tuples end: with the first of them."""
         ends = np.full(found.num_rows, FOREVER)
         for probe in way:
@@ -117,7 +118,7 @@ class Carrier:
         return ends
 
 
-def _identity(numbers: list[np.ndarray]) -> np.ndarray:
+def _identity(numbers: list[IntArray]) -> IntArray:
     """One number for each combination of tuples of relations, whichever stream found it."""
     total = mix(numbers[0].view(np.uint64))
     for more in numbers[1:]:
@@ -125,7 +126,7 @@ def _identity(numbers: list[np.ndarray]) -> np.ndarray:
     return total.view(np.int64)
 
 
-def _need(useful: np.ndarray, until: np.ndarray, owners: np.ndarray, ends: np.ndarray) -> None:
+def _need(useful: BoolArray, until: IntArray, owners: IntArray, ends: IntArray) -> None:
     """Note which tuples have found something, and for how long that is good."""
     last = np.full(len(until), NEVER)
     np.maximum.at(last, owners, ends)

@@ -6,17 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.star import Star
 from seine.operators.limited.star_combinations import Combinations
 from seine.rows.cheap_columns import doubles
 
-_COMBINED: dict[str, Callable[..., np.ndarray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
+_COMBINED: dict[str, Callable[..., IntArray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
 
 
 @np.errstate(over="ignore")  # it is infinite then
-def importance_of(found: Combinations, star: Star, how: str) -> np.ndarray:
+def importance_of(found: Combinations, star: Star, how: str) -> IntArray:
     """The importance of each combination; 1 where no stream has any."""
-    total: np.ndarray | None = None
+    total: IntArray | None = None
     for item in star.items:
         if item.importance is not None:
             column = doubles(found[item.start + item.importance])

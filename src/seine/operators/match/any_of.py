@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Call, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.box_index import BoxIndex
@@ -46,7 +47,7 @@ class AnyOf:
             if len(boxes):
                 self.asked.append(CompiledFilter(boxes, part, table))
 
-    def holds(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
+    def holds(self, columns: DataColumns, num_rows: int) -> IntArray | None:
         """The rows for which any filter holds, as a mask; None if all do."""
         if self._always:
             return None
@@ -95,7 +96,7 @@ class CompiledFilter:
         self.is_exact = self._stairs.is_exact and not self._residual
         self._index = None if self.is_exact else BoxIndex(boxes, groups)
 
-    def accepted(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None) -> np.ndarray:
+    def accepted(self, columns: DataColumns, num_rows: int, rows: IntArray | None) -> IntArray:
         """Of the given rows (None: all) those for which the filter holds."""
         left = self._screen.survivors(columns, num_rows, rows)
         if not left.size:
@@ -113,7 +114,7 @@ class CompiledFilter:
             mask[found] = True
         return np.flatnonzero(mask)
 
-    def covers(self, boxes: Boxes, common: Sequence[Expression]) -> np.ndarray:
+    def covers(self, boxes: Boxes, common: Sequence[Expression]) -> IntArray:
         """Which boxes of another filter hold only rows for which this one holds too."""
         mask = np.zeros(len(boxes), bool)
         corners = self._corners(boxes)
@@ -122,7 +123,7 @@ class CompiledFilter:
             mask[self._stairs.holding(equal, bounded, len(boxes))] = True
         return mask
 
-    def _corners(self, boxes: Boxes) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+    def _corners(self, boxes: Boxes) -> tuple[list[IntArray], list[IntArray]] | None:
         """The weakest rows that other boxes hold, as codes for each equality and bound of this filter.
 
         None if they leave open what this filter demands.

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.operators.match.boxes import BoxBound, Boxes
 from seine.operators.match.code_lookup import CodeGroups
 from seine.rows.pairs import ranges
@@ -26,15 +27,15 @@ _CELL = 12  # cells that are compared in the time that a candidate takes
 _ROW, _BOX = 6, 15  # candidates in the time that sorting takes for a row, and searching for a box
 _SAMPLE = 512  # rows by which bounds are compared
 
-Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of boxes
+Pairs = tuple[IntArray, IntArray]  # positions of rows, positions of boxes
 
 
 class CandidateRuns(NamedTuple):
     """Candidates: of each row (or box) a run of boxes (or rows) in `order`; None: each is its own place."""
 
-    low: np.ndarray
-    high: np.ndarray
-    order: np.ndarray | None
+    low: IntArray
+    high: IntArray
+    order: IntArray | None
     of_boxes: bool  # the runs are of boxes, and consist of rows
     decided: tuple[int, ...]  # the bounds that all candidates satisfy
 
@@ -54,7 +55,7 @@ class SortedBound:
         self._keys = keys[self.order]
         self._alone = bound.least[self.order] if groups.count == 1 else None
 
-    def runs(self, codes: np.ndarray, groups: np.ndarray, starts: np.ndarray) -> Pairs:
+    def runs(self, codes: IntArray, groups: IntArray, starts: IntArray) -> Pairs:
         """For each row, where the boxes of its group begin and where those end whose bound it satisfies."""
         if self._alone is not None:
             return np.zeros(len(codes), np.int64), np.searchsorted(self._alone, codes, "right")
@@ -81,7 +82,7 @@ class BoxIndex:
             if lower.term == upper.term and not lower.upper and upper.upper
         ]
 
-    def pairs(self, codes: Sequence[np.ndarray], num_rows: int) -> Iterator[Pairs]:
+    def pairs(self, codes: Sequence[IntArray], num_rows: int) -> Iterator[Pairs]:
         """The pairs, some at a time, in any order; `codes[t]` are those of term t in each row."""
         cells = num_rows * len(self._boxes)
         if not cells:
@@ -101,7 +102,7 @@ class BoxIndex:
         for rows, boxes in found:
             yield (rows if kept is None else kept[rows]), boxes
 
-    def _cells(self, codes: Sequence[np.ndarray], num_rows: int) -> Iterator[Pairs]:
+    def _cells(self, codes: Sequence[IntArray], num_rows: int) -> Iterator[Pairs]:
         """By comparing every row with every box; the longer side is the inner one."""
         step = max(1, _BLOCK // max(1, num_rows))
         for start in range(0, len(self._boxes), step):
@@ -118,7 +119,7 @@ class BoxIndex:
             rows, boxes = (outer, places) if inner else (places, outer)
             yield rows, boxes + start
 
-    def _runs(self, oriented: list[np.ndarray], groups: np.ndarray) -> CandidateRuns | None:
+    def _runs(self, oriented: list[IntArray], groups: IntArray) -> CandidateRuns | None:
         """The fewest candidates; None if comparing all cells is cheaper."""
         best = self._whole_groups(groups)
         if not self._bounds or best.size <= _ROW * len(groups):
@@ -133,27 +134,27 @@ class BoxIndex:
             return None
         return best
 
-    def _best_bound(self, oriented: list[np.ndarray], groups: np.ndarray) -> tuple[int, int]:
+    def _best_bound(self, oriented: list[IntArray], groups: IntArray) -> tuple[int, int]:
         """How many candidates the best bound leaves, by a sample of the rows, and which it is."""
         step = 1 + len(groups) // _SAMPLE
         sample = [codes[::step] for codes in oriented]
         runs = (self._by_bound(sample, groups[::step], i) for i in range(len(self._bounds)))
         return min((one.size * step, i) for i, one in enumerate(runs))
 
-    def _whole_groups(self, groups: np.ndarray) -> CandidateRuns:
+    def _whole_groups(self, groups: IntArray) -> CandidateRuns:
         """Every box of a row's group; without groups every row of a box, which is in the order of results."""
         if self._by_group is None:
             none = np.zeros(len(self._boxes), np.int64)
             return CandidateRuns(none, none + len(groups), None, True, ())
         return CandidateRuns(self._starts[groups], self._starts[groups + 1], self._by_group, False, ())
 
-    def _by_bound(self, oriented: list[np.ndarray], groups: np.ndarray, bound: int) -> CandidateRuns:
+    def _by_bound(self, oriented: list[IntArray], groups: IntArray, bound: int) -> CandidateRuns:
         """The boxes of a row's group whose bound the row satisfies."""
         low, high = self._sorted[bound].runs(oriented[bound], groups, self._starts)
         return CandidateRuns(low, high, self._sorted[bound].order, False, (bound,))
 
     def _by_interval(
-        self, oriented: list[np.ndarray], groups: np.ndarray, lower: int, upper: int
+        self, oriented: list[IntArray], groups: IntArray, lower: int, upper: int
     ) -> CandidateRuns:
         """Rows sorted by group and value; each box finds those between its bounds."""
         codes, least, most = oriented[lower], self._bounds[lower].least, ~self._bounds[upper].least
@@ -173,7 +174,7 @@ class BoxIndex:
         low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + last)
         return CandidateRuns(low, high, order, True, (lower, upper))
 
-    def _candidates(self, runs: CandidateRuns, oriented: list[np.ndarray]) -> Iterator[Pairs]:
+    def _candidates(self, runs: CandidateRuns, oriented: list[IntArray]) -> Iterator[Pairs]:
         for owners, places in ranges(runs.low, runs.high, _BLOCK):
             members = places if runs.order is None else runs.order[places]
             rows, boxes = (members, owners) if runs.of_boxes else (owners, members)
@@ -189,8 +190,8 @@ def _size(runs: CandidateRuns) -> int:
 
 
 def _search(
-    ordered: np.ndarray, values: np.ndarray, side: Literal["left", "right"], by: np.ndarray
-) -> np.ndarray:
+    ordered: IntArray, values: IntArray, side: Literal["left", "right"], by: IntArray
+) -> IntArray:
     """`searchsorted`, in an order of the values that is kind to caches."""
     places = np.empty(len(values), np.int64)
     places[by] = np.searchsorted(ordered, values[by], side)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, conjuncts
 from seine.evaluate.ordinals import MOST, OWN, Coder, Places, has_own_codes
 from seine.operators.match.comparison import Comparison, comparison_of, has_parameter
@@ -33,9 +34,9 @@ class BoxBound(NamedTuple):
 
     term: int
     upper: bool
-    least: np.ndarray
+    least: IntArray
 
-    def of(self, codes: np.ndarray) -> np.ndarray:
+    def of(self, codes: IntArray) -> IntArray:
         return ~codes if self.upper else codes
 
 
@@ -85,8 +86,8 @@ class Boxes:
     def __init__(
         self,
         terms: list[ComparedTerm],
-        owners: np.ndarray,
-        equal: dict[int, np.ndarray],
+        owners: IntArray,
+        equal: dict[int, IntArray],
         bounds: list[BoxBound],
     ) -> None:
         self.terms, self.owners, self.equal, self.bounds = terms, owners, equal, bounds
@@ -94,7 +95,7 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.owners)
 
-    def take(self, boxes: np.ndarray) -> Boxes:
+    def take(self, boxes: IntArray) -> Boxes:
         equal = {term: codes[boxes] for term, codes in self.equal.items()}
         bounds = [bound._replace(least=bound.least[boxes]) for bound in self.bounds]
         return Boxes(self.terms, self.owners[boxes], equal, bounds)
@@ -122,16 +123,16 @@ class _Making:
     def __init__(self, count: int) -> None:
         self.owners = np.arange(count)
         self.possible = np.ones(count, bool)
-        self.equal: dict[int, np.ndarray] = {}
-        self.least: dict[tuple[int, bool], np.ndarray] = {}
+        self.equal: dict[int, IntArray] = {}
+        self.least: dict[tuple[int, bool], IntArray] = {}
 
-    def add_equal(self, term: int, codes: np.ndarray) -> None:
+    def add_equal(self, term: int, codes: IntArray) -> None:
         if term in self.equal:
             self.possible &= self.equal[term] == codes
         else:
             self.equal[term] = codes
 
-    def add_bound(self, term: int, op: str, codes: np.ndarray) -> None:
+    def add_bound(self, term: int, op: str, codes: IntArray) -> None:
         upper = op in ("lt", "le")
         least = ~codes if upper else codes
         if op in ("lt", "gt"):
@@ -140,7 +141,7 @@ class _Making:
         known = self.least.get((term, upper))
         self.least[term, upper] = least if known is None else np.maximum(known, least)
 
-    def add_list(self, term: int, codes: list[np.ndarray]) -> None:
+    def add_list(self, term: int, codes: list[IntArray]) -> None:
         """A box for each distinct value of the list."""
         values = np.sort(np.stack(codes, axis=1), axis=1)[self.owners] if codes else self._nothing()
         fresh = np.ones(values.shape, bool)
@@ -151,7 +152,7 @@ class _Making:
         self.least = {bound: known[boxes] for bound, known in self.least.items()}
         self.add_equal(term, values[boxes, places])
 
-    def _nothing(self) -> np.ndarray:
+    def _nothing(self) -> IntArray:
         return np.zeros((len(self.owners), 0), np.int64)
 
     def finish(self, terms: list[ComparedTerm]) -> Boxes:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SPARE = 8  # places of an address table or a sieve for each code
 _ADDRESSES = 1 << 12  # an address table of so many places is always worth it
@@ -15,10 +17,10 @@ _SMALL = 256  # values for which a binary search is cheaper than a sieve
 class CodeIndex:
     """The place of a code among distinct codes, which are sorted."""
 
-    def __init__(self, codes: np.ndarray) -> None:
+    def __init__(self, codes: IntArray) -> None:
         self._codes = codes
         span = int(codes[-1]) - int(codes[0]) + 1 if len(codes) else 0
-        self._addresses: np.ndarray | None = None
+        self._addresses: IntArray | None = None
         if span <= max(_ADDRESSES, _SPARE * len(codes)):
             self._addresses = np.full(span, -1, np.int64)
             self._addresses[codes - codes[:1]] = np.arange(len(codes))
@@ -31,7 +33,7 @@ class CodeIndex:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def find(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def find(self, values: IntArray) -> tuple[IntArray, IntArray]:
         """Which of the values are known, ascending, and the places of their codes.
 
         >>> known, places = CodeIndex(np.array([3, 7])).find(np.array([7, 5, 3, -1]))
@@ -46,7 +48,7 @@ class CodeIndex:
             return maybe[known], places
         return self._search(values)
 
-    def has(self, values: np.ndarray) -> np.ndarray:
+    def has(self, values: IntArray) -> IntArray:
         """A mask of the values that may be known; few others are in it."""
         if self._addresses is None:
             return self._sieve[self._slots(values)]
@@ -54,10 +56,10 @@ class CodeIndex:
         mask[self.find(values)[0]] = True
         return mask
 
-    def _slots(self, values: np.ndarray) -> np.ndarray:
+    def _slots(self, values: IntArray) -> IntArray:
         return (values.view(np.uint64) * _STEP) >> self._shift
 
-    def _by_address(self, values: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _by_address(self, values: IntArray, addresses: IntArray) -> tuple[IntArray, IntArray]:
         if not len(self._codes):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         offsets = (values - self._codes[0]).view(np.uint64)  # modulo 2**64: one before the first is far away
@@ -66,7 +68,7 @@ class CodeIndex:
         known = np.flatnonzero(places >= 0)
         return near[known], places[known]
 
-    def _search(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _search(self, values: IntArray) -> tuple[IntArray, IntArray]:
         places = np.minimum(np.searchsorted(self._codes, values), len(self._codes) - 1)
         known = np.flatnonzero(self._codes[places] == values)
         return known, places[known]
@@ -75,7 +77,7 @@ class CodeIndex:
 class CodeGroups:
     """Boxes by their codes in several columns; `of[b]` is the group of box b, `count` how many there are."""
 
-    def __init__(self, columns: Sequence[np.ndarray], boxes: int) -> None:
+    def __init__(self, columns: Sequence[IntArray], boxes: int) -> None:
         self.of = np.zeros(boxes, np.int64)
         self.count = 1
         self.indices: list[CodeIndex] = []  # of each column alone
@@ -88,7 +90,7 @@ class CodeGroups:
             self.indices.append(CodeIndex(distinct))
             self.of, self.count = places, len(self._pairs[-1] if self._pairs else distinct)
 
-    def find(self, columns: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray | None, np.ndarray]:
+    def find(self, columns: Sequence[IntArray], rows: int) -> tuple[IntArray | None, IntArray]:
         """The rows that have a group, ascending (None: all of them), and their groups."""
         if not columns:
             return None, np.zeros(rows, np.int64)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Call, Expression, Parameter
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
@@ -22,7 +23,7 @@ from seine.evaluate.linear_sums import is_whole
 from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
 from seine.operators.match.comparison import has_parameter
 
-_COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_COMPARE: dict[str, Callable[[IntArray, IntArray], IntArray]] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -37,7 +38,7 @@ class ScaledTerm(NamedTuple):
     """An expression, and by what it is multiplied with each row of the table; None if by nothing."""
 
     expression: Expression
-    factors: np.ndarray | None
+    factors: IntArray | None
 
 
 class WholeComparison:
@@ -46,7 +47,7 @@ class WholeComparison:
     Law: where `holds` gives an answer, it is that of evaluating; NULL is not true.
     """
 
-    def __init__(self, op: str, terms: list[ScaledTerm], constants: np.ndarray) -> None:
+    def __init__(self, op: str, terms: list[ScaledTerm], constants: IntArray) -> None:
         self._compare = _COMPARE[op]
         self._terms = terms
         self._sizes = [0 if term.factors is None else magnitude(term.factors) for term in terms]
@@ -67,7 +68,7 @@ class WholeComparison:
             return None
         return WholeComparison(op, [ScaledTerm(left, None)], codes_of(table[index]))
 
-    def holds(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> np.ndarray | None:
+    def holds(self, columns: DataColumns, rows: IntArray, picks: IntArray) -> IntArray | None:
         """Whether it holds for each row with the constants of a table row; None if that is not certain."""
         total, valid, largest = np.zeros(len(rows), np.int64), None, 0
         for (expression, factors), size in zip(self._terms, self._sizes, strict=True):
@@ -99,7 +100,7 @@ def _terms(sum_: Call, table: Sequence[pa.Array]) -> list[ScaledTerm] | None:
     return terms
 
 
-def _wholes(constants: pa.Array, scale: int) -> np.ndarray | None:
+def _wholes(constants: pa.Array, scale: int) -> IntArray | None:
     """The numbers beneath constants, if there are and all are small; `scale` is that of a DECIMAL."""
     if constants.null_count:
         return None

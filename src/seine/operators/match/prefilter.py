@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Column, Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import is_true
@@ -26,9 +27,9 @@ _THIN = 2  # rows are dropped on the way if so many times fewer are left
 class Survivors(NamedTuple):
     """Rows that are left (None: all), how many, and the codes of each term at them."""
 
-    rows: np.ndarray | None
+    rows: IntArray | None
     size: int
-    codes: list[np.ndarray]
+    codes: list[IntArray]
 
 
 class Screen:
@@ -55,7 +56,7 @@ class Screen:
         expression, coder = self._terms[term]
         return coder is not OWN, not isinstance(expression, Column)
 
-    def survivors(self, columns: DataColumns, num_rows: int, rows: np.ndarray | None = None) -> Survivors:
+    def survivors(self, columns: DataColumns, num_rows: int, rows: IntArray | None = None) -> Survivors:
         """Of the given rows (None: all) those that may be in some box."""
         left = _Left(rows, num_rows if rows is None else len(rows))
         for term in self._order:
@@ -82,12 +83,12 @@ class Screen:
 class _Left:
     """Rows that are left (None: all), codes at them, and a mask of those that are still to be dropped."""
 
-    def __init__(self, rows: np.ndarray | None, size: int) -> None:
+    def __init__(self, rows: IntArray | None, size: int) -> None:
         self.rows, self.size = rows, size
-        self.codes: dict[int, np.ndarray] = {}
-        self._mask: np.ndarray | None = None
+        self.codes: dict[int, IntArray] = {}
+        self._mask: IntArray | None = None
 
-    def keep(self, mask: np.ndarray | None) -> None:
+    def keep(self, mask: BoolArray | None) -> None:
         if mask is not None:
             self._mask = mask if self._mask is None else self._mask & mask
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
@@ -14,7 +15,7 @@ from seine.operators.match.integer_comparison import WholeComparison
 
 _LONG = 64  # rows of one selection from which its constants are better given as scalars
 
-Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of selections
+Pairs = tuple[IntArray, IntArray]  # positions of rows, positions of selections
 
 
 class Residual:
@@ -30,7 +31,7 @@ class Residual:
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def where(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> Pairs:
+    def where(self, columns: DataColumns, rows: IntArray, picks: IntArray) -> Pairs:
         """The pairs for which all conjuncts hold."""
         for part, used, whole in self._parts:
             if not len(rows):
@@ -43,8 +44,8 @@ class Residual:
         return rows, picks
 
     def _truth(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, picks: np.ndarray
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, picks: IntArray
+    ) -> IntArray:
         order = np.argsort(picks, kind="stable")
         starts = np.flatnonzero(np.diff(picks[order], prepend=-1))
         if used and len(starts) * _LONG > len(rows):
@@ -55,14 +56,14 @@ class Residual:
         return verdicts
 
     def _by_pair(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, picks: np.ndarray
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, picks: IntArray
+    ) -> IntArray:
         of = pa.array(picks)
         constants = [c.take(of) if i in used else None for i, c in enumerate(self._table)]
         return truth(part, columns.picked(part, rows), len(rows), constants)
 
     def _by_selection(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, pick: int
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, pick: int
+    ) -> IntArray:
         constants = [c[pick] if i in used else None for i, c in enumerate(self._table)]
         return truth(part, columns.picked(part, rows), len(rows), constants)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.evaluate.ordinals import MOST
 from seine.operators.match.boxes import Boxes
 from seine.operators.match.code_lookup import CodeGroups
@@ -35,7 +36,7 @@ class Stairs:
         elif self._bounds:
             self._build(least[0], least[1])
 
-    def _build(self, first: np.ndarray, second: np.ndarray) -> None:
+    def _build(self, first: IntArray, second: IntArray) -> None:
         self._distinct, places = np.unique(first, return_inverse=True)
         self._width = len(self._distinct) + 1
         keys = self._groups.of * self._width + places
@@ -45,8 +46,8 @@ class Stairs:
         self._steps = _running_least(self._groups.of[order], second[order])
 
     def holding(
-        self, equal: Sequence[np.ndarray], bounded: Sequence[np.ndarray], num_rows: int
-    ) -> np.ndarray:
+        self, equal: Sequence[IntArray], bounded: Sequence[IntArray], num_rows: int
+    ) -> IntArray:
         """The rows that some box holds, ascending; unless `is_exact`, some others too.
 
         `equal` are the rows' codes for each equality, `bounded` those for each bound, turned its way.
@@ -61,14 +62,14 @@ class Stairs:
             good = self._climb(codes[0], codes[1], groups)
         return good if kept is None else kept[good]
 
-    def _climb(self, first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def _climb(self, first: IntArray, second: IntArray, groups: IntArray) -> IntArray:
         reached = groups * self._width + np.searchsorted(self._distinct, first, "right")
         steps = np.searchsorted(self._keys, reached) - 1
         on = np.flatnonzero(steps >= self._starts[groups])
         return on[second[on] >= self._steps[steps[on]]]
 
 
-def _running_least(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _running_least(groups: IntArray, values: IntArray) -> IntArray:
     """The least value so far in each group; groups ascend.
 
     >>> _running_least(np.array([0, 0, 0, 1, 1]), np.array([5, 7, 2, 9, 8])).tolist()
@@ -79,7 +80,7 @@ def _running_least(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
     return distinct[np.minimum.accumulate(ranks + shift) - shift]
 
 
-def uncovered(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
+def uncovered(groups: IntArray, least: Sequence[IntArray]) -> IntArray:
     """The boxes, ascending, that no other of their group covers; of equal ones the first.
 
     With three and more bounds the search is bounded, and some that are covered may remain.
@@ -100,7 +101,7 @@ def uncovered(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
     return np.sort(order[fresh])
 
 
-def _by_rounds(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
+def _by_rounds(groups: IntArray, least: Sequence[IntArray]) -> IntArray:
     """In each round, the weakest box of each group that has not been asked drops those that it covers."""
     weight = np.sum([np.unique(one, return_inverse=True)[1] for one in least], axis=0)
     left = np.lexsort([weight, groups])  # what covers a box stands before it
