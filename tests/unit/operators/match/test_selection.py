@@ -44,7 +44,7 @@ WAYS: list[tuple[type, str]] = [
     (CodeIndex, "_by_address"),
     (CodeIndex, "_search"),
     (CodeIndex, "_slots"),
-    (CodeIndex, "has"),
+    (CodeIndex, "may_have"),
     (Places, "_search"),
     (Places, "_look_up"),
     (Residual, "_by_pair"),
