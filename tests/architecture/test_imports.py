@@ -16,7 +16,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "evaluate": ("algebra",),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
-    "shedding": ("errors",),
+    "shedding": ("algebra",),
     "operators": ("algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),

@@ -1,4 +1,4 @@
-"""DGL: a priority that gains with every output and loses in every instant without one."""
+"""The policy DGL: a priority that grows with every result and decays at every instant without one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
-_MOST = np.finfo(float).max  # of a time: what does not matter gains nothing, for however long
+_LONGEST = np.finfo(float).max  # a finite bound of lifetimes left: 0 times it is 0
 
 
 class Dgl(SimpProb):
@@ -39,11 +39,11 @@ class Dgl(SimpProb):
         np.maximum(priority, 0.0, out=priority)
         if len(winners):
             left = (window.expiry[winners] - now) / self._scale(window, winners)
-            left = np.minimum(left, _MOST)
+            left = np.minimum(left, _LONGEST)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
     def _winners(self, group: IntArray, groups: TokenGroups) -> IntArray:
-        """The slots of tuples with which an arrival of this instant makes output."""
+        """The slots of tuples with which an arrival of this instant makes results."""
         if not groups.fresh:
             return np.zeros(0, np.int64)
         if len(groups.fresh) == 1:

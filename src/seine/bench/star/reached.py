@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from seine.shedding.arrivals import Arrivals, Floats
+from seine.algebra.arrays import FloatArray
+from seine.shedding.arrivals import Arrivals
 from seine.shedding.exact import Exact, exact_results, residence
 from seine.shedding.optimum import Optimum, find_optimum
 from seine.shedding.policies import Shedding
@@ -52,7 +53,7 @@ class StarBenchmark:
         return total / self.total
 
 
-def _rates(own: Arrivals, other: Arrivals) -> Floats:
+def _rates(own: Arrivals, other: Arrivals) -> FloatArray:
     """What an arrival of the other stream makes with each tuple on average, over the whole run."""
     forever = np.full(len(own), np.iinfo(np.int64).max // 4)
     everyone = replace(own, ts=np.zeros(len(own), np.int64), expiry=forever)
@@ -61,7 +62,7 @@ def _rates(own: Arrivals, other: Arrivals) -> Floats:
     return np.bincount(met.left, met.importance, len(own)) / len(other)
 
 
-def _best_by_rate(exact: Exact, side: int, own: Arrivals, rates: Floats, capacity: int) -> float:
+def _best_by_rate(exact: Exact, side: int, own: Arrivals, rates: FloatArray, capacity: int) -> float:
     holder = exact.right if side else exact.left
     since, at = (exact.right_ts, exact.left_ts) if side else (exact.left_ts, exact.right_ts)
     total = 0.0

@@ -90,7 +90,9 @@ def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         answer = expected(filters, seed, 40)
         assert found(filters, seed, 40) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
         passed, failed = passed + sum(answer), failed + len(answer) - sum(answer)
-        thinned += sum(count for _, _, count in filters) - sum(len(one.boxes) for one in AnyOf(filters).compiled)
+        thinned += sum(count for _, _, count in filters) - sum(
+            len(one.boxes) for one in AnyOf(filters).compiled
+        )
     assert min(passed, failed) > 1500 and thinned > 1500
 
 
