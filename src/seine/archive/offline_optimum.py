@@ -24,7 +24,7 @@ from seine.shedding.optimum import find_optimum
 
 @dataclass(frozen=True)
 class BestWindow:
-    """The optimal window of one stream: the arrival number of each tuple, and when it is held: [ts, until)."""
+    """The optimal window of one stream: each tuple's arrival number, and when it is held: [ts, until)."""
 
     alias: str
     number: IntArray
