@@ -17,7 +17,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "evaluate": ("algebra",),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
-    "shedding": (),
+    "shedding": ("algebra",),
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),

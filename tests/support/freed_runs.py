@@ -154,6 +154,6 @@ def _rows(store: Store, name: str) -> Iterator[np.ndarray]:
             packed = store.get(entry["mask"])["gone"].to_numpy()
             alive &= ~np.unpackbits(packed, count=len(alive)).astype(bool)
         identities = sum(column.startswith("_i") for column in batch.schema.names)
-        if f"{name}_ends" in store.head and identities:
+        if f"{name}_tombstones" in store.head and identities:
             alive &= EndableRuns(store, name, identities).early_ends(batch) == FOREVER
         yield batch[START].to_numpy()[alive]

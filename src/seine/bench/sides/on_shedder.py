@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from seine.algebra.arrays import BoolArray
-from seine.shedding.arrivals import Arrivals, Floats
+from seine.algebra.arrays import BoolArray, FloatArray
+from seine.shedding.arrivals import Arrivals
 from seine.shedding.exact import Exact, exact_results, residence
 from seine.shedding.optimum import Optimum, find_optimum
 from seine.shedding.policies import Shedding
@@ -55,7 +55,7 @@ class StarBenchmark:
         return total / self.total
 
 
-def _rates(held: Arrivals, arriving: Arrivals) -> Floats:
+def _rates(held: Arrivals, arriving: Arrivals) -> FloatArray:
     """For each held tuple the mean importance of its results with an arrival of the other stream."""
     forever = np.full(len(held), np.iinfo(np.int64).max // 4)
     everyone = replace(held, ts=np.zeros(len(held), np.int64), expiry=forever)
@@ -64,7 +64,7 @@ def _rates(held: Arrivals, arriving: Arrivals) -> Floats:
     return np.bincount(met.left, met.importance, len(held)) / len(arriving)
 
 
-def _best_by_rate(exact: Exact, side: int, held: Arrivals, rates: Floats, capacity: int) -> float:
+def _best_by_rate(exact: Exact, side: int, held: Arrivals, rates: FloatArray, capacity: int) -> float:
     holder = exact.right if side else exact.left
     since, at = (exact.right_ts, exact.left_ts) if side else (exact.left_ts, exact.right_ts)
     total = 0.0

@@ -212,11 +212,11 @@ def _added_up(reports: list[dict[str, Any]], name: str) -> dict[str, int]:
 
 
 def exact_share(accounts: Iterable[Mapping[str, float]]) -> float | None:
-    """The share of the exact importance that joins within a memory are likely to have told."""
+    """The share of the exact importance that memory-limited joins are likely to have delivered."""
     known = list(accounts)
-    told = sum(account["told"] for account in known)
-    total = told + sum(account["lost"] for account in known)
-    return round(told / total, 4) if 0 < total < math.inf else None
+    delivered = sum(account["delivered"] for account in known)
+    total = delivered + sum(account["lost"] for account in known)
+    return round(delivered / total, 4) if 0 < total < math.inf else None
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

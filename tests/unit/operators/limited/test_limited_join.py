@@ -79,7 +79,7 @@ def test_results_are_a_subset_however_the_input_is_cut(name: str, shed: str) -> 
         played = play(shape, tables, limited(memory, shed, ", seed = 5, alpha = 7, beta = 0.5"), rng, steps)
         first = first or played
         assert played.told == first.told <= exact
-        assert all(played.account[name] == first.account[name] for name in ("shed", "peak", "told"))
+        assert all(played.account[name] == first.account[name] for name in ("shed", "peak", "delivered"))
         assert max(played.sizes) <= played.account["peak"] <= memory
     assert first is not None and first.told and first.account["shed"]
 
@@ -93,26 +93,26 @@ def test_what_is_lost_is_counted_while_all_that_is_shed_is_looked_at(name: str, 
     exact = play(shape, tables, limited(10_000, "simp", more), rng, 1).account
     played = play(shape, tables, limited(2 * len(shape.streams), "simp", more), rng, 1).account
     assert exact["lost"] == 0 < played["lost"]
-    assert played["told"] + played["lost"] == pytest.approx(exact["told"])
+    assert played["delivered"] + played["lost"] == pytest.approx(exact["delivered"])
 
 
 def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shed_sample, "FEWEST", 8)
+    monkeypatch.setattr(shed_sample, "LEAST_GHOSTS", 8)
     shape, ratios = SHAPES["direct"], []
     for seed in seed_range(24):
         rng = Random(seed)
         tables = ready(data(rng, 100))
         for row in (*tables["r"], *tables["s"]):  # other lots for each
             row["number"] += 10_007 * seed
-        exact = play(shape, tables, limited(10_000), rng, 1).account["told"]
+        exact = play(shape, tables, limited(10_000), rng, 1).account["delivered"]
         played = play(shape, tables, limited(6), rng, 20).account
-        ratios.append((played["told"] + played["lost"]) / exact)
+        ratios.append((played["delivered"] + played["lost"]) / exact)
     assert len(set(ratios)) > 12 and 0.94 < sum(ratios) / len(ratios) < 1.06
 
 
 @pytest.mark.parametrize("name", ["text keys", "star"])
 def test_bytes_are_tuples_of_the_size_seen_so_far(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(window_room, "_PERIODS", 1)
+    monkeypatch.setattr(window_room, "_WINDOWS_BETWEEN_POINTS", 1)
     shape, rng = SHAPES[name], Random(name)
     tables = ready(data(rng, 60))
     exact = play(shape, tables, limited(10_000), rng, 1)

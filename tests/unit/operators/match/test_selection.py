@@ -45,7 +45,7 @@ WAYS: list[tuple[type, str]] = [
     (CodeIndex, "_by_address"),
     (CodeIndex, "_search"),
     (CodeIndex, "_slots"),
-    (CodeIndex, "has"),
+    (CodeIndex, "may_have"),
     (Places, "_search"),
     (Places, "_look_up"),
     (Residual, "_by_pair"),
@@ -60,19 +60,19 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
     """Thresholds so small that a few rows take every way; none may change an answer."""
-    monkeypatch.setattr(box_index, "_BLOCK", rng.choice([7, 100, 1 << 20]))
+    monkeypatch.setattr(box_index, "_MOST_CELLS_AT_ONCE", rng.choice([7, 100, 1 << 20]))
     monkeypatch.setattr(box_index, "_MOST_DIRECT_COMPARISONS", rng.choice([0, 0, 100, 1 << 15]))
-    monkeypatch.setattr(box_index, "_CELL", rng.choice([0, 0, 1, 12]))
-    monkeypatch.setattr(box_index, "_ROW", rng.choice([0, 0, 6]))
-    monkeypatch.setattr(box_index, "_BOX", rng.choice([0, 0, 15]))
-    monkeypatch.setattr(boxes, "_WIDEST", rng.choice([1, 20, 1 << 18]))
-    monkeypatch.setattr(code_lookup, "_SMALL", rng.choice([0, 256]))
-    monkeypatch.setattr(code_lookup, "_ADDRESSES", rng.choice([0, 1 << 12]))
-    monkeypatch.setattr(prefilter, "_SMALL", rng.choice([0, 256]))
+    monkeypatch.setattr(box_index, "_CELLS_PER_CANDIDATE", rng.choice([0, 0, 1, 12]))
+    monkeypatch.setattr(box_index, "_CANDIDATES_PER_ROW", rng.choice([0, 0, 6]))
+    monkeypatch.setattr(box_index, "_CANDIDATES_PER_BOX", rng.choice([0, 0, 15]))
+    monkeypatch.setattr(boxes, "_MOST_BOXES_FROM_LISTS", rng.choice([1, 20, 1 << 18]))
+    monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", rng.choice([0, 256]))
+    monkeypatch.setattr(code_lookup, "_ALWAYS_DIRECT_SLOTS", rng.choice([0, 1 << 12]))
+    monkeypatch.setattr(prefilter, "_MOST_ROWS_BY_INTERVAL", rng.choice([0, 256]))
     monkeypatch.setattr(data_columns, "_SHORT", rng.choice([0, 1000]))
     monkeypatch.setattr(data_columns, "_PART", rng.choice([0, 1, 4]))
     monkeypatch.setattr(ordinals, "_PROBES", rng.choice([0, 8, 1000]))
-    monkeypatch.setattr(residual, "_LONG", rng.choice([1, 64]))
+    monkeypatch.setattr(residual, "_ROWS_FOR_SCALARS", rng.choice([1, 64]))
 
 
 def expected(

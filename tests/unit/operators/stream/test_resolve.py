@@ -102,7 +102,7 @@ def test_resolve_is_a_walk_in_event_time(window: int | None, monkeypatch: pytest
     total = Counter()
     for seed in seed_range(60):
         rng = random.Random(seed)
-        monkeypatch.setattr(endable_rows, "SWEEP", rng.choice([0, 1024]))
+        monkeypatch.setattr(endable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 1024]))
         all_tuples = random_tuples(rng, rng.randint(0, 80))
         plus, minus = run(ResolveOperator(node(window)), all_tuples, window, rng)
         assert (plus, minus) == walk(all_tuples, window)
