@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import TokenKind
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.names import suggest
 
 DEFAULT_MAX_TUPLES = 4
 _KEYWORD = re.compile(r"[^\W_]+")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.lexer import TokenKind
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.names import suggest
 
 TYPES = {
     "BOOLEAN": BOOLEAN,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from seine.algebra.definitions import JoinEdge, StreamDef
 from seine.algebra.functions import TypeMismatch, common_type
-from seine.frontends.names import suggest
 from seine.frontends.script.columns import column_index
-from seine.frontends.script.cursor import Cursor
 from seine.frontends.script.script import Declarations
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.names import suggest
 
 
 def read_edge(cursor: Cursor, declared: Declarations) -> JoinEdge:

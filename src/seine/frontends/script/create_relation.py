@@ -5,8 +5,8 @@ from __future__ import annotations
 from seine.algebra.definitions import RelationDef
 from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
 from seine.frontends.script.columns import column_index, read_columns
-from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.from_source import SourceClauses
+from seine.frontends.text.cursor import Cursor, Name
 
 
 def read_relation(cursor: Cursor, name: Name, folder: str) -> RelationDef:

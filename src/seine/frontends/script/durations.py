@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
-from seine.frontends.units import MICROSECONDS
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.units import MICROSECONDS
 
 _AMOUNT = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"

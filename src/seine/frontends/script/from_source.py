@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.names import suggest
 
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ()}
 FORMATS = tuple(OPTIONS)

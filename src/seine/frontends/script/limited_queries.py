@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Query, Scan, UnionAll, walk
 from seine.errors import ScriptError
-from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.lexer import Token
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import Token
 
 _CHANGING = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from seine.algebra.memory_limit import IMPORTANCES, SHEDDERS, bytes_of
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
 
 _NEED_MEMORY = ("shed", "alpha", "beta", "seed")
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from seine.algebra.plan import Query
 from seine.errors import ScriptError, TakenError
-from seine.frontends.names import suggest
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_stream import read_stream
-from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.script import Declarations, Script, tables_of
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.names import suggest
+from seine.frontends.text.source_text import ScriptText
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 

@@ -18,11 +18,11 @@ from seine.algebra.functions import (
 )
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL
-from seine.frontends.script.lexer import string_value
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
+from seine.frontends.text.lexer import string_value
 
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression
 from seine.errors import ScriptError
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.source_text import ScriptText
 
 if TYPE_CHECKING:
     from seine.frontends.sql.scope import FromBlock

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.text.lexer import Token, TokenKind
 
 _SYMBOLS = frozenset("(),.+-*/%<>=!|")
 _KINDS = (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKind.QUOTED, TokenKind.SYMBOL)
@@ -30,8 +30,8 @@ def cut(text: str, tokens: Sequence[Token], start: int, end: int) -> Cut | None:
     Plain is a text that cannot be read in two ways: ASCII without comments and escapes. An OR or a CASE
     outside of parentheses is left to the parser.
 
-    >>> from seine.frontends.script.lexer import tokenize
-    >>> from seine.frontends.source_text import ScriptText
+    >>> from seine.frontends.text.lexer import tokenize
+    >>> from seine.frontends.text.source_text import ScriptText
     >>> text = "SELECT a FROM s WHERE a BETWEEN 1 AND 2 AND (b = 1 OR c = 2) GROUP BY a"
     >>> skeleton, conditions = cut(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
     >>> skeleton, conditions[0]

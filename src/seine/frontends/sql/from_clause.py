@@ -9,12 +9,12 @@ from sqlglot import exp
 from seine.algebra.definitions import StreamDef
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Lookup, Plan, Scan
-from seine.frontends.names import suggest
 from seine.frontends.sql.bind_expressions import Translator
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.text.names import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
 

@@ -10,12 +10,12 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from seine.algebra.plan import Plan, Scan, walk
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context, Table, Where
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.setops import analyse
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.text.source_text import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
 _NO_OPERAND = {

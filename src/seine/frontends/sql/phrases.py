@@ -19,14 +19,14 @@ from seine.algebra.expressions import Call, Column, Expression, conjunction, con
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll, walk
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
-from seine.frontends.script.lexer import Token
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.bind_expressions import Translator
 from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.cutting import cut
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.scope import FromBlock, Named, Visible
 from seine.frontends.sql.templates import Templates
+from seine.frontends.text.lexer import Token
+from seine.frontends.text.source_text import ScriptText
 
 _MOST_KNOWN = 1 << 16  # skeletons, or conditions of a scope
 _LARGEST = 100  # parts of a condition; so none is nested too deeply either

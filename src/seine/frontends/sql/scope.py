@@ -9,8 +9,8 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Plan
 from seine.algebra.types import XML
-from seine.frontends.names import fold, suggest
 from seine.frontends.sql.context import Context
+from seine.frontends.text.names import fold, suggest
 
 
 def key_of(identifier: exp.Identifier | exp.Expr) -> str:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from seine.frontends.script.lexer import Token, TokenKind, tokenize
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.parse_select import syntax_tree
+from seine.frontends.text.lexer import Token, TokenKind, tokenize
+from seine.frontends.text.source_text import ScriptText
 
 _BEFORE = "SELECT * FROM x WHERE "
 _HAS = {"expressions", "from_", "where"}

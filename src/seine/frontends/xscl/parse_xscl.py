@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection
 
 from seine.errors import ScriptError
-from seine.frontends.names import suggest
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.names import suggest
+from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, XsclQuery, variables
 
 _SPACE = re.compile(r"\s*")

@@ -8,11 +8,11 @@ import pytest
 
 from seine.algebra.plan import Plan
 from seine.errors import ScriptError
-from seine.frontends.script.lexer import TokenKind, tokenize
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.text.lexer import TokenKind, tokenize
+from seine.frontends.text.source_text import ScriptText
 from tests.generators.scenario import random_scenario, related_scenario
 from tests.support.front_end import TABLES, parse, refusal
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seine.errors import Position, ScriptError
-from seine.frontends.names import fold, suggest_keyword
-from seine.frontends.script.lexer import Token, TokenKind, lex
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.lexer import Token, TokenKind, lex
+from seine.frontends.text.names import fold, suggest_keyword
+from seine.frontends.text.source_text import ScriptText
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.source_text import ScriptText
 
 
 class TokenKind(Enum):
