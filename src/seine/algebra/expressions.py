@@ -52,7 +52,7 @@ class Column(Expression):
     type: Type
 
     def __new__(cls, index: int, type: Type) -> Column:
-        found = _COLUMNS.get((index, type))
+        found = _INTERNED_COLUMNS.get((index, type))
         return _new_column(index, type) if found is None else found
 
     def __eq__(self, other: object) -> bool:
@@ -70,8 +70,8 @@ class Column(Expression):
         return f"#{self.index}"
 
 
-_MOST_COLUMNS = 1 << 16
-_COLUMNS: dict[tuple[int, Type], Column] = {}
+_MAX_INTERNED_COLUMNS = 1 << 16
+_INTERNED_COLUMNS: dict[tuple[int, Type], Column] = {}
 
 
 def _new_column(index: int, type: Type) -> Column:
@@ -81,9 +81,9 @@ def _new_column(index: int, type: Type) -> Column:
     known["type"] = type
     known["columns"] = frozenset((index,))
     known["_hash"] = hash((index, type))
-    if len(_COLUMNS) >= _MOST_COLUMNS:
-        _COLUMNS.clear()
-    return _COLUMNS.setdefault((index, type), column)
+    if len(_INTERNED_COLUMNS) >= _MAX_INTERNED_COLUMNS:
+        _INTERNED_COLUMNS.clear()
+    return _INTERNED_COLUMNS.setdefault((index, type), column)
 
 
 @dataclass(frozen=True, init=False)
@@ -220,13 +220,13 @@ class Renumbering:
     def __call__(self, expression: Expression) -> Expression:
         found = self._known.get(expression)
         if found is None:
-            if len(self._known) >= _MOST_RENUMBERED:
+            if len(self._known) >= _MAX_CACHED_EXPRESSIONS:
                 self._known.clear()
             found = self._known[expression] = shift_columns(expression, self._places.__getitem__)
         return found
 
 
-_MOST_RENUMBERED = 1 << 13
+_MAX_CACHED_EXPRESSIONS = 1 << 13
 renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table
 
 

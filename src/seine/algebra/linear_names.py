@@ -13,7 +13,7 @@ from seine.algebra.types import BIGINT, Kind, Type
 
 WEIGHTED = "weighted"
 _PREFIX = "linear["
-_WIDEST = 38  # digits of a decimal
+_MAX_DECIMAL_DIGITS = 38  # digits of a decimal
 
 
 @lru_cache(maxsize=1 << 12)
@@ -48,7 +48,11 @@ def with_weights(condition: Expression) -> Expression:
             coefficients = coefficients_of(name)
             if coefficients is None or all(abs(c) == 1 for c in coefficients):
                 return condition
-            wide = Type(Kind.DECIMAL, _WIDEST, term.type.scale) if term.type.kind is Kind.DECIMAL else BIGINT
+            wide = (
+                Type(Kind.DECIMAL, _MAX_DECIMAL_DIGITS, term.type.scale)
+                if term.type.kind is Kind.DECIMAL
+                else BIGINT
+            )
             weights = tuple(Literal(c, BIGINT) for c in coefficients)
             return Call(op, (Call(WEIGHTED, (*args, *weights), wide), Literal(value, wide)), type_)
     return condition

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from seine.algebra.plan import Lookup, Query, Scan, walk
 
-SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
+SHEDDING_POLICIES = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
 UNLIMITED = 2**62
-IMPORTANCES = ("min", "sum", "product")
-_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+IMPORTANCE_FUNCTIONS = ("min", "sum", "product")
+_BYTES_PER_UNIT = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ class MemoryLimit:
     def __post_init__(self) -> None:
         if (self.tuples is None) == (self.bytes is None):
             raise ValueError("a limit is in tuples or in bytes")
-        if self.shed not in SHEDDERS or self.importance not in IMPORTANCES:
+        if self.shed not in SHEDDING_POLICIES or self.importance not in IMPORTANCE_FUNCTIONS:
             raise ValueError(f"no such way to shed: {self.shed}, {self.importance}")
 
 
@@ -73,6 +73,6 @@ def bytes_of(text: str) -> int | None:
     [64000000, 1536, None, None, None]
     """
     found = _SIZE.fullmatch(text)
-    if found is None or found[2].lower() not in _UNITS:
+    if found is None or found[2].lower() not in _BYTES_PER_UNIT:
         return None
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return int(float(found[1]) * _BYTES_PER_UNIT[found[2].lower()])

@@ -25,7 +25,7 @@ from seine.algebra.plan import (
 from seine.algebra.types import Kind
 
 # operator -> (symbol, how tightly it binds)
-INFIX = {
+_INFIX = {
     "or": ("OR", 1),
     "and": ("AND", 2),
     "eq": ("=", 4),
@@ -42,8 +42,13 @@ INFIX = {
     "div": ("/", 7),
     "mod": ("%", 7),
 }
-NOT, TEST, NEGATION, ATOM = 3, 4, 8, 9
-_UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
+_NOT_PRECEDENCE, _TEST_PRECEDENCE, _NEGATION_PRECEDENCE, _ATOM_PRECEDENCE = 3, 4, 8, 9
+_MICROS_PER_UNIT = (
+    ("DAY", 86_400_000_000),
+    ("HOUR", 3_600_000_000),
+    ("MINUTE", 60_000_000),
+    ("SECOND", 1_000_000),
+)
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
@@ -66,11 +71,11 @@ def describe(expression: Expression, names: Sequence[str] = ()) -> str:
 def _print(expression: Expression, names: Sequence[str]) -> tuple[str, int]:
     match expression:
         case Column(index, _):
-            return column_name(names[index]) if index < len(names) else f"#{index}", ATOM
+            return column_name(names[index]) if index < len(names) else f"#{index}", _ATOM_PRECEDENCE
         case Literal():
-            return describe_constant(expression), ATOM
+            return describe_constant(expression), _ATOM_PRECEDENCE
         case Parameter(index, _):
-            return f"?{index}", ATOM
+            return f"?{index}", _ATOM_PRECEDENCE
         case Call():
             return _print_call(expression, names)
     raise TypeError(f"not an expression: {expression!r}")
@@ -109,7 +114,7 @@ def describe_constant(literal: Literal) -> str:
 
 def _interval(micros: int) -> str:
     """In the largest unit that it is a whole number of."""
-    for unit, size in _UNITS:
+    for unit, size in _MICROS_PER_UNIT:
         if micros % size == 0:
             return f"INTERVAL {micros // size} {unit}"
     return f"INTERVAL {Decimal(micros) / 1_000_000:f} SECOND"
@@ -118,33 +123,33 @@ def _interval(micros: int) -> str:
 def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
     args = call.args
     match call.name:
-        case name if name in INFIX and len(args) >= 2:
+        case name if name in _INFIX and len(args) >= 2:
             return _print_infix(call, names)
         case "not":
-            return f"NOT {_within(args[0], names, NOT + 1)}", NOT
+            return f"NOT {_within(args[0], names, _NOT_PRECEDENCE + 1)}", _NOT_PRECEDENCE
         case "neg":
-            return f"-{_within(args[0], names, ATOM)}", NEGATION
+            return f"-{_within(args[0], names, _ATOM_PRECEDENCE)}", _NEGATION_PRECEDENCE
         case "is_null":
-            return f"{_within(args[0], names, TEST + 1)} IS NULL", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IS NULL", _TEST_PRECEDENCE
         case "is_not_null":
-            return f"{_within(args[0], names, TEST + 1)} IS NOT NULL", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IS NOT NULL", _TEST_PRECEDENCE
         case "in":
             options = ", ".join(describe(arg, names) for arg in args[1:])
-            return f"{_within(args[0], names, TEST + 1)} IN ({options})", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IN ({options})", _TEST_PRECEDENCE
         case "case":
-            return _print_case(args, names), ATOM
+            return _print_case(args, names), _ATOM_PRECEDENCE
         case "cast":
-            return f"CAST({describe(args[0], names)} AS {call.type})", ATOM
+            return f"CAST({describe(args[0], names)} AS {call.type})", _ATOM_PRECEDENCE
     coefficients = coefficients_of(call.name)
     if coefficients is not None:
-        return _print_sum(coefficients, args, names), INFIX["add"][1]
-    return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", ATOM
+        return _print_sum(coefficients, args, names), _INFIX["add"][1]
+    return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", _ATOM_PRECEDENCE
 
 
 def _print_infix(call: Call, names: Sequence[str]) -> tuple[str, int]:
-    symbol, level = INFIX[call.name]
+    symbol, level = _INFIX[call.name]
     # a - b - c means (a - b) - c: to the right the same level needs parentheses; comparisons do not chain.
-    first = level + 1 if level == TEST else level
+    first = level + 1 if level == _TEST_PRECEDENCE else level
     rest = level if call.name in ("and", "or") else level + 1
     parts = [_within(call.args[0], names, first), *(_within(arg, names, rest) for arg in call.args[1:])]
     if call.name == "like" and len(parts) == 3:
@@ -158,7 +163,7 @@ def _print_sum(coefficients: Sequence[int], args: Sequence[Expression], names: S
     for coefficient, arg in zip(coefficients, args, strict=True):
         sign = "-" if coefficient < 0 else "+"
         size = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
-        term = size + _within(arg, names, INFIX["mul"][1] + bool(size))
+        term = size + _within(arg, names, _INFIX["mul"][1] + bool(size))
         text += f" {sign} {term}" if text else term if sign == "+" else f"-{term}"
     return text
 

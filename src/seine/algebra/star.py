@@ -118,17 +118,18 @@ def star_from_json(form: dict[str, Any]) -> Star:
     )
 
 
-_EXPRESSIONS = ("bound_key", "own_key", "conditions")
+_EXPRESSION_FIELDS = ("bound_key", "own_key", "conditions")
 
 
 def _way_to_json(way: ArrivalProbes) -> list[dict[str, Any]]:
     return [
-        {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSIONS}}
+        {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSION_FIELDS}}
         for probe in way
     ]
 
 
 def _way_from_json(form: list[dict[str, Any]]) -> ArrivalProbes:
     return tuple(
-        Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSIONS)) for probe in form
+        Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSION_FIELDS))
+        for probe in form
     )

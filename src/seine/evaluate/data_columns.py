@@ -10,11 +10,11 @@ import pyarrow as pa
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.decimals import magnitude
-from seine.evaluate.linear_sums import greatest, whole_weights
+from seine.evaluate.linear_sums import exact_sum_limit, integer_weights
 from seine.evaluate.ordinals import OWN, Coder
 
-_PART = 4  # what is asked of less than a quarter of the rows is computed for those alone,
-_SHORT = 1000  # except in a batch of fewer rows
+_SUBSET_FRACTION = 4  # what is asked of less than a quarter of the rows is computed for those alone,
+_MIN_ROWS_FOR_SUBSET = 1000  # except in a batch of fewer rows
 
 
 class Codes(NamedTuple):
@@ -73,14 +73,14 @@ class DataColumns:
 
     def _summed(self, sum_: Call, rows: np.ndarray | None) -> Codes | None:
         """The codes of a linear function, made of its arguments'; None if they may not fit 64 bits."""
-        weights = whole_weights(sum_)
+        weights = integer_weights(sum_)
         if weights is None:
             return None
         total, valid, largest = np.zeros(1, np.int64), None, 0
         for arg, weight in zip(sum_.args, weights, strict=True):
             codes, known = self.codes(arg, OWN, rows)
             largest += abs(weight) * magnitude(codes)
-            if largest >= greatest(sum_.type):
+            if largest >= exact_sum_limit(sum_.type):
                 return None
             total = total + weight * codes
             if known is not None:
@@ -88,7 +88,7 @@ class DataColumns:
         return Codes(total, valid)
 
     def _are_few(self, rows: np.ndarray) -> bool:
-        return len(rows) * _PART < self.num_rows and self.num_rows > _SHORT
+        return len(rows) * _SUBSET_FRACTION < self.num_rows and self.num_rows > _MIN_ROWS_FOR_SUBSET
 
     def picked(self, expression: Expression, rows: np.ndarray) -> dict[int, pa.Array]:
         """The columns that an expression reads, at some rows; a row may occur often."""

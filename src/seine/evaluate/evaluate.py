@@ -19,7 +19,7 @@ from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.evaluate.kernels import casts, dates, logic, mathematics, numeric, strings
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
-from seine.evaluate.linear_sums import linear_kernel, weighted
+from seine.evaluate.linear_sums import linear_kernel, weighted_sum
 
 
 class _Kernels(dict[str, Kernel]):
@@ -37,7 +37,7 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **mathematics.KERNELS,
         **strings.KERNELS,
         **dates.KERNELS,
-        WEIGHTED: weighted,
+        WEIGHTED: weighted_sum,
     }
 )
 

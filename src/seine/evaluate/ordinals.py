@@ -19,13 +19,13 @@ from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.datum import values as stored
 
 MOST = np.iinfo(np.int64).max
-_DIGITS = 18  # a DECIMAL of so many fits 64 bits
-_PROBES = 6  # constants that a hash table takes in while one value is found without it
+_MAX_INT64_DIGITS = 18  # a DECIMAL of so many fits 64 bits
+_INSERTS_PER_SEARCH = 6  # constants that a hash table takes in while one value is found without it
 
 
 def has_own_codes(type_: Type) -> bool:
     """Do codes of this type depend on the value alone?"""
-    return not type_.is_text and not (type_.kind is Kind.DECIMAL and type_.precision > _DIGITS)
+    return not type_.is_text and not (type_.kind is Kind.DECIMAL and type_.precision > _MAX_INT64_DIGITS)
 
 
 def codes_of(array: pa.Array) -> np.ndarray:
@@ -87,7 +87,7 @@ class Places(Coder):
     def encode(self, array: pa.Array) -> np.ndarray:
         if not len(self._sorted):
             return np.zeros(len(array), np.int64)
-        if len(array) * _PROBES < len(self._sorted):
+        if len(array) * _INSERTS_PER_SEARCH < len(self._sorted):
             return self._look_up(array) if self._places else self._search(array)
         if not self._ordered:
             places = pc.index_in(array, value_set=self._constants)

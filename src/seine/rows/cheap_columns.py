@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 Plain: TypeAlias = np.ndarray | pa.Array
-_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
-_NUMBERS = [type_.id for type_ in _TYPES.values()]
+_ARROW_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
+_NUMPY_TYPE_IDS = [type_.id for type_ in _ARROW_TYPES.values()]
 
 
 def plain(array: Plain) -> Plain:
@@ -17,7 +17,7 @@ def plain(array: Plain) -> Plain:
     >>> plain(pa.array([1, 2])), plain(pa.array(["a"])).to_pylist()
     (array([1, 2]), ['a'])
     """
-    if isinstance(array, np.ndarray) or array.type.id not in _NUMBERS or array.null_count:
+    if isinstance(array, np.ndarray) or array.type.id not in _NUMPY_TYPE_IDS or array.null_count:
         return array
     return array.to_numpy()
 
@@ -26,7 +26,7 @@ def arrow(column: Plain) -> pa.Array:
     """The column as an array; numbers are not copied."""
     if not isinstance(column, np.ndarray):
         return column
-    type_ = _TYPES.get(column.dtype)
+    type_ = _ARROW_TYPES.get(column.dtype)
     if type_ is None or not column.flags.c_contiguous:
         return pa.array(column)
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from seine.rows.delta import Delta
 
-ENOUGH = 65_536  # rows; a larger piece is passed on as it is
+MIN_ROWS_OF_PIECE = 65_536  # rows; a larger piece is passed on as it is
 
 
-def coalesce(deltas: Iterable[Delta], enough: int = ENOUGH) -> Iterator[Delta]:
+def coalesce(deltas: Iterable[Delta], enough: int = MIN_ROWS_OF_PIECE) -> Iterator[Delta]:
     """The same rows in pieces of at least `enough` rows, but for the last; empty ones are left out.
 
     >>> one = Delta(pa.record_batch({"c0": [1]}))
@@ -25,12 +25,12 @@ def coalesce(deltas: Iterable[Delta], enough: int = ENOUGH) -> Iterator[Delta]:
         elif delta.num_rows:
             waiting.append(delta)
             if sum(d.num_rows for d in waiting) >= enough:
-                yield _together(waiting)
+                yield _concat_deltas(waiting)
                 waiting = []
     if waiting:
-        yield _together(waiting)
+        yield _concat_deltas(waiting)
 
 
-def _together(deltas: list[Delta]) -> Delta:
+def _concat_deltas(deltas: list[Delta]) -> Delta:
     minus = [d.minus for d in deltas if d.minus is not None]
     return Delta(pa.concat_batches([d.plus for d in deltas]), pa.concat_batches(minus) if minus else None)

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 
 from seine.rows.cheap_columns import Plain, arrow, pick, plain
 
-_MANY = 1 << 14  # numbers from which on counting is the faster way to sort
-_MENDED = 64  # of so many numbers one may be out of order after counting; else counting was no help
+_MIN_ROWS_FOR_COUNTING_SORT = 1 << 14  # numbers from which on counting is the faster way to sort
+_ROWS_PER_MISPLACED_ROW = (
+    64  # of so many numbers one may be out of order after counting; else counting was no help
+)
 
 
 class Groups(NamedTuple):
@@ -64,12 +66,12 @@ def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
     ([1, 3, 0, 2], [0, 2, 3])
     """
     order = _order_of_hashes(hashes)
-    same = _same(hashes.take(order))
+    same = _equals_previous(hashes.take(order))
     places = same.nonzero()[0]
     if len(places):
-        collide = _collide(order, places, columns)
+        collide = _collisions(order, places, columns)
         if len(collide):
-            _separate(order, same, collide, hashes, columns)
+            _separate_collisions(order, same, collide, hashes, columns)
     return Groups(order, _starts(same, len(order)))
 
 
@@ -108,7 +110,7 @@ def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     [[1, 0, 1], [1, 0]]
     """
     missing = as_mask(values.is_null())
-    numbers = _numbers(values)
+    numbers = _sortable_numbers(values)
     if numbers is None:
         order = pc.sort_indices(values).to_numpy().astype(np.int64)
         ordered = values.take(pa.array(order))
@@ -138,7 +140,7 @@ def as_mask(flags: pa.Array) -> np.ndarray:
     return flags.to_numpy(zero_copy_only=False)
 
 
-def _numbers(values: pa.Array) -> np.ndarray | None:
+def _sortable_numbers(values: pa.Array) -> np.ndarray | None:
     """Numbers in the order of values, whatever where these are NULL; None if there are none of 64 bits."""
     type_ = values.type
     if pa.types.is_decimal(type_):
@@ -166,14 +168,14 @@ def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
 
 def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
     """The stable order of numbers; many are sorted by their leading bits, by counting, and then mended."""
-    if len(hashes) < _MANY:
+    if len(hashes) < _MIN_ROWS_FOR_COUNTING_SORT:
         return hashes.argsort(kind="stable")
     order = (hashes >> 32).astype(np.uint16).argsort(kind="stable")
     leads = hashes >> 48
     order = order.take((leads + 2**15).astype(np.uint16).take(order).argsort(kind="stable"))
     ordered = hashes.take(order)
     wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
-    if len(wrong) * _MENDED > len(hashes):
+    if len(wrong) * _ROWS_PER_MISPLACED_ROW > len(hashes):
         return hashes.argsort(kind="stable")
     if len(wrong):
         leads = ordered >> 32
@@ -183,7 +185,7 @@ def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
     return order
 
 
-def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
+def _collisions(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
     """Of the places whose next neighbour has the same hash, those where it has other values."""
     one, other = order.take(places), order.take(places + 1)
     columns = [plain(column) for column in columns]
@@ -192,7 +194,7 @@ def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) ->
     return places[~all_equal(left, right, len(places))]
 
 
-def _separate(
+def _separate_collisions(
     order: np.ndarray,
     same: np.ndarray,
     collide: np.ndarray,
@@ -209,7 +211,7 @@ def _separate(
     by_value = np.lexsort((*codes, hashes[rows]))
     order[places] = rows[by_value]
     for code in codes:
-        same[places[:-1]] &= _same(code[by_value])
+        same[places[:-1]] &= _equals_previous(code[by_value])
 
 
 def _codes(column: pa.Array) -> np.ndarray:
@@ -218,7 +220,7 @@ def _codes(column: pa.Array) -> np.ndarray:
     return dense_ranks(column)[0]
 
 
-def _same(ordered: np.ndarray) -> np.ndarray:
+def _equals_previous(ordered: np.ndarray) -> np.ndarray:
     return ordered[1:] == ordered[:-1]
 
 

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from seine.algebra.types import Kind, Type
 
 NULL_HASH = np.int64(0x5E1AE5E1AE5E1AE5)
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_LONG = 128  # bytes; a longer string is hashed on its own instead of word by word
-_EXACT = {
+_GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MAX_FOLDED_BYTES = 128  # bytes; a longer string is hashed on its own instead of word by word
+_BIJECTIVE_KINDS = {
     Kind.BOOLEAN,
     Kind.INT,
     Kind.BIGINT,
@@ -38,9 +38,9 @@ def hash_columns(arrays: Sequence[pa.Array], num_rows: int) -> np.ndarray:
     """
     if not arrays:
         return np.zeros(num_rows, np.int64)
-    total = _hash_one(arrays[0])
+    total = _hash_column(arrays[0])
     for array in arrays[1:]:
-        total = mix(total * _STEP + _hash_one(array))
+        total = mix(total * _GOLDEN_GAMMA + _hash_column(array))
     return total.view(np.int64)
 
 
@@ -54,7 +54,7 @@ def is_exact(types: Iterable[Type]) -> bool:
     kinds = list(types)
     if len(kinds) != 1:
         return not kinds
-    return kinds[0].kind in _EXACT or (kinds[0].kind is Kind.DECIMAL and kinds[0].precision <= 18)
+    return kinds[0].kind in _BIJECTIVE_KINDS or (kinds[0].kind is Kind.DECIMAL and kinds[0].precision <= 18)
 
 
 def null_mask(arrays: Sequence[pa.Array]) -> np.ndarray | None:
@@ -75,7 +75,7 @@ def bucket_of(hashes: np.ndarray, buckets: int) -> np.ndarray:
 
 def mix(values: np.ndarray) -> np.ndarray:
     """The bijective finaliser of splitmix64 over uint64."""
-    z = values + _STEP
+    z = values + _GOLDEN_GAMMA
     z ^= z >> np.uint64(30)
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -84,7 +84,7 @@ def mix(values: np.ndarray) -> np.ndarray:
     return z
 
 
-def _hash_one(array: pa.Array) -> np.ndarray:
+def _hash_column(array: pa.Array) -> np.ndarray:
     if pa.types.is_null(array.type):
         return np.full(len(array), NULL_HASH).view(np.uint64)
     if pa.types.is_dictionary(array.type):
@@ -129,7 +129,7 @@ def _hash_decimals(array: pa.Array) -> np.ndarray:
     low, high = words[array.offset : array.offset + len(array)].T.copy()
     hashes = mix(low.view(np.uint64))
     wide = np.flatnonzero(high != low >> 63)
-    hashes[wide] = mix(hashes[wide] * _STEP + high[wide].view(np.uint64))
+    hashes[wide] = mix(hashes[wide] * _GOLDEN_GAMMA + high[wide].view(np.uint64))
     return hashes
 
 
@@ -149,19 +149,19 @@ def _fold_words(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, length
     """Fold strings of at most _LONG bytes into their hashes, eight bytes of each a round."""
     words = np.zeros((len(text) >> 3) + 2, np.uint64)
     words.view(np.uint8)[: len(text)] = text
-    rows = np.flatnonzero((lengths > 0) & (lengths <= _LONG))
+    rows = np.flatnonzero((lengths > 0) & (lengths <= _MAX_FOLDED_BYTES))
     place = 0
     while len(rows):
-        word = _unaligned(words, starts[rows] + place)
+        word = _unaligned_words(words, starts[rows] + place)
         rest = lengths[rows] - place
         surplus = np.clip(8 - rest, 0, 7).view(np.uint64) << np.uint64(3)
         word = (word << surplus) >> surplus
-        hashes[rows] = mix(hashes[rows] * _STEP + word)
+        hashes[rows] = mix(hashes[rows] * _GOLDEN_GAMMA + word)
         rows = rows[rest > 8]
         place += 8
 
 
-def _unaligned(words: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _unaligned_words(words: np.ndarray, at: np.ndarray) -> np.ndarray:
     """The little-endian word that begins at each byte position, from aligned words."""
     slot, shift = at >> 3, (at & 7).view(np.uint64) << np.uint64(3)
     upper = (words[slot + 1] << np.uint64(1)) << (np.uint64(63) - shift)
@@ -169,7 +169,7 @@ def _unaligned(words: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _fold_long(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    for row in np.flatnonzero(lengths > _LONG):
+    for row in np.flatnonzero(lengths > _MAX_FOLDED_BYTES):
         piece = text[starts[row] : starts[row] + lengths[row]]
         digest = hashlib.blake2b(piece.tobytes(), digest_size=8).digest()
         hashes[row] = np.uint64(int.from_bytes(digest, "little"))

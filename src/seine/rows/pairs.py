@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-CHUNK = 1_000_000  # pairs formed at once: what a flood of matches costs in memory
+MAX_PAIRS_AT_ONCE = 1_000_000  # pairs formed at once: what a flood of matches costs in memory
 
 
 class Pairs(NamedTuple):
@@ -27,7 +27,9 @@ class Pairs(NamedTuple):
         return len(self.probe)
 
 
-def ranges(low: np.ndarray, high: np.ndarray, chunk: int = CHUNK) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def ranges(
+    low: np.ndarray, high: np.ndarray, chunk: int = MAX_PAIRS_AT_ONCE
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Each range [low, high) as pairs (number of the range, place in it), at most `chunk` at once.
 
     >>> [[a.tolist() for a in piece] for piece in ranges(np.array([5, 0, 7]), np.array([8, 0, 8]), chunk=3)]

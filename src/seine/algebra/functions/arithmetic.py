@@ -30,7 +30,12 @@ from seine.algebra.types import (
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pmod": "pmod", "int_div": "DIV"}
 _MICROS_PER_DAY = 86_400_000_000
 _INTERVALS = (DAY_TIME, YEAR_MONTH)
-_LEAST = {INT: -(2**31), YEAR_MONTH: -(2**31), BIGINT: -(2**63), DAY_TIME: -(2**63)}  # have no negative
+_MINIMUM_OF_TYPE = {
+    INT: -(2**31),
+    YEAR_MONTH: -(2**31),
+    BIGINT: -(2**63),
+    DAY_TIME: -(2**63),
+}  # have no negative
 
 
 def resolve_arithmetic(name: str, left: Expression, right: Expression) -> Expression:
@@ -62,7 +67,7 @@ def resolve_negation(operand: Expression) -> Expression:
         operand = _to(operand, DOUBLE)
     if not (operand.type.is_numeric or operand.type in _INTERVALS):
         raise TypeMismatch(f"cannot negate {operand.type}", hint="- takes a number or an interval")
-    if isinstance(operand, Literal) and operand.value not in (None, _LEAST.get(operand.type)):
+    if isinstance(operand, Literal) and operand.value not in (None, _MINIMUM_OF_TYPE.get(operand.type)):
         return _negative_literal(operand)
     return Call("neg", (operand,), operand.type)
 

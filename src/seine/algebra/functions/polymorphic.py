@@ -25,7 +25,7 @@ from seine.algebra.types import (
 )
 
 # The units of DATE_TRUNC and TRUNC, by the names Spark accepts.
-UNITS = {
+TRUNCATION_UNITS = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
     "quarter": "quarter",
     **dict.fromkeys(("month", "mon", "mm"), "month"),
@@ -38,7 +38,7 @@ UNITS = {
     "microsecond": "microsecond",
 }
 _DATE_UNITS = ("year", "quarter", "month", "week")
-_EXTRACTS = {
+_FUNCTION_OF_FIELD = {
     **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
     **dict.fromkeys(("quarter", "qtr"), "quarter"),
     **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
@@ -147,7 +147,7 @@ def resolve_logarithm(args: Sequence[Expression]) -> Expression:
 def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
     """DATE_TRUNC('unit', timestamp)."""
     check_arity("date_trunc", args, 2, 2)
-    unit = constant_word(args[0], UNITS, "the unit of date_trunc")
+    unit = constant_word(args[0], TRUNCATION_UNITS, "the unit of date_trunc")
     return Call(
         "date_trunc",
         (Literal(unit, STRING), implied_cast(args[1], TIMESTAMP, "argument 2 of date_trunc")),
@@ -158,7 +158,7 @@ def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
 def resolve_trunc(args: Sequence[Expression]) -> Expression:
     """TRUNC(date, 'unit')."""
     check_arity("trunc", args, 2, 2)
-    allowed = {word: unit for word, unit in UNITS.items() if unit in _DATE_UNITS}
+    allowed = {word: unit for word, unit in TRUNCATION_UNITS.items() if unit in _DATE_UNITS}
     unit = constant_word(args[1], allowed, "the unit of trunc")
     return Call("trunc", (implied_cast(args[0], DATE, "argument 1 of trunc"), Literal(unit, STRING)), DATE)
 
@@ -166,7 +166,7 @@ def resolve_trunc(args: Sequence[Expression]) -> Expression:
 def resolve_extract(args: Sequence[Expression]) -> Expression:
     """EXTRACT(field FROM x), called with the field's name first."""
     check_arity("extract", args, 2, 2)
-    function = constant_word(args[0], _EXTRACTS, "the field of extract")
+    function = constant_word(args[0], _FUNCTION_OF_FIELD, "the field of extract")
     if function == "extract_second":
         return Call(function, (implied_cast(args[1], TIMESTAMP, "argument 2 of extract"),), decimal(8, 6))
     return SIGNATURES[function].bind(function, args[1:])

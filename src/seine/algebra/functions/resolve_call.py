@@ -68,8 +68,8 @@ _CAST_FUNCTIONS: dict[str, Type] = {
     "timestamp": TIMESTAMP,
 }
 
-_OF_NOW = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
-_OF_CHANCE = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
+_CLOCK_FUNCTIONS = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
+_RANDOM_FUNCTIONS = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
 
 
 def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
@@ -107,12 +107,12 @@ def function_names() -> list[str]:
 
 
 def _unknown(name: str) -> TypeMismatch:
-    if name in _OF_NOW:
+    if name in _CLOCK_FUNCTIONS:
         return TypeMismatch(
             f"{name} is refused: results depend on event times alone",
             hint="use the stream's timestamp column",
         )
-    if name in _OF_CHANCE:
+    if name in _RANDOM_FUNCTIONS:
         return TypeMismatch(f"{name} is refused: results depend on the input alone")
     close = difflib.get_close_matches(name, function_names(), n=3)
     hint = f"did you mean {', '.join(close)}?" if close else "see the list of functions in the SQL reference"

@@ -14,7 +14,7 @@ from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.types import Type
 
-_TABLE = """
+_SIGNATURE_TABLE = """
 upper            string                        -> string
 lower            string                        -> string
 initcap          string                        -> string
@@ -137,4 +137,4 @@ def _parse(line: str) -> tuple[str, Signature]:
     return name, Signature(types, len(types) - optional, variadic, Type.parse(result.strip().upper()))
 
 
-SIGNATURES: dict[str, Signature] = dict(_parse(line) for line in _TABLE.strip().splitlines())
+SIGNATURES: dict[str, Signature] = dict(_parse(line) for line in _SIGNATURE_TABLE.strip().splitlines())

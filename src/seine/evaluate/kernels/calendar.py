@@ -6,8 +6,11 @@ import numpy as np
 
 MICROS_PER_SECOND = 1_000_000
 MICROS_PER_DAY = 86_400 * MICROS_PER_SECOND
-YEARS = (-9999, 9999)  # beyond them nothing is a date here
-_MONTHS = ((YEARS[0] - 1970) * 12 - 24, (YEARS[1] - 1970) * 12 + 24)  # a little more, so that it shows
+YEAR_RANGE = (-9999, 9999)  # beyond them nothing is a date here
+_MONTH_RANGE = (
+    (YEAR_RANGE[0] - 1970) * 12 - 24,
+    (YEAR_RANGE[1] - 1970) * 12 + 24,
+)  # a little more, so that it shows
 
 
 def month_of(days: np.ndarray) -> np.ndarray:
@@ -27,7 +30,7 @@ def days_from_civil(year: np.ndarray, month: np.ndarray, day: np.ndarray) -> tup
     >>> days[0].item(), exists.tolist()
     (19782, [True, False])
     """
-    exists = (year >= YEARS[0]) & (year <= YEARS[1]) & (month >= 1) & (month <= 12)
+    exists = (year >= YEAR_RANGE[0]) & (year <= YEAR_RANGE[1]) & (month >= 1) & (month <= 12)
     months = np.where(exists, (year - 1970) * 12 + month - 1, 0)
     start = first_day(months)
     exists = exists & (day >= 1) & (day <= first_day(months + 1) - start)
@@ -41,6 +44,6 @@ def add_months(days: np.ndarray, months: np.ndarray) -> np.ndarray:
     [datetime.date(2025, 2, 28)]
     """
     month = month_of(days)
-    target = np.clip(month + months, *_MONTHS)
+    target = np.clip(month + months, *_MONTH_RANGE)
     length = first_day(target + 1) - first_day(target)
     return first_day(target) + np.minimum(days - first_day(month), length - 1)

@@ -11,7 +11,7 @@ from seine.algebra.expressions import Call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Kind, Type
 from seine.evaluate.kernels import decimals, parsing, printing
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
-from seine.evaluate.kernels.datum import Datum, Kernel, build, nulls, rows, valid, values
+from seine.evaluate.kernels.datum import Datum, Kernel, build, nulls, row_count, valid, values
 from seine.evaluate.kernels.rounding import round_text, scaled
 
 
@@ -21,7 +21,7 @@ def _cast(call: Call, args: Sequence[Datum]) -> pa.Array:
     if source == target or (source.is_text and target.is_text):
         return array
     if source.kind is Kind.NULL:
-        return nulls(target, rows(args))
+        return nulls(target, row_count(args))
     if target.is_text:
         return printing.to_string(array, source)
     if source.is_text:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
-from seine.evaluate.kernels.datum import Datum, Kernel, as_array, nulls, rows
+from seine.evaluate.kernels.datum import Datum, Kernel, as_array, nulls, row_count
 
 # the arguments in front as arrays or scalars, then one Python value for each constant argument
 ConstantKernel = Callable[..., pa.Array]
@@ -24,7 +24,7 @@ def with_constants(kernel: ConstantKernel, varying: int, *, nullable: bool = Fal
     """
 
     def lifted(call: Call, args: Sequence[Datum]) -> pa.Array:
-        size = rows(args)
+        size = row_count(args)
         arrays = [as_array(arg, size) for arg in args[:varying]]
         constants = args[varying:]
         if all(isinstance(constant, pa.Scalar) for constant in constants):

@@ -34,7 +34,7 @@ _DATE_RANGE = (-719162, 2932896)  # 0001-01-01 to 9999-12-31, what every consume
 _TIMESTAMP_RANGE = (-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)
 
 
-def rows(args: Sequence[Datum]) -> int:
+def row_count(args: Sequence[Datum]) -> int:
     """The number of rows of a kernel's arguments."""
     return next(len(arg) for arg in args if isinstance(arg, pa.Array))
 

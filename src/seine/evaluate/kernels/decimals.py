@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
-from seine.evaluate.kernels.datum import Datum, all_valid, as_array, bitmap, build, rows, valid
+from seine.evaluate.kernels.datum import Datum, all_valid, as_array, bitmap, build, row_count, valid
 
-_WORD = 2**64
-_LIMIT = 2**63
+_TWO_TO_64 = 2**64
+_INT64_LIMIT = 2**63
 
 
 def unscaled(datum: Datum) -> np.ndarray:
@@ -30,20 +30,20 @@ def unscaled(datum: Datum) -> np.ndarray:
     low, high = words[:, 0], words[:, 1]
     if np.array_equal(high, low >> 63):
         return low
-    return high.astype(object) * _WORD + low.view(np.uint64).astype(object)
+    return high.astype(object) * _TWO_TO_64 + low.view(np.uint64).astype(object)
 
 
 def from_unscaled(type_: Type, data: np.ndarray, mask: np.ndarray, size: int) -> pa.Array:
     """A decimal array; numbers with more digits than the precision are NULL."""
     data = np.broadcast_to(data, size)
     limit = 10**type_.precision
-    if data.dtype == object or limit < _LIMIT:
+    if data.dtype == object or limit < _INT64_LIMIT:
         mask = mask & (data < limit).astype(bool) & (data > -limit).astype(bool)
     data = np.where(np.broadcast_to(mask, size), data, 0)
     words = np.empty((size, 2), np.int64)
     if data.dtype == object:
-        words[:, 0] = (data % _WORD).astype(np.uint64).view(np.int64)
-        words[:, 1] = (data // _WORD).astype(np.int64)
+        words[:, 0] = (data % _TWO_TO_64).astype(np.uint64).view(np.int64)
+        words[:, 1] = (data // _TWO_TO_64).astype(np.int64)
     else:
         words[:, 0], words[:, 1] = data, data >> 63
     return pa.Array.from_buffers(type_.arrow(), size, [bitmap(mask, size), pa.py_buffer(words)])
@@ -56,15 +56,15 @@ def magnitude(data: np.ndarray) -> int:
 def product(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
     """a * b, exact: in 64 bits if the largest operands allow."""
     bound = magnitude(a) * (abs(b) if isinstance(b, int) else magnitude(b))
-    small = bound < _LIMIT and a.dtype != object and (isinstance(b, int) or b.dtype != object)
-    if small and (not isinstance(b, int) or abs(b) < _LIMIT):
+    small = bound < _INT64_LIMIT and a.dtype != object and (isinstance(b, int) or b.dtype != object)
+    if small and (not isinstance(b, int) or abs(b) < _INT64_LIMIT):
         return a * b
     return a.astype(object) * (b if isinstance(b, int) else b.astype(object))
 
 
 def total(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a + b, exact."""
-    if a.dtype != object and b.dtype != object and magnitude(a) + magnitude(b) < _LIMIT:
+    if a.dtype != object and b.dtype != object and magnitude(a) + magnitude(b) < _INT64_LIMIT:
         return a + b
     return a.astype(object) + b.astype(object)
 
@@ -92,7 +92,7 @@ def divide_half_even(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def divide_down(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a / b without its fraction; b is not zero."""
-    if a.dtype == object or b.dtype == object or max(magnitude(a), magnitude(b)) >= _LIMIT:
+    if a.dtype == object or b.dtype == object or max(magnitude(a), magnitude(b)) >= _INT64_LIMIT:
         a, b = a.astype(object), b.astype(object)
     quotient = abs(a) // abs(b)
     return np.where((a < 0) != (b < 0), -quotient, quotient)
@@ -119,13 +119,13 @@ def arithmetic(call: Call, args: Sequence[Datum]) -> pa.Array:
         right = np.where(right == 0, 1, right)
     data, scale = _OPERATIONS[call.name](left, right, scales, call.type.scale)
     if call.type.kind is not Kind.DECIMAL:
-        return whole(call.type, data, mask, rows(args))
-    return from_unscaled(call.type, rescale(data, scale, call.type.scale), mask, rows(args))
+        return whole(call.type, data, mask, row_count(args))
+    return from_unscaled(call.type, rescale(data, scale, call.type.scale), mask, row_count(args))
 
 
 def whole(type_: Type, data: np.ndarray, mask: np.ndarray, size: int) -> pa.Array:
     """Whole numbers as INT or BIGINT, NULL where they do not fit."""
-    bound = 2**31 if type_.kind is Kind.INT else _LIMIT
+    bound = 2**31 if type_.kind is Kind.INT else _INT64_LIMIT
     fits = mask & (data < bound).astype(bool) & (data >= -bound).astype(bool)
     return build(type_, np.where(fits, data, 0).astype(np.int64), fits, size)
 
@@ -189,9 +189,11 @@ _OPERATIONS = {
 
 
 def negate(call: Call, args: Sequence[Datum]) -> pa.Array:
-    return from_unscaled(call.type, product(unscaled(args[0]), -1), valid(args[0]), rows(args))
+    return from_unscaled(call.type, product(unscaled(args[0]), -1), valid(args[0]), row_count(args))
 
 
 def absolute(call: Call, args: Sequence[Datum]) -> pa.Array:
     data = unscaled(args[0])
-    return from_unscaled(call.type, np.where(data < 0, product(data, -1), data), valid(args[0]), rows(args))
+    return from_unscaled(
+        call.type, np.where(data < 0, product(data, -1), data), valid(args[0]), row_count(args)
+    )

@@ -11,7 +11,7 @@ from seine.algebra.expressions import Call
 from seine.algebra.types import DATE, DOUBLE, YEAR_MONTH
 from seine.evaluate.kernels import checked
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, add_months
-from seine.evaluate.kernels.datum import Datum, all_valid, build, rows, values
+from seine.evaluate.kernels.datum import Datum, all_valid, build, row_count, values
 from seine.evaluate.kernels.decimals import divide_half_up
 
 
@@ -26,16 +26,16 @@ def arithmetic(call: Call, args: Sequence[Datum]) -> pa.Array:
         data, right_rows = _moved_by_months(call, args)
     else:
         data, right_rows = _moved(call, args)
-    return build(call.type, data, all_valid(args) & right_rows, rows(args))
+    return build(call.type, data, all_valid(args) & right_rows, row_count(args))
 
 
-def _difference(call: Call, args: Sequence[Datum]) -> checked.Partial:
+def _difference(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
     left, right = (values(arg).astype(np.int64) for arg in args)
     unit = MICROS_PER_DAY if call.args[0].type == DATE else 1
     return (left - right) * unit, np.array([True])
 
 
-def _moved(call: Call, args: Sequence[Datum]) -> checked.Partial:
+def _moved(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
     """A date by whole days, anything else by its own unit."""
     left, right = (values(arg).astype(np.int64) for arg in args)
     if call.args[0].type == DATE:
@@ -43,7 +43,7 @@ def _moved(call: Call, args: Sequence[Datum]) -> checked.Partial:
     return checked.BINARY[call.name](left, right)
 
 
-def _moved_by_months(call: Call, args: Sequence[Datum]) -> checked.Partial:
+def _moved_by_months(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
     left, months = (values(arg).astype(np.int64) for arg in args)
     sign = -1 if call.name == "sub" else 1
     unit = 1 if call.args[0].type == DATE else MICROS_PER_DAY
@@ -51,7 +51,7 @@ def _moved_by_months(call: Call, args: Sequence[Datum]) -> checked.Partial:
     return add_months(days, sign * months) * unit + left % unit, np.array([True])
 
 
-def _scaled(call: Call, args: Sequence[Datum]) -> checked.Partial:
+def _scaled(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
     """An interval times or divided by a number, rounded to its unit, halves away from zero."""
     interval, factor = values(args[0]).astype(np.int64), values(args[1])
     if call.args[1].type == DOUBLE:
@@ -64,7 +64,7 @@ def _scaled(call: Call, args: Sequence[Datum]) -> checked.Partial:
     return np.where(fits, quotient, 0).astype(np.int64), fits
 
 
-def _scaled_by_double(name: str, interval: np.ndarray, factor: np.ndarray) -> checked.Partial:
+def _scaled_by_double(name: str, interval: np.ndarray, factor: np.ndarray) -> checked.PartialResult:
     with np.errstate(all="ignore"):
         exact = interval * factor if name == "mul" else interval / factor
         rounded = np.trunc(exact + np.copysign(0.5, exact))

@@ -15,7 +15,17 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
 from seine.algebra.types import BOOLEAN, DOUBLE, Kind, Type
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, as_array, build, nulls, rows, valid, values
+from seine.evaluate.kernels.datum import (
+    Datum,
+    Kernel,
+    all_valid,
+    as_array,
+    build,
+    nulls,
+    row_count,
+    valid,
+    values,
+)
 
 _ARROW: dict[str, Callable[[Datum, Datum], Datum]] = {
     "eq": pc.equal,
@@ -48,12 +58,12 @@ _DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def compare(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
     """A comparison of two arguments of one type."""
     if type_.kind is Kind.NULL:
-        return nulls(BOOLEAN, rows(args))
+        return nulls(BOOLEAN, row_count(args))
     if type_ != DOUBLE:
         return _ARROW[name](args[0], args[1])
     with np.errstate(invalid="ignore"):
         truths = _DOUBLES[name](values(args[0]), values(args[1]))
-    return build(BOOLEAN, truths, all_valid(args), rows(args))
+    return build(BOOLEAN, truths, all_valid(args), row_count(args))
 
 
 def _comparison(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -63,7 +73,7 @@ def _comparison(call: Call, args: Sequence[Datum]) -> pa.Array:
 def _equal_null_safe(call: Call, args: Sequence[Datum]) -> pa.Array:
     both_null = ~valid(args[0]) & ~valid(args[1])
     equal = values(compare("eq", call.args[0].type, args))
-    return build(BOOLEAN, (equal & all_valid(args)) | both_null, np.array([True]), rows(args))
+    return build(BOOLEAN, (equal & all_valid(args)) | both_null, np.array([True]), row_count(args))
 
 
 def _and(_: Call, args: Sequence[Datum]) -> pa.Array:
@@ -100,7 +110,7 @@ def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
-    size = rows(args)
+    size = row_count(args)
     otherwise = args[-1] if len(args) % 2 else pa.scalar(None, call.type.arrow())
     result: Datum = otherwise
     for at in reversed(range(0, len(args) - 1, 2)):
@@ -110,13 +120,13 @@ def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _coalesce(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return as_array(pc.coalesce(*args), rows(args))
+    return as_array(pc.coalesce(*args), row_count(args))
 
 
 def _extreme(call: Call, args: Sequence[Datum]) -> pa.Array:
     """The largest or the smallest that is not NULL."""
     better = "gt" if call.name == "greatest" else "lt"
-    size = rows(args)
+    size = row_count(args)
     best = as_array(args[0], size)
     for arg in args[1:]:
         beats = pc.fill_null(compare(better, call.type, (arg, best)), False)

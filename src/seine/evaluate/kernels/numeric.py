@@ -11,7 +11,7 @@ from seine.algebra.expressions import Call
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.evaluate.kernels import decimals, intervals
 from seine.evaluate.kernels.checked import BINARY
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, values
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, values
 
 
 def numeric(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
@@ -21,7 +21,7 @@ def numeric(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
         left, right = left.astype(np.int64), right.astype(np.int64)
     with np.errstate(all="ignore"):
         data, right_rows = BINARY[name](left, right)
-    return build(type_, data, all_valid(args) & right_rows, rows(args))
+    return build(type_, data, all_valid(args) & right_rows, row_count(args))
 
 
 def _arithmetic(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -40,7 +40,7 @@ def _negate(call: Call, args: Sequence[Datum]) -> pa.Array:
     mask = all_valid(args)
     if call.type != DOUBLE:
         mask = mask & (data != np.iinfo(data.dtype).min)
-    return build(call.type, -data, mask, rows(args))
+    return build(call.type, -data, mask, row_count(args))
 
 
 def _absolute(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -50,7 +50,7 @@ def _absolute(call: Call, args: Sequence[Datum]) -> pa.Array:
     mask = all_valid(args)
     if call.type != DOUBLE:
         mask = mask & (data != np.iinfo(data.dtype).min)
-    return build(call.type, np.abs(data), mask, rows(args))
+    return build(call.type, np.abs(data), mask, row_count(args))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -14,15 +14,15 @@ from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
 from seine.evaluate.kernels.datum import build, valid
 from seine.evaluate.kernels.decimals import from_unscaled, rescale
 
-_BLANK = "".join(map(chr, range(33))) + "\x7f"
+_TRIMMED_CHARACTERS = "".join(map(chr, range(33))) + "\x7f"
 _INTEGER = r"^[+-]?[0-9]+$"
 _SHORT_INTEGER = r"^-?0*[0-9]{1,18}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
-_SPECIAL = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
-_SPECIALS = {
-    **_SPECIAL,
-    **{f"+{name}": value for name, value in _SPECIAL.items() if name != "nan"},
-    **{f"-{name}": -value for name, value in _SPECIAL.items() if name != "nan"},
+_UNSIGNED_SPECIAL_DOUBLES = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
+_SPECIAL_DOUBLES = {
+    **_UNSIGNED_SPECIAL_DOUBLES,
+    **{f"+{name}": value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
+    **{f"-{name}": -value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
 }
 _TRUE = ("t", "true", "y", "yes", "1")
 _FALSE = ("f", "false", "n", "no", "0")
@@ -36,12 +36,12 @@ _TIME = (
     r" ?(?P<zone>Z|UTC|GMT|UT"
     r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?))?)?$"
 )
-_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
+_MAX_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
 
 
 def from_string(array: pa.Array, target: Type) -> pa.Array:
     """CAST(string AS target)."""
-    return _READERS[target.kind](pc.utf8_trim(array, _BLANK), target)
+    return _READERS[target.kind](pc.utf8_trim(array, _TRIMMED_CHARACTERS), target)
 
 
 def _integers(text: pa.Array, target: Type) -> pa.Array:
@@ -71,7 +71,7 @@ def _doubles(text: pa.Array, target: Type) -> pa.Array:
     bare = pc.replace_substring_regex(pc.replace_substring_regex(text, r"^\+", ""), r"[dDfF]$", "")
     data = pc.if_else(plain, bare, pa.scalar(None, pa.string())).cast(pa.float64())
     words = pc.utf8_lower(text)
-    for word, value in _SPECIALS.items():
+    for word, value in _SPECIAL_DOUBLES.items():
         data = pc.if_else(pc.fill_null(pc.equal(words, word), False), pa.scalar(value), data)
     return data
 
@@ -95,7 +95,7 @@ def _unscaled(text: str, scale: int) -> int | None:
         return None
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    if abs(exponent) > _DECIMAL_EXPONENT or len(digits) > _DECIMAL_EXPONENT:
+    if abs(exponent) > _MAX_DECIMAL_EXPONENT or len(digits) > _MAX_DECIMAL_EXPONENT:
         return 0 if value.adjusted() < -scale - 1 else None
     whole = np.array([int("".join(map(str, digits))) * (-1 if sign else 1)], dtype=object)
     return int(rescale(whole, -exponent, scale)[0])

@@ -11,7 +11,7 @@ from seine.algebra.expressions import Call
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
 
-LONGEST = 2**20  # characters that a function may make of one value; more fails, so is NULL
+MAX_RESULT_CHARACTERS = 2**20  # characters that a function may make of one value; more fails, so is NULL
 _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
@@ -77,24 +77,24 @@ def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.A
     """Java's $1 stands for a group, a backslash before a character for itself."""
     try:
         return pc.replace_substring_regex(
-            _not_grown(array, regex, replacement), regex, _rewritten(replacement)
+            _bounded_replacement_input(array, regex, replacement), regex, _rewritten(replacement)
         )
     except pa.ArrowInvalid:
         return nulls(call.type, len(array))
 
 
-def _not_grown(array: pa.Array, regex: str, replacement: str) -> pa.Array:
+def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) -> pa.Array:
     """A group takes at most its match, so all copies of one reference take at most the text."""
     references = len(re.findall(r"\$\d", replacement))
     copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
     matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
-    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
+    return within_result_limit(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
 
 
-def within_longest(array: pa.Array, most: pa.Array) -> pa.Array:
+def within_result_limit(array: pa.Array, most: pa.Array) -> pa.Array:
     """The texts of which a replacement makes at most LONGEST characters, or twice as many; else NULL."""
     twice = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), 2)
-    fits = pc.or_(pc.less_equal(most, LONGEST), pc.less_equal(most, twice))
+    fits = pc.or_(pc.less_equal(most, MAX_RESULT_CHARACTERS), pc.less_equal(most, twice))
     return pc.if_else(fits, array, pa.scalar(None, pa.string()))
 
 

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
-_EXACT = 2.0**53  # whole numbers below are doubles
+_EXACT_INTEGER_LIMIT = 2.0**53  # whole numbers below are doubles
 _MAX_DIGITS = 22  # 10**22 is the largest power of ten that is a double
 _NEAR_HALF = 1e-3
 
@@ -23,7 +23,7 @@ def scaled(data: np.ndarray, digits: int, even: bool = False) -> tuple[np.ndarra
     product = data * factor if digits >= 0 else data / factor
     whole = np.rint(product)
     fraction = np.abs(product - np.trunc(product))
-    certain = np.abs(product) < _EXACT / 1024
+    certain = np.abs(product) < _EXACT_INTEGER_LIMIT / 1024
     half = np.abs(fraction - 0.5) < _NEAR_HALF
     exact_half = (digits == 0) & (fraction == 0.5)  # the product is the number itself
     if not even:

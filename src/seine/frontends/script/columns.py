@@ -24,7 +24,7 @@ TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 
 
-_MARKS = ("@op", "@punctuate")
+_RESERVED_COLUMNS = ("@op", "@punctuate")
 
 
 def read_columns(cursor: Cursor) -> tuple[Field, ...]:
@@ -34,7 +34,7 @@ def read_columns(cursor: Cursor) -> tuple[Field, ...]:
         name = cursor.expect_name("a column name")
         if name.key.lower() in seen:
             raise cursor.error(f"column {name.written} is declared twice", at=name)
-        if name.key.lower() in _MARKS:
+        if name.key.lower() in _RESERVED_COLUMNS:
             raise cursor.error(
                 f"{name.written} marks a kind of line, so no column can have this name", at=name
             )

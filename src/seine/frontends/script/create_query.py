@@ -13,8 +13,8 @@ from seine.frontends.script.limited_queries import refuse_misplaced_limit, refus
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations, tables_of
 from seine.frontends.sql.parse_select import parse_select
-from seine.frontends.sql.phrases import Phrasebook
-from seine.frontends.sql.size_limits import MOST_TOKENS
+from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.sql.size_limits import MAX_TOKENS
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import TokenKind
 from seine.frontends.xscl.parse_xscl import parse_xscl
@@ -35,7 +35,7 @@ class Registration:
 
 
 def read_query(
-    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: Phrasebook
+    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: PlanTemplates
 ) -> Registration:
     """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
     position = cursor.position(name)
@@ -53,8 +53,8 @@ def read_query(
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
     tokens, start, end = cursor.skip_to_statement_end()
-    if len(tokens) > MOST_TOKENS:
-        message = f"this query has more than {MOST_TOKENS:,} words and signs"
+    if len(tokens) > MAX_TOKENS:
+        message = f"this query has more than {MAX_TOKENS:,} words and signs"
         raise cursor.error(message, "split it, or join a relation that has its constants", at=start)
     plan = book.plan(cursor.source, tokens, start, end)
     if plan is None:

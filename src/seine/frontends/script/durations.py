@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
-from seine.frontends.text.units import MICROSECONDS
+from seine.frontends.text.time_units import MICROSECONDS
 
 _AMOUNT = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from seine.algebra.memory_limit import IMPORTANCES, SHEDDERS, bytes_of
+from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
 
@@ -97,11 +97,11 @@ def _one_of(*choices: str) -> Callable[[Cursor], str]:
 _READERS: dict[str, Callable[[Cursor], object]] = {
     "unbounded": _boolean,
     "memory": _memory,
-    "shed": _one_of(*SHEDDERS),
+    "shed": _one_of(*SHEDDING_POLICIES),
     "alpha": _weight(above=True),
     "beta": _weight(above=False),
     "seed": _seed,
     "emit": _one_of("changes", "final"),
     "limit": _count,
-    "importance": _one_of(*IMPORTANCES),
+    "importance": _one_of(*IMPORTANCE_FUNCTIONS),
 }

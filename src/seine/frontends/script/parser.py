@@ -16,7 +16,7 @@ from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_stream import read_stream
 from seine.frontends.script.script import Declarations, Script, tables_of
-from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
@@ -52,7 +52,7 @@ class _StatementReader:
         self.registered: dict[str, Registration] = {}  # of this script
         self.published: set[str] = set()
         self.dropped: dict[str, Query] = {}
-        self._book: Phrasebook | None = None
+        self._book: PlanTemplates | None = None
 
     def read(self) -> Script:
         while not self.cursor.at_statement_end() or self.cursor.accept_symbol(";"):
@@ -92,10 +92,10 @@ class _StatementReader:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
 
     @property
-    def book(self) -> Phrasebook:
+    def book(self) -> PlanTemplates:
         """What queries have taught, while tables stay as they are."""
         if self._book is None:
-            self._book = Phrasebook(self.declared.tables)
+            self._book = PlanTemplates(self.declared.tables)
         return self._book
 
     @cached_property

@@ -41,7 +41,7 @@ class AggregateCalls:
 
 
 @dataclass
-class Translator:
+class ExpressionBinder:
     """Translates over one block; `clause` names the place in refusals.
 
     Without `aggregates` an aggregate call is refused. Outside of aggregates, `aliases` are
@@ -153,7 +153,7 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     return f"this expression ({node.key}) is not supported", "see the SQL reference for what is"
 
 
-Handler = Callable[[Translator, exp.Expr], Expression]
+Handler = Callable[[ExpressionBinder, exp.Expr], Expression]
 
 
 def _binary(name: str) -> Handler:
@@ -163,21 +163,21 @@ def _binary(name: str) -> Handler:
 def _logic(name: str) -> Handler:
     """AND and OR of any number of operands, without recursion along the chain."""
 
-    def handle(t: Translator, node: exp.Expr) -> Expression:
+    def handle(t: ExpressionBinder, node: exp.Expr) -> Expression:
         operands = [t.condition(operand, name.upper()) for operand in node.flatten()]
         return resolve_call(name, operands)
 
     return handle
 
 
-def _negate(t: Translator, node: exp.Expr) -> Expression:
+def _negate(t: ExpressionBinder, node: exp.Expr) -> Expression:
     """A minus before a number is part of it, or the least BIGINT could not be written."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number("-" + node.this.name)
     return resolve_call("neg", [t.translate(node.this)])
 
 
-def _is(t: Translator, node: exp.Expr) -> Expression:
+def _is(t: ExpressionBinder, node: exp.Expr) -> Expression:
     value = t.translate(node.this)
     if isinstance(node.expression, exp.Null):
         return resolve_call("is_null", [value])
@@ -186,33 +186,33 @@ def _is(t: Translator, node: exp.Expr) -> Expression:
     raise t.context.error(node, "IS takes NULL, TRUE or FALSE")
 
 
-def _in(t: Translator, node: exp.Expr) -> Expression:
+def _in(t: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
         raise t.context.error(refused, "IN takes a list of values", "write a sub-query as a join")
     return resolve_call("in", [t.translate(node.this), *(t.translate(value) for value in node.expressions)])
 
 
-def _between(t: Translator, node: exp.Expr) -> Expression:
+def _between(t: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = (node.this, node.args["low"], node.args["high"])
     return resolve_call("between", [t.translate(part) for part in parts])
 
 
-def _like(t: Translator, node: exp.Expr, *escape: exp.Expr) -> Expression:
+def _like(t: ExpressionBinder, node: exp.Expr, *escape: exp.Expr) -> Expression:
     """LIKE or ILIKE; the parser notes a NOT before it on the node itself."""
     name = "like" if isinstance(node, exp.Like) else "ilike"
     test = resolve_call(name, [t.translate(part) for part in (node.this, node.expression, *escape)])
     return resolve_call("not", [test]) if node.args.get("negate") else test
 
 
-def _escape(t: Translator, node: exp.Expr) -> Expression:
+def _escape(t: ExpressionBinder, node: exp.Expr) -> Expression:
     like = node.this
     if not isinstance(like, exp.Like | exp.ILike):
         raise t.context.error(node, "ESCAPE belongs to LIKE")
     return _like(t, like, node.expression)
 
 
-def _case(t: Translator, node: exp.Expr) -> Expression:
+def _case(t: ExpressionBinder, node: exp.Expr) -> Expression:
     operand = t.translate(node.this) if node.this is not None else None
     args: list[Expression] = []
     for branch in node.args["ifs"]:
@@ -226,54 +226,54 @@ def _case(t: Translator, node: exp.Expr) -> Expression:
     return resolve_call("case", args)
 
 
-def _if(t: Translator, node: exp.Expr) -> Expression:
+def _if(t: ExpressionBinder, node: exp.Expr) -> Expression:
     branches = (node.args.get("true"), node.args.get("false"))
     return resolve_call(
         "case", [t.condition(node.this, "IF"), *(t.translate(b) for b in branches if b is not None)]
     )
 
 
-def _cast(t: Translator, node: exp.Expr) -> Expression:
+def _cast(t: ExpressionBinder, node: exp.Expr) -> Expression:
     return constant_cast(t.translate(node.this), cast_type(node.args["to"], t.context, node))
 
 
-def _extract(t: Translator, node: exp.Expr) -> Expression:
+def _extract(t: ExpressionBinder, node: exp.Expr) -> Expression:
     return resolve_call("extract", [literal(node.this.name.lower()), t.translate(node.expression)])
 
 
-def _trim(t: Translator, node: exp.Expr) -> Expression:
+def _trim(t: ExpressionBinder, node: exp.Expr) -> Expression:
     names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
     name = names.get(str(node.args.get("position") or "").upper(), "trim")
     parts = [part for part in (node.this, node.expression) if part is not None]
     return resolve_call(name, [t.translate(part) for part in parts])
 
 
-def _position(t: Translator, node: exp.Expr) -> Expression:
+def _position(t: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = [node.args["substr"], node.this, node.args.get("position")]
     return resolve_call("locate", [t.translate(part) for part in parts if part is not None])
 
 
-def _substring(t: Translator, node: exp.Expr) -> Expression:
+def _substring(t: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = [node.this, node.args.get("start"), node.args.get("length")]
     return resolve_call("substring", [t.translate(part) for part in parts if part is not None])
 
 
-def _literal(t: Translator, node: exp.Expr) -> Expression:
+def _literal(t: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.is_string:
         return number(node.name)
     written = t.context.text(node)
     return literal(string_value(written) if written.startswith("'") else node.name)
 
 
-def _strings(t: Translator, node: exp.Expr) -> Expression:
+def _strings(t: ExpressionBinder, node: exp.Expr) -> Expression:
     """'a' 'b' side by side, which the parser reads as one concatenation."""
     return resolve_call("concat", [t.translate(part) for part in node.expressions])
 
 
 _HANDLERS: dict[type, Handler] = {
-    exp.Column: Translator.column,  # type: ignore[dict-item]
-    exp.Anonymous: Translator.call,  # type: ignore[dict-item]
-    exp.Filter: Translator.filtered,  # type: ignore[dict-item]
+    exp.Column: ExpressionBinder.column,  # type: ignore[dict-item]
+    exp.Anonymous: ExpressionBinder.call,  # type: ignore[dict-item]
+    exp.Filter: ExpressionBinder.filtered,  # type: ignore[dict-item]
     exp.Literal: _literal,
     exp.RawString: lambda t, node: literal(node.name),
     exp.Boolean: lambda t, node: literal(node.this),

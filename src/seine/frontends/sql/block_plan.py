@@ -14,7 +14,7 @@ from seine.algebra.expressions import Column, Expression, conjunction, conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, Named
+from seine.frontends.sql.scope import FromBlock, NamedExpression
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Projection:
     """A SELECT without aggregates or DISTINCT: an outer FROM can take its block over."""
 
     block: FromBlock
-    outputs: list[Named]
+    outputs: list[NamedExpression]
     node: exp.Expr
     context: Context
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seine.frontends.sql.scope import FromBlock
 
 Table = StreamDef | RelationDef
-Where = Callable[[exp.Expr, "FromBlock"], Expression]  # what a condition over a block means
+WhereBinder = Callable[[exp.Expr, "FromBlock"], Expression]  # what a condition over a block means
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Context:
     source: ScriptText
     offset: int
     tables: Mapping[str, Table]
-    where: Where | None = None
+    where: WhereBinder | None = None
     common: Mapping[str, CommonTable] = field(default_factory=dict)
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:

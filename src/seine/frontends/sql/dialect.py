@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sqlglot.dialects.spark import Spark
 
-_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR")
+_SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR")
 
 
 class SeineSql(Spark):
@@ -21,5 +21,5 @@ class SeineSql(Spark):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_SYNTAX
         }

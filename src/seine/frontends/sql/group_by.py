@@ -9,10 +9,10 @@ from sqlglot import exp
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Aggregate, Plan, Project, Select
-from seine.frontends.sql.bind_expressions import AggregateCalls, Translator
+from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, Named, key_of
+from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
 
 _SUPERGROUPS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
 
@@ -35,10 +35,10 @@ class GroupedSelect:
 
     def __post_init__(self) -> None:
         self.aggregates = AggregateCalls(self.block.width)
-        self.translator = Translator(self.context, self.block, "SELECT", self.aggregates)
+        self.translator = ExpressionBinder(self.context, self.block, "SELECT", self.aggregates)
         self.keys: list[Expression] = []
 
-    def plan(self, outputs: list[Named]) -> Plan:
+    def plan(self, outputs: list[NamedExpression]) -> Plan:
         for key in self._keys(outputs):
             if key not in self.keys:
                 self.keys.append(key)
@@ -55,7 +55,7 @@ class GroupedSelect:
         source = block_plan(self.block, self.select, self.context)
         return Aggregate(source, tuple(self.keys), calls, tuple(names))
 
-    def _keys(self, outputs: list[Named]) -> list[Expression]:
+    def _keys(self, outputs: list[NamedExpression]) -> list[Expression]:
         group = self.select.args.get("group")
         if group is None:
             return []
@@ -69,7 +69,7 @@ class GroupedSelect:
             raise self.context.error(group, "GROUP BY needs an expression")
         return [self._key(node, outputs) for node in group.expressions]
 
-    def _key(self, node: exp.Expr, outputs: list[Named]) -> Expression:
+    def _key(self, node: exp.Expr, outputs: list[NamedExpression]) -> Expression:
         """An ordinal, an output's alias where no input column has that name, or any expression."""
         key: Expression | None = None
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -79,22 +79,22 @@ class GroupedSelect:
             named = [output.value for output in outputs if output.name == name]
             key = named[0] if named and not self.block.find(name) else None
         if key is None:
-            return Translator(self.context, self.block, "GROUP BY").translate(node)
+            return ExpressionBinder(self.context, self.block, "GROUP BY").translate(node)
         if self._aggregated(key):
             raise self.context.error(node, "an aggregate cannot be grouped by", "use a sub-query in FROM")
         return key
 
-    def _ordinal(self, node: exp.Literal, outputs: list[Named]) -> Expression:
+    def _ordinal(self, node: exp.Literal, outputs: list[NamedExpression]) -> Expression:
         if not node.name.isdigit() or not 1 <= int(node.name) <= len(outputs):
             raise self.context.error(node, f"GROUP BY {node.name}: the SELECT has {len(outputs)} columns")
         return outputs[int(node.name) - 1].value
 
-    def _having(self, outputs: list[Named]) -> Expression | None:
+    def _having(self, outputs: list[NamedExpression]) -> Expression | None:
         having = self.select.args.get("having")
         if having is None:
             return None
         aliases = {output.name: output.value for output in outputs}
-        translator = Translator(
+        translator = ExpressionBinder(
             self.context, self.block, "HAVING", self.aggregates, aliases, self.translator.places
         )
         return translator.condition(having.this, "HAVING")

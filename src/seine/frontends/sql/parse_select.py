@@ -11,9 +11,9 @@ from sqlglot.tokens import Token, TokenType
 
 from seine.algebra.plan import Plan, Scan, walk
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context, Table, Where
+from seine.frontends.sql.context import Context, Table, WhereBinder
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.setops import analyse
+from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.text.source_text import ScriptText
 
@@ -31,7 +31,7 @@ _NO_OPERAND = {
 
 
 def parse_select(
-    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: Where | None = None
+    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: WhereBinder | None = None
 ) -> Plan:
     """The plan of the query between two offsets of a script; `where` may say what conditions mean.
 

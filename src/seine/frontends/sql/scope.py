@@ -19,7 +19,7 @@ def key_of(identifier: exp.Identifier | exp.Expr) -> str:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedExpression:
     """A column that a FROM item shows: its name, and its value over the block's row."""
 
     name: str
@@ -27,14 +27,14 @@ class Named:
 
 
 @dataclass
-class Visible:
+class FromItem:
     """A FROM item by its alias; `merged` are columns that USING leaves to an earlier item."""
 
     alias: str
-    columns: list[Named]
+    columns: list[NamedExpression]
     merged: set[str] = field(default_factory=set)
 
-    def plain_columns(self) -> list[Named]:
+    def plain_columns(self) -> list[NamedExpression]:
         return [column for column in self.columns if column.name not in self.merged]
 
 
@@ -44,19 +44,19 @@ class FromBlock:
 
     items: list[Plan] = field(default_factory=list)
     conjuncts: list[Expression] = field(default_factory=list)
-    visible: list[Visible] = field(default_factory=list)
+    visible: list[FromItem] = field(default_factory=list)
 
     @property
     def width(self) -> int:
         return sum(len(item.schema) for item in self.items)
 
-    def add_item(self, item: Plan) -> list[Named]:
+    def add_item(self, item: Plan) -> list[NamedExpression]:
         """Join one more item; returns its columns."""
         start = self.width
         self.items.append(item)
-        return [Named(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
+        return [NamedExpression(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
 
-    def merge(self, other: FromBlock, outputs: list[Named]) -> list[Named]:
+    def merge(self, other: FromBlock, outputs: list[NamedExpression]) -> list[NamedExpression]:
         """Join all items of another block, keeping its conjuncts; returns its outputs over this row."""
         start = self.width
 
@@ -65,13 +65,13 @@ class FromBlock:
 
         self.items.extend(other.items)
         self.conjuncts.extend(map(shifted, other.conjuncts))
-        return [Named(output.name, shifted(output.value)) for output in outputs]
+        return [NamedExpression(output.name, shifted(output.value)) for output in outputs]
 
-    def find(self, name: str) -> list[Named]:
+    def find(self, name: str) -> list[NamedExpression]:
         """The columns that an unqualified name may mean."""
         return [c for item in self.visible for c in item.plain_columns() if c.name == name]
 
-    def item(self, alias: str) -> Visible | None:
+    def item(self, alias: str) -> FromItem | None:
         return next((item for item in self.visible if item.alias == alias), None)
 
 
@@ -101,12 +101,12 @@ def _ambiguity_hint(name: str, block: FromBlock) -> str:
     return "say " + " or ".join(f"{alias}.{name}" for alias in aliases)
 
 
-def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[Named]:
+def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[NamedExpression]:
     item = visible_item(table, block, context)
     return [column for column in item.columns if column.name == name]
 
 
-def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> Visible:
+def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> FromItem:
     item = block.item(key_of(table))
     if item is None:
         hint = suggest(table.name, [item.alias for item in block.visible], "in FROM")

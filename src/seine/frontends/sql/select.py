@@ -7,13 +7,13 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
 from seine.algebra.types import XML
-from seine.frontends.sql.bind_expressions import Translator
+from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped
-from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of, visible_item
+from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of, visible_item
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -40,7 +40,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
         grouping = GroupedSelect(select, block, context)
         plan = grouping.plan(_outputs(select, grouping.translator))
         return plan if distinct is None else Distinct(plan)
-    outputs = _outputs(select, Translator(context, block, "SELECT"))
+    outputs = _outputs(select, ExpressionBinder(context, block, "SELECT"))
     projection = Projection(block, outputs, select, context)
     return projection if distinct is None else Distinct(projection.plan())
 
@@ -48,7 +48,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
 def _condition(node: exp.Expr, block: FromBlock, context: Context) -> Expression:
     if context.where is not None:
         return context.where(node, block)
-    return Translator(context, block, "WHERE").condition(node, "WHERE")
+    return ExpressionBinder(context, block, "WHERE").condition(node, "WHERE")
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:
@@ -59,7 +59,7 @@ def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> Non
             raise context.error(at, f"{clause} is not supported", _HINTS.get(key))
 
 
-def _outputs(select: exp.Select, translator: Translator) -> list[Named]:
+def _outputs(select: exp.Select, translator: ExpressionBinder) -> list[NamedExpression]:
     if not select.expressions:
         raise translator.context.error(select, "SELECT needs something to select", "write SELECT *")
     outputs = []
@@ -70,18 +70,20 @@ def _outputs(select: exp.Select, translator: Translator) -> list[Named]:
     return outputs
 
 
-def _output(node: exp.Expr, translator: Translator) -> list[Named]:
+def _output(node: exp.Expr, translator: ExpressionBinder) -> list[NamedExpression]:
     if isinstance(node, exp.Star):
         return _all_columns(node, translator.block.visible, translator)
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         item = visible_item(node.args["table"], translator.block, translator.context)
-        return _all_columns(node, [Visible(item.alias, item.columns)], translator)
+        return _all_columns(node, [FromItem(item.alias, item.columns)], translator)
     if isinstance(node, exp.Alias):
-        return [Named(key_of(node.args["alias"]), translator.translate(node.this))]
-    return [Named(_implied_name(node), translator.translate(node))]
+        return [NamedExpression(key_of(node.args["alias"]), translator.translate(node.this))]
+    return [NamedExpression(_implied_name(node), translator.translate(node))]
 
 
-def _all_columns(node: exp.Expr, items: list[Visible], translator: Translator) -> list[Named]:
+def _all_columns(
+    node: exp.Expr, items: list[FromItem], translator: ExpressionBinder
+) -> list[NamedExpression]:
     star = node if isinstance(node, exp.Star) else node.this
     if any(star.args.values()):
         raise translator.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")

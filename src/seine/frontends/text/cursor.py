@@ -11,9 +11,9 @@ from seine.frontends.text.lexer import Token, TokenKind, lex
 from seine.frontends.text.names import fold, suggest_keyword
 from seine.frontends.text.source_text import ScriptText
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
-LONGEST_NAME = 255  # characters; every record has its query's name, and addresses have an end
+MAX_NAME_LENGTH = 255  # characters; every record has its query's name, and addresses have an end
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Cursor:
         token = self.token
         if token.kind not in (TokenKind.WORD, TokenKind.QUOTED) or token.text[0].isdigit():
             raise self.error(f"expected {what}, found {token}")
-        if len(token.value) > LONGEST_NAME:
-            message = f"{what} has {len(token.value)} characters, more than {LONGEST_NAME}"
+        if len(token.value) > MAX_NAME_LENGTH:
+            message = f"{what} has {len(token.value)} characters, more than {MAX_NAME_LENGTH}"
             raise self.error(message, hint="give it a shorter name")
         self.advance()
         return Name(token.value, fold(token.value, token.kind is TokenKind.QUOTED), token.start)
@@ -120,7 +120,7 @@ class Cursor:
         self._at = len(self._tokens) - 1
         return skipped, start, skipped[-1].end if skipped else start
 
-    def comma_separated(self, read_one: Callable[[], T]) -> list[T]:
+    def comma_separated(self, read_one: Callable[[], Item]) -> list[Item]:
         """( one, one, ... )"""
         self.expect_symbol("(")
         items = [read_one()]

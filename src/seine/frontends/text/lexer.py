@@ -56,7 +56,7 @@ _LEXEME = re.compile(
 _KINDS = {kind.name: kind for kind in TokenKind} | {"word": TokenKind.WORD, "symbol": TokenKind.SYMBOL}
 _QUOTING = (TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOCK)
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
-_LONGEST_NUMBER = 1000  # no type has as many digits
+_MAX_NUMBER_LENGTH = 1000  # no type has as many digits
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -82,8 +82,8 @@ def lex(source: ScriptText) -> Iterator[Token]:
             what = "empty" if empty else "never closed"
             raise source.error(start, f"this {_UNCLOSED[text]} is {what}")
         kind = _KINDS[group]
-        if len(text) > _LONGEST_NUMBER and text[0].isdigit():
-            raise source.error(start, f"this number has more than {_LONGEST_NUMBER} digits")
+        if len(text) > _MAX_NUMBER_LENGTH and text[0].isdigit():
+            raise source.error(start, f"this number has more than {_MAX_NUMBER_LENGTH} digits")
         value = _value(kind, text) if kind in _QUOTING else text
         yield Token(kind, text, value, start, end)
     size = len(source.text)

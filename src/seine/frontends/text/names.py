@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_SHOWN = 12
+_MAX_NAMES_SHOWN = 12
 
 
 def fold(name: str, quoted: bool) -> str:
@@ -33,7 +33,7 @@ def suggest(name: str, known: Iterable[str], what: str) -> str | None:
         return "did you mean " + " or ".join(shown) + "?"
     if not names:
         return None
-    return f"{what}: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}"
+    return f"{what}: {', '.join(names[:_MAX_NAMES_SHOWN])}{', ...' if len(names) > _MAX_NAMES_SHOWN else ''}"
 
 
 def suggest_keyword(word: str, keywords: Iterable[str]) -> str:

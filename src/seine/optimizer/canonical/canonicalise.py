@@ -34,8 +34,8 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
-_MOST_COMPARED = 200  # clauses or atoms with one another; of more than that none is left out
-_WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
+_MAX_COMPARED_PAIRWISE = 200  # clauses or atoms with one another; of more than that none is left out
+_IMPLIED_ACROSS_TERMS = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
 
 
 class Canonical(NamedTuple):
@@ -63,21 +63,21 @@ def canonicalise(conjunct: Expression) -> Canonical:
     """
     columns = sorted(conjunct.columns)
     if columns == [*range(len(columns))]:
-        form = _dense(conjunct)
-        return form._replace(clauses=tuple(map(_shared, form.clauses)))
+        form = _canonicalise_dense(conjunct)
+        return form._replace(clauses=tuple(map(_interned, form.clauses)))
     near = {column: place for place, column in enumerate(columns)}
-    form = _dense(shift_columns(conjunct, near.__getitem__))
+    form = _canonicalise_dense(shift_columns(conjunct, near.__getitem__))
     clauses, guards = (_moved(part, columns) for part in (form.clauses, form.guards))
-    return Canonical(tuple(map(_shared, clauses)), form.exact, guards)
+    return Canonical(tuple(map(_interned, clauses)), form.exact, guards)
 
 
-def _shared(clause: Clause) -> Clause:
+def _interned(clause: Clause) -> Clause:
     """Of equal clauses mostly the same object: clauses are looked up all the time."""
-    return _same(clause, tuple([atom.exact for atom in clause]))
+    return _interned_clause(clause, tuple([atom.exact for atom in clause]))
 
 
 @lru_cache(maxsize=1 << 15)
-def _same(clause: Clause, exact: tuple[bool, ...]) -> Clause:
+def _interned_clause(clause: Clause, exact: tuple[bool, ...]) -> Clause:
     return clause
 
 
@@ -96,14 +96,14 @@ def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
 
 
 @lru_cache(maxsize=1 << 15)
-def _dense(conjunct: Expression) -> Canonical:
+def _canonicalise_dense(conjunct: Expression) -> Canonical:
     """The form of a conjunct over the first columns of a row; others need not be worked out again."""
     parts = formula(simplify(conjunct), True)
     clauses = _conjunction([clause for clause, is_guard in parts if not is_guard])
     if clauses == ((NEVER,),):
         return Canonical(clauses, True)
     guards = _conjunction([clause for clause, is_guard in parts if is_guard])
-    if len(clauses) <= _MOST_COMPARED:
+    if len(clauses) <= _MAX_COMPARED_PAIRWISE:
         guards = tuple(g for g in guards if not any(clause_implies(clause, g) for clause in clauses))
     return Canonical(clauses, not guards, guards)
 
@@ -141,8 +141,8 @@ def _disjunction(clause: Clause) -> Clause | None:
         if united is None:
             return None
         found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
-    wide = [atom for atom in found if atom.op in _WIDE or isinstance(atom.term, Call)]
-    if len(wide) > _MOST_COMPARED:
+    wide = [atom for atom in found if atom.op in _IMPLIED_ACROSS_TERMS or isinstance(atom.term, Call)]
+    if len(wide) > _MAX_COMPARED_PAIRWISE:
         wide = []
     kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
     return tuple(sorted(kept or found, key=atom_key))
@@ -167,7 +167,7 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
 
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
     """Without the clauses that another one implies."""
-    if len(clauses) > _MOST_COMPARED:
+    if len(clauses) > _MAX_COMPARED_PAIRWISE:
         return list(dict.fromkeys(clauses))
     kept: list[tuple[Clause, set[int]]] = []
     for clause in sorted(clauses, key=len):

@@ -16,20 +16,20 @@ from seine.optimizer.canonical.exact_numbers import (
     MICROS_PER_DAY,
     Number,
     bounds,
-    divided,
     is_exact,
     literal_of,
     number_of,
+    quotient,
     step,
 )
-from seine.optimizer.canonical.linear_forms import Guard, Linear, linear_form
+from seine.optimizer.canonical.linear_forms import Guard, LinearForm, linear_form
 from seine.optimizer.canonical.simplify import rank
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_OF_EQUALS = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
-_LARGEST = 2**62  # a coefficient beyond this stays as it was written
-_EXACT_DOUBLE = 2.0**53
+_HOLDS_FOR_EQUALS = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
+_MAX_COEFFICIENT = 2**62  # a coefficient beyond this stays as it was written
+_EXACT_DOUBLE_LIMIT = 2.0**53
 
 # clauses, each with whether it is a guard: implied by the text, but not needed to tell texts apart
 Formula = list[tuple[Clause, bool]]
@@ -62,7 +62,7 @@ def defined(*terms: Expression) -> Formula:
 def _compare_values(op: str, left: Expression, right: Expression) -> Formula:
     """Two values that are not constants: the one of lower rank stands on the left."""
     if left == right:
-        return defined(left) if _OF_EQUALS[op] else FALSE
+        return defined(left) if _HOLDS_FOR_EQUALS[op] else FALSE
     if rank(right) < rank(left):
         left, right, op = right, left, MIRRORED[op]
     return [((Atom(Call(op, (left, right), BOOLEAN), "holds"),), False)]
@@ -79,10 +79,12 @@ def _compare_double(op: str, left: Expression, right: Literal) -> Formula:
     """With a constant; NaN is the greatest of all, and the zeros are equal."""
     value = right.value
     inner = left.args[0] if isinstance(left, Call) and left.name == "cast" else None
-    if inner is not None and (inner.type == INT or (inner.type == BIGINT and abs(value) < _EXACT_DOUBLE)):
+    if inner is not None and (
+        inner.type == INT or (inner.type == BIGINT and abs(value) < _EXACT_DOUBLE_LIMIT)
+    ):
         form = linear_form(inner)
         if form is not None and math.isfinite(value):
-            return _compare_form(op, form.plus(Linear({}, Fraction(value)), -1), left, right)
+            return _compare_form(op, form.plus(LinearForm({}, Fraction(value)), -1), left, right)
     if math.isnan(value):
         if op in ("le", "gt"):
             return defined(left) if op == "le" else FALSE
@@ -97,7 +99,7 @@ def _compare_numbers(op: str, left: Expression, right: Expression) -> Formula:
     return _compare_form(op, a.plus(b, -1), left, right)
 
 
-def _compare_form(op: str, form: Linear, left: Expression, right: Expression) -> Formula:
+def _compare_form(op: str, form: LinearForm, left: Expression, right: Expression) -> Formula:
     """`form op 0`, which came from `left op right`."""
     formula = [part for base, c in form.terms.items() if not c for part in defined(base)]
     used = sorted((base for base, c in form.terms.items() if c), key=rank)
@@ -137,7 +139,7 @@ def _guard(guard: Guard) -> Formula:
         least, most = bounds(guard.node.type)
         parts = [("ge", least), ("le", most)]
         found = [
-            _compare_terms(op, guard.form.plus(Linear({}, end), -1), list(guard.form.terms))
+            _compare_terms(op, guard.form.plus(LinearForm({}, end), -1), list(guard.form.terms))
             for op, end in parts
         ]
         if all(part is not None for part in found):
@@ -146,7 +148,7 @@ def _guard(guard: Guard) -> Formula:
     return [((Atom(guard.node, "is_not_null"),), True)]
 
 
-def _compare_terms(op: str, form: Linear, used: list[Expression]) -> Formula | None:
+def _compare_terms(op: str, form: LinearForm, used: list[Expression]) -> Formula | None:
     """`form op 0` over its bases with coefficients; None if the constant has no place in the term's type."""
     coefficients = [form.terms[base] for base in used]
     scale = _scale(coefficients)
@@ -158,13 +160,13 @@ def _compare_terms(op: str, form: Linear, used: list[Expression]) -> Formula | N
         return _unfolded(used[0], found)
     whole = tuple(int(c * scale) for c in coefficients)
     bound = -form.constant * scale
-    if max(map(abs, whole)) >= _LARGEST:
+    if max(map(abs, whole)) >= _MAX_COEFFICIENT:
         return None
     if op in ("eq", "ne") and not bound and len(used) == 2:
         pair = _pair(op, form, used)
         if pair is not None:
             return pair
-    span = Linear(dict(zip(used, whole, strict=True)), 0).span()
+    span = LinearForm(dict(zip(used, whole, strict=True)), 0).span()
     term = Call(linear_name(whole), tuple(used), _term_type(used, span))
     return _bounded(term, op, bound, _unit(used, whole), span, used)
 
@@ -214,17 +216,17 @@ def either(parts: list[Formula]) -> Formula:
 def _scale(coefficients: list[Number]) -> Number:
     """What makes the coefficients whole, without a common divisor, and the first one positive."""
     if len(coefficients) == 1:
-        return divided(1, coefficients[0])
+        return quotient(1, coefficients[0])
     denominator = lcm(*(c.denominator for c in coefficients))
     divisor = gcd(*(int(c * denominator) for c in coefficients))
-    return divided(denominator if coefficients[0] > 0 else -denominator, divisor)
+    return quotient(denominator if coefficients[0] > 0 else -denominator, divisor)
 
 
 def _unit(used: list[Expression], coefficients: tuple[int, ...]) -> Number:
     """Every value of the term is a whole multiple of this."""
     scale = max(base.type.scale for base in used)
     parts = (c * 10 ** (scale - base.type.scale) for base, c in zip(used, coefficients, strict=True))
-    return divided(gcd(*parts), 10**scale)
+    return quotient(gcd(*parts), 10**scale)
 
 
 def _term_type(used: list[Expression], span: tuple[Number, Number]) -> Type:
@@ -235,7 +237,7 @@ def _term_type(used: list[Expression], span: tuple[Number, Number]) -> Type:
     return Type(Kind.DECIMAL, min(38, max(digits, scale, 1)), scale)
 
 
-def _pair(op: str, form: Linear, used: list[Expression]) -> Formula | None:
+def _pair(op: str, form: LinearForm, used: list[Expression]) -> Formula | None:
     """Two bases of a common type are compared as they are, so that a join can route by them."""
     types = {base.type for base in used}
     if len(types) > 1 and not (all(t.is_numeric for t in types) or all(t.is_temporal for t in types)):
@@ -257,7 +259,7 @@ def paired(atom: Atom) -> Atom:
     if atom.constant.value or not isinstance(atom.term, Call):
         return atom
     used = list(atom.term.args)
-    pair = _pair(atom.op, Linear(dict(zip(used, coefficients, strict=True)), 0), used)
+    pair = _pair(atom.op, LinearForm(dict(zip(used, coefficients, strict=True)), 0), used)
     return pair[0][0][0] if pair else atom
 
 
@@ -275,7 +277,7 @@ def difference(condition: Expression) -> Atom | None:
         return None
     scale = _scale([form.terms[base] for base in used])
     whole = {base: int(form.terms[base] * scale) for base in used}
-    type_ = _term_type(used, Linear(dict(whole), 0).span())
+    type_ = _term_type(used, LinearForm(dict(whole), 0).span())
     term = Call(linear_name(tuple(whole.values())), tuple(used), type_)
     return Atom(term, condition.name, literal_of(0, type_))
 
@@ -289,7 +291,7 @@ def _bounded(
     bases: list[Expression],
 ) -> Formula | None:
     """`term op bound` by ge, le, eq or ne alone; what the span decides is decided."""
-    op, units = _rounded(op, divided(bound, unit))
+    op, units = _rounded(op, quotient(bound, unit))
     if units is None:
         return FALSE if op == "eq" else defined(*bases)
     number: Number = units * unit

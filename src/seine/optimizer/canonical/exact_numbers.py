@@ -41,7 +41,7 @@ def is_exact(type_: Type) -> bool:
 def bounds(type_: Type) -> tuple[Number, Number]:
     """The least and the greatest number of an exact type."""
     if type_.kind is Kind.DECIMAL:
-        most = plain(Fraction(10**type_.precision - 1, 10**type_.scale))
+        most = int_if_whole(Fraction(10**type_.precision - 1, 10**type_.scale))
         return -most, most
     return _BOUNDS[type_.kind]
 
@@ -49,23 +49,23 @@ def bounds(type_: Type) -> tuple[Number, Number]:
 @lru_cache(maxsize=256)
 def step(type_: Type) -> Number:
     """The distance between neighbours of an exact type."""
-    return plain(Fraction(1, 10**type_.scale))
+    return int_if_whole(Fraction(1, 10**type_.scale))
 
 
-def plain(number: Number) -> Number:
+def int_if_whole(number: Number) -> Number:
     """Whole numbers as int, which is faster."""
     return number.numerator if number.denominator == 1 else number
 
 
-def divided(number: Number, by: Number) -> Number:
+def quotient(number: Number, by: Number) -> Number:
     """The exact quotient.
 
-    >>> divided(6, 3), divided(1, 2)
+    >>> quotient(6, 3), quotient(1, 2)
     (2, Fraction(1, 2))
     """
     if isinstance(number, int) and isinstance(by, int) and number % by == 0:
         return number // by
-    return plain(Fraction(number) / by)
+    return int_if_whole(Fraction(number) / by)
 
 
 def number_of(constant: Literal) -> Number:

@@ -117,7 +117,7 @@ def disjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom] | None:
     if whole[0][0] == _NULL:
         found.append(Atom(term, "is_null", None, exact))
         whole = intersection(whole, _VALUES)
-    hole = _hole(whole, atoms)
+    hole = _only_missing_value(whole, atoms)
     if hole is not None:
         return [*found, Atom(term, "ne", hole, exact)]
     for start, stop in whole:
@@ -168,7 +168,7 @@ def _half_line(term: Expression, start: Cut, stop: Cut, atoms: Sequence[Atom], e
     return Atom(term, "le" if stop[2] else "lt", _constant(stop, atoms), exact)
 
 
-def _hole(whole: Extent, atoms: Sequence[Atom]) -> Literal | None:
+def _only_missing_value(whole: Extent, atoms: Sequence[Atom]) -> Literal | None:
     """The only value that is missing, if there is one."""
     if len(whole) != 2 or whole[0][0] != _LOW or whole[1][1] != _HIGH:
         return None

@@ -21,7 +21,7 @@ from seine.optimizer.canonical.exact_numbers import bounds as type_bounds
 from seine.optimizer.canonical.exact_numbers import literal_of, step
 from seine.optimizer.canonical.implies import clause_implies
 
-MOST_CLAUSES = 64  # inferred beyond this would cost more than they save
+MAX_INFERRED_CLAUSES = 64  # inferred beyond this would cost more than they save
 
 
 def infer(conditions: PredicateSet) -> PredicateSet:
@@ -43,7 +43,7 @@ def infer(conditions: PredicateSet) -> PredicateSet:
         for column in {c for atom in clause for c in columns_of(atom.term)}:
             by_column.setdefault(column, []).append(clause)
     fresh = [clause for clause in dict.fromkeys(found) if not _known(clause, by_column)]
-    return conjoin([tuple(fresh[:MOST_CLAUSES])])
+    return conjoin([tuple(fresh[:MAX_INFERRED_CLAUSES])])
 
 
 def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:

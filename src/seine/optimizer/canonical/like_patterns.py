@@ -9,7 +9,7 @@ from seine.algebra.types import STRING
 from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.compare_terms import FALSE, Formula, compare, defined
 
-LONGEST = 1000  # longer patterns stay as they are written
+MAX_PATTERN_LENGTH = 1000  # longer patterns stay as they are written
 _FUNCTIONS = {"startswith": ("", "%"), "endswith": ("%", ""), "contains": ("%", "%")}
 
 
@@ -29,7 +29,7 @@ def like(subject: Expression, pattern: str, escape: str, positive: bool) -> Form
 
 def affix(name: str, subject: Expression, text: str, positive: bool) -> Formula | None:
     """STARTSWITH, ENDSWITH and CONTAINS are patterns; None for other functions."""
-    if name not in _FUNCTIONS or len(text) > LONGEST:
+    if name not in _FUNCTIONS or len(text) > MAX_PATTERN_LENGTH:
         return None
     before, after = _FUNCTIONS[name]
     return like(subject, f"{before}{quoted(text)}{after}", "\\", positive)

@@ -17,7 +17,7 @@ from seine.optimizer.canonical.atoms import Clause, PredicateSet
 from seine.optimizer.canonical.exact_numbers import Number, is_exact, number_of, step
 from seine.optimizer.canonical.linear_forms import linear_form
 
-MOST_ROUNDS = 16  # a bound travels this many conditions far; conditions that chase each other stop here
+MAX_ROUNDS = 16  # a bound travels this many conditions far; conditions that chase each other stop here
 
 Range = tuple[int | None, int | None]  # in steps of the variable's type; None is no bound
 
@@ -47,7 +47,7 @@ def ranges(
             return None
     given = dict(known)
     rest = [condition for condition in conditions if len(condition.variables) > 1]
-    for _ in range(min(MOST_ROUNDS, len(rest) + 1)):
+    for _ in range(min(MAX_ROUNDS, len(rest) + 1)):
         before = dict(known)
         if not all(_tighten(condition, known) for condition in rest):
             return None

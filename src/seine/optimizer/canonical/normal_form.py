@@ -15,11 +15,11 @@ from seine.algebra.types import BOOLEAN, NULL, Kind
 from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.compare_terms import FALSE, MIRRORED, NEGATED, TRUE, Formula, compare, either
 from seine.optimizer.canonical.exact_numbers import is_exact
-from seine.optimizer.canonical.like_patterns import LONGEST, affix, like
+from seine.optimizer.canonical.like_patterns import MAX_PATTERN_LENGTH, affix, like
 from seine.optimizer.canonical.linear_forms import linear_form
 from seine.optimizer.canonical.simplify import simplify
 
-MOST_CLAUSES = 32  # a disjunction that would become more stays as it is written
+MAX_CLAUSES = 32  # a disjunction that would become more stays as it is written
 
 
 def formula(e: Expression, positive: bool) -> Formula:
@@ -63,7 +63,7 @@ def _logic(e: Call, parts: list[Formula], positive: bool, name: str = "") -> For
 
 def _either(e: Call, parts: list[Formula], positive: bool) -> Formula:
     """The disjunction of the parts, which is what `e` says; as it is written if it would grow."""
-    return either(parts) if prod(map(len, parts)) <= MOST_CLAUSES else _written(e, positive)
+    return either(parts) if prod(map(len, parts)) <= MAX_CLAUSES else _written(e, positive)
 
 
 def _comparison(e: Call, positive: bool) -> Formula:
@@ -168,5 +168,5 @@ def _pattern(e: Call, positive: bool) -> Formula | None:
         if None in texts:
             return FALSE
         escape = texts[1] if len(texts) == 2 else "\\"
-        return like(subject, texts[0], escape, positive) if len(texts[0]) <= LONGEST else None
+        return like(subject, texts[0], escape, positive) if len(texts[0]) <= MAX_PATTERN_LENGTH else None
     return affix(e.name, subject, texts[0], positive) if len(texts) == 1 and texts[0] is not None else None

@@ -16,7 +16,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import DOUBLE, STRING
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
 
-MOST_ROUNDS = 16
+MAX_ROUNDS = 16
 
 
 class Limit(NamedTuple):
@@ -27,7 +27,7 @@ class Limit(NamedTuple):
 
 
 Limits = tuple[Limit | None, Limit | None]
-_FREE: Limits = (None, None)
+_UNBOUNDED: Limits = (None, None)
 
 
 class OrderedPair(NamedTuple):
@@ -48,7 +48,7 @@ def limits(conditions: PredicateSet) -> tuple[dict[Column, Limits], dict[Column,
         _tighten(comparison, known)
     given = dict(known)
     rest = [c for c in comparisons if not (isinstance(c.lesser, Literal) or isinstance(c.greater, Literal))]
-    for _ in range(min(MOST_ROUNDS, len(rest))):
+    for _ in range(min(MAX_ROUNDS, len(rest))):
         before = dict(known)
         for comparison in rest:
             _tighten(comparison, known)
@@ -86,12 +86,12 @@ def _tighten(comparison: OrderedPair, known: dict[Column, Limits]) -> None:
     if isinstance(lesser, Column):
         limit = _limits_of(greater, known)[1]
         if limit is not None and not _is_nan(limit.value):
-            low, high = known.get(lesser, _FREE)
+            low, high = known.get(lesser, _UNBOUNDED)
             known[lesser] = (low, _smaller(high, Limit(limit.value, limit.open or strict)))
     if isinstance(greater, Column):
         limit = _limits_of(lesser, known)[0]
         if limit is not None and not _is_nan(limit.value):
-            low, high = known.get(greater, _FREE)
+            low, high = known.get(greater, _UNBOUNDED)
             known[greater] = (_larger(low, Limit(limit.value, limit.open or strict)), high)
 
 
@@ -110,13 +110,13 @@ def _is_nan(value: Any) -> bool:
 def _limits_of(expression: Expression, known: dict[Column, Limits]) -> Limits:
     match expression:
         case Column():
-            return known.get(expression, _FREE)
+            return known.get(expression, _UNBOUNDED)
         case Literal(value, _):
             return (Limit(value, False), Limit(value, False))
         case Call(name, (inner, Literal(value, _)), type_) if type_ == DOUBLE and name in _RISING:
             if value and math.isfinite(value):
                 return _mapped(_limits_of(inner, known), _RISING[name], value)
-    return _FREE
+    return _UNBOUNDED
 
 
 _RISING: dict[str, Callable[[float, float], float]] = {

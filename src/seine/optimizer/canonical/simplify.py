@@ -16,7 +16,7 @@ from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
 _COMMUTATIVE_ON_NUMBERS = ("add", "mul")  # a date stays to the left of an interval
-_LONGEST = 1000
+_MAX_FOLDED_TEXT = 1000
 _REPEATABLE = ("and", "or")  # any number of operands, each needed once
 
 
@@ -89,7 +89,7 @@ def tidy(constant: Literal) -> Literal:
 def fold(call: Call) -> Expression:
     """The value of a call of constants; a very long text stays a call."""
     value = _value(evaluate(call, [], 1)[0], call.type)
-    if isinstance(value, str) and len(value) > _LONGEST:
+    if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call
     return tidy(Literal(value, call.type))
 

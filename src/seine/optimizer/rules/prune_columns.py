@@ -18,7 +18,7 @@ from seine.algebra.plan import (
 )
 from seine.optimizer.traverse import with_inputs
 
-Mapping = dict[int, int]  # position before -> position after
+PositionMap = dict[int, int]  # position before -> position after
 
 
 def prune_columns(plan: Plan) -> Plan:
@@ -44,7 +44,7 @@ def _narrow(plan: Plan, needed: Iterable[int]) -> Plan:
     return Project(pruned, columns, tuple(field.name for field in fields))
 
 
-def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
     """A plan with at least the needed columns, and where they are."""
     match plan:
         case Select(input, predicate):
@@ -64,14 +64,14 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, Mapping]:
     return plan, _positions(range(len(plan.schema)))
 
 
-def _prune_project(plan: Project, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_project(plan: Project, needed: list[int]) -> tuple[Plan, PositionMap]:
     kept = [plan.expressions[index] for index in needed]
     below, mapping = _prune(plan.input, sorted(_read(kept)))
     expressions = tuple(_move(expression, mapping) for expression in kept)
     return Project(below, expressions, tuple(plan.names[index] for index in needed)), _positions(needed)
 
 
-def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, PositionMap]:
     width = len(plan.left.schema)
     read = set(needed) | (columns_of(plan.predicate) if plan.predicate is not None else set())
     left_read = {index for index in read if index < width}
@@ -85,7 +85,7 @@ def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, Mapping]:
     return Join(_narrow(plan.left, left_read), _narrow(plan.right, right_read), predicate), mapping
 
 
-def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, PositionMap]:
     keys = len(plan.keys)
     kept = [number for number in range(len(plan.calls)) if keys + number in needed]
     if not keys and not kept:
@@ -106,7 +106,7 @@ def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Mapping]
     return pruned, _positions(columns)
 
 
-def _positions(kept: Iterable[int]) -> Mapping:
+def _positions(kept: Iterable[int]) -> PositionMap:
     return {before: after for after, before in enumerate(kept)}
 
 
@@ -114,5 +114,5 @@ def _read(expressions: Iterable[Expression]) -> set[int]:
     return set().union(*map(columns_of, expressions))
 
 
-def _move(expression: Expression, mapping: Mapping) -> Expression:
+def _move(expression: Expression, mapping: PositionMap) -> Expression:
     return shift_columns(expression, mapping.__getitem__)

@@ -16,11 +16,11 @@ from seine.frontends.sql.parse_select import syntax_tree
 from seine.frontends.text.lexer import Token, TokenKind, tokenize
 from seine.frontends.text.source_text import ScriptText
 
-_BEFORE = "SELECT * FROM x WHERE "
-_HAS = {"expressions", "from_", "where"}
+_QUERY_PREFIX = "SELECT * FROM x WHERE "
+_QUERY_CLAUSES = {"expressions", "from_", "where"}
 _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _DIGITS = re.compile(r"'\d+'", re.ASCII)
-_MOST_KNOWN = 1 << 14
+_MAX_TEMPLATES = 1 << 14
 
 
 class ParsedCondition(NamedTuple):
@@ -30,7 +30,7 @@ class ParsedCondition(NamedTuple):
     source: ScriptText
 
 
-class Templates:
+class ConditionTemplates:
     """The trees of conditions, by what is left when the constants are taken out."""
 
     def __init__(self) -> None:
@@ -39,20 +39,20 @@ class Templates:
     def condition(self, text: str) -> ParsedCondition | None:
         """The tree of one conjunct, good until the next is asked for; None if it is none, or more than one.
 
-        >>> templates = Templates()
+        >>> templates = ConditionTemplates()
         >>> [templates.condition(f"a > {n}").tree.sql() for n in (1, 20)]
         ['a > 1', 'a > 20']
         >>> templates.condition("a > 1 OR b > 2") is None
         True
         """
-        source = ScriptText(_BEFORE + text, "")
+        source = ScriptText(_QUERY_PREFIX + text, "")
         constants: list[Token] = []
         shape = _shape(source, constants)
         if shape is None:
             tree = _tree(source)
             return None if tree is None else ParsedCondition(tree, source)
         if shape not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_TEMPLATES:
                 self._known.clear()
             self._known[shape] = _template(source, constants)
         known = self._known[shape]
@@ -107,7 +107,10 @@ def _template(source: ScriptText, constants: list[Token]) -> tuple[exp.Expr, lis
 def _tree(source: ScriptText) -> exp.Expr | None:
     """The tree of the one condition of a query."""
     query = syntax_tree(source, 0, len(source.text))
-    if not isinstance(query, exp.Select) or {key for key, value in query.args.items() if value} != _HAS:
+    if (
+        not isinstance(query, exp.Select)
+        or {key for key, value in query.args.items() if value} != _QUERY_CLAUSES
+    ):
         return None
     tree = query.args["where"].this
     return None if isinstance(tree, exp.Connector) else tree

@@ -10,7 +10,7 @@ from seine.algebra.plan import Plan
 from seine.errors import ScriptError
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
-from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.text.lexer import TokenKind, tokenize
 from seine.frontends.text.source_text import ScriptText
 from tests.generators.scenario import random_scenario, related_scenario
@@ -133,7 +133,7 @@ def _ordinary(text: str, tables: dict[str, Table]) -> Plan | None:
         return None
 
 
-def _from_phrases(book: Phrasebook, text: str) -> Plan | None:
+def _from_phrases(book: PlanTemplates, text: str) -> Plan | None:
     source = ScriptText(text, "q")
     try:
         tokens = tokenize(source)[:-1]
@@ -155,7 +155,7 @@ def _changed(text: str, rng: Random) -> str:
 
 def _agree(texts: list[str], tables: dict[str, Table]) -> int:
     """Compare the two ways for each text; the result is how many were put together from phrases."""
-    book, found = Phrasebook(tables), 0
+    book, found = PlanTemplates(tables), 0
     for text in texts:
         plan, expected = _from_phrases(book, text), _ordinary(text, tables)
         assert plan is None or plan == expected, text

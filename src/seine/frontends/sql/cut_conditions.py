@@ -13,18 +13,18 @@ from seine.frontends.text.lexer import Token, TokenKind
 
 _SYMBOLS = frozenset("(),.+-*/%<>=!|")
 _KINDS = (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKind.QUOTED, TokenKind.SYMBOL)
-_ENDS = ("GROUP", "HAVING", "UNION", "EXCEPT")
-_LONGEST = 20_000  # characters
+_KEYWORDS_AFTER_WHERE = ("GROUP", "HAVING", "UNION", "EXCEPT")
+_MAX_QUERY_CHARACTERS = 20_000  # characters
 
 
-class Cut(NamedTuple):
+class CutQuery(NamedTuple):
     """`skeleton` has the name `"k"` in place of the k-th WHERE, whose conjuncts are `conditions[k]`."""
 
     skeleton: str
     conditions: list[list[str]]
 
 
-def cut(text: str, tokens: Sequence[Token], start: int, end: int) -> Cut | None:
+def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> CutQuery | None:
     """Cut the query between two offsets of a script, which has these tokens; None if it is not plain.
 
     Plain is a text that cannot be read in two ways: ASCII without comments and escapes. An OR or a CASE
@@ -33,20 +33,26 @@ def cut(text: str, tokens: Sequence[Token], start: int, end: int) -> Cut | None:
     >>> from seine.frontends.text.lexer import tokenize
     >>> from seine.frontends.text.source_text import ScriptText
     >>> text = "SELECT a FROM s WHERE a BETWEEN 1 AND 2 AND (b = 1 OR c = 2) GROUP BY a"
-    >>> skeleton, conditions = cut(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
+    >>> skeleton, conditions = cut_conditions(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
     >>> skeleton, conditions[0]
     ('SELECT a FROM s WHERE "0" GROUP BY a', ['a BETWEEN 1 AND 2', '(b = 1 OR c = 2)'])
     """
     query = text[start:end]
-    if len(query) > _LONGEST or not query.isascii() or "--" in query or "/*" in query or "\\" in query:
+    if (
+        len(query) > _MAX_QUERY_CHARACTERS
+        or not query.isascii()
+        or "--" in query
+        or "/*" in query
+        or "\\" in query
+    ):
         return None
-    cutter = _Cutter(text, start)
+    cutter = _ConditionCutter(text, start)
     if not all(map(cutter.take, tokens)):
         return None
     return cutter.finish(end)
 
 
-class _Cutter:
+class _ConditionCutter:
     """Takes one token after the other; False is a text that is not plain."""
 
     def __init__(self, text: str, start: int) -> None:
@@ -101,7 +107,7 @@ class _Cutter:
                     self._end_condition(token.end)
             elif word == "BETWEEN":
                 self._betweens += 1
-            elif word in _ENDS:
+            elif word in _KEYWORDS_AFTER_WHERE:
                 self._close()
             return word not in ("OR", "CASE")
         return True
@@ -115,10 +121,10 @@ class _Cutter:
         self._parts.append(f' "{len(self._conditions) - 1}"')
         self._kept, self._depth = self._last, None
 
-    def finish(self, end: int) -> Cut | None:
+    def finish(self, end: int) -> CutQuery | None:
         if self._depth is not None:
             self._close()
         if len(self._selects) > 1:
             return None
         self._parts.append(self._text[self._kept : end])
-        return Cut("".join(self._parts), self._conditions)
+        return CutQuery("".join(self._parts), self._conditions)
