@@ -1,4 +1,4 @@
-"""Expressions and plans as a person reads them."""
+"""Expressions and plans as text: SQL for expressions, an indented tree of operators for plans."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import Kind
 
-# operator -> (symbol, how tightly it binds)
+# operator -> (symbol, precedence)
 _INFIX = {
     "or": ("OR", 1),
     "and": ("AND", 2),
@@ -53,11 +53,11 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
 class Written(str):
-    """A name that is SQL already: it is printed as it is."""
+    """A column name that is SQL text already: printed without quotes."""
 
 
 def describe(expression: Expression, names: Sequence[str] = ()) -> str:
-    """An expression with the names of its columns, parenthesised only where it must be.
+    """An expression as SQL, with the given names of its columns and no more parentheses than needed.
 
     >>> from seine.algebra.types import BIGINT, BOOLEAN, STRING
     >>> large = Call("gt", (Column(0, BIGINT), Literal(1000000, BIGINT)), BOOLEAN)
@@ -82,7 +82,7 @@ def _print(expression: Expression, names: Sequence[str]) -> tuple[str, int]:
 
 
 def column_name(name: str) -> str:
-    """A name as SQL writes it: in double quotes unless it is a plain word.
+    """A name as an SQL identifier: in double quotes unless it is a plain word.
 
     >>> column_name("amount"), column_name("due date")
     ('amount', '"due date"')
@@ -95,7 +95,7 @@ def column_name(name: str) -> str:
 
 
 def describe_constant(literal: Literal) -> str:
-    """A constant as SQL writes it."""
+    """A constant as an SQL literal."""
     value = literal.value
     if value is None:
         return "NULL"
@@ -113,7 +113,7 @@ def describe_constant(literal: Literal) -> str:
 
 
 def _interval(micros: int) -> str:
-    """In the largest unit that it is a whole number of."""
+    """An interval literal in the largest unit of which it is a whole multiple."""
     for unit, size in _MICROS_PER_UNIT:
         if micros % size == 0:
             return f"INTERVAL {micros // size} {unit}"
@@ -147,18 +147,18 @@ def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
 
 
 def _print_infix(call: Call, names: Sequence[str]) -> tuple[str, int]:
-    symbol, level = _INFIX[call.name]
-    # a - b - c means (a - b) - c: to the right the same level needs parentheses; comparisons do not chain.
-    first = level + 1 if level == _TEST_PRECEDENCE else level
-    rest = level if call.name in ("and", "or") else level + 1
+    symbol, precedence = _INFIX[call.name]
+    # a - b - c means (a - b) - c: on the right, equal precedence needs parentheses; comparisons do not chain.
+    first = precedence + 1 if precedence == _TEST_PRECEDENCE else precedence
+    rest = precedence if call.name in ("and", "or") else precedence + 1
     parts = [_within(call.args[0], names, first), *(_within(arg, names, rest) for arg in call.args[1:])]
     if call.name == "like" and len(parts) == 3:
-        return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", level
-    return f" {symbol} ".join(parts), level
+        return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", precedence
+    return f" {symbol} ".join(parts), precedence
 
 
 def _print_sum(coefficients: Sequence[int], args: Sequence[Expression], names: Sequence[str]) -> str:
-    """A linear function: x - 2 * y."""
+    """A linear function as a sum: x - 2 * y."""
     text = ""
     for coefficient, arg in zip(coefficients, args, strict=True):
         sign = "-" if coefficient < 0 else "+"
@@ -168,9 +168,10 @@ def _print_sum(coefficients: Sequence[int], args: Sequence[Expression], names: S
     return text
 
 
-def _within(expression: Expression, names: Sequence[str], level: int) -> str:
-    text, own = _print(expression, names)
-    return text if own >= level else f"({text})"
+def _within(expression: Expression, names: Sequence[str], least: int) -> str:
+    """An operand, in parentheses unless its precedence is at least `least`."""
+    text, precedence = _print(expression, names)
+    return text if precedence >= least else f"({text})"
 
 
 def _print_case(args: Sequence[Expression], names: Sequence[str]) -> str:
@@ -182,7 +183,7 @@ def _print_case(args: Sequence[Expression], names: Sequence[str]) -> str:
 
 
 def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
-    """An aggregate call: COUNT(*), SUM(amount), COUNT(DISTINCT cust)."""
+    """An aggregate call as SQL: COUNT(*), SUM(amount), COUNT(DISTINCT cust)."""
     if call.function == "count_all":
         return "COUNT(*)"
     args = ", ".join(describe(arg, names) for arg in call.args)
@@ -190,7 +191,7 @@ def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
 
 
 def print_plan(plan: Plan) -> str:
-    """A plan as an indented tree, an operator a line, inputs beneath.
+    """A plan as an indented tree: one operator a line, its inputs beneath it.
 
     >>> from seine.algebra.definitions import StreamDef
     >>> from seine.algebra.types import BIGINT, BOOLEAN, Field
@@ -217,13 +218,13 @@ def _headline(plan: Plan) -> str:
             return f"Lookup {column_name(relation.name)} AS {column_name(alias)}"
         case Select(_, predicate):
             return f"Select {describe(predicate, names)}"
-        case Project(_, expressions, own):
-            return "Project " + _list([describe(e, names) for e in expressions], own)
+        case Project(_, expressions, outputs):
+            return "Project " + _list([describe(e, names) for e in expressions], outputs)
         case Join(_, _, predicate):
             return "Join" if predicate is None else f"Join {describe(predicate, names)}"
-        case Aggregate(_, keys, calls, own):
+        case Aggregate(_, keys, calls, outputs):
             texts = [describe(key, names) for key in keys]
-            return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], own)
+            return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
         case Distinct() | UnionAll() | Except():
             return type(plan).__name__
     raise TypeError(f"not a plan: {plan!r}")
@@ -235,7 +236,7 @@ def _list(texts: Sequence[str], names: Sequence[str]) -> str:
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """The names, made different by a number where they clash.
+    """The names, made unique by a numeric suffix where they clash.
 
     >>> distinct_names(["k", "ts", "k", "k"])
     ['k', 'ts', 'k_2', 'k_3']

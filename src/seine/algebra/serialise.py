@@ -1,4 +1,4 @@
-"""Plans and definitions as JSON values, and back."""
+"""JSON serialisation of plans and of definitions of streams and relations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 
 def plan_to_json(plan: Plan) -> JsonObject:
-    """A JSON form of a plan. Law: plan_from_json(plan_to_json(plan)) == plan."""
+    """A plan as a JSON object. Law: plan_from_json(plan_to_json(plan)) == plan."""
     form: JsonObject = {"op": type(plan).__name__.lower(), **_fields_of_node_to_json(plan)}
     if plan.inputs:
         form["inputs"] = [plan_to_json(child) for child in plan.inputs]
@@ -33,6 +33,7 @@ def plan_to_json(plan: Plan) -> JsonObject:
 
 
 def plan_from_json(form: JsonObject) -> Plan:
+    """The plan that a JSON object of `plan_to_json` stands for."""
     inputs = [plan_from_json(child) for child in form.get("inputs", ())]
     match form["op"]:
         case "scan":
@@ -76,11 +77,11 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
 
 
 def stream_to_json(stream: StreamDef) -> JsonObject:
-    """The same value for the same definition, which nobody changes."""
-    known = stream.__dict__  # frozen, but this follows from the fields
-    if "_json" not in known:
-        known["_json"] = _stream_to_json(stream)
-    form: JsonObject = known["_json"]
+    """A definition as a JSON object, which callers must not change: it is made once for each definition."""
+    attributes = stream.__dict__  # frozen, but this follows from the fields
+    if "_json" not in attributes:
+        attributes["_json"] = _stream_to_json(stream)
+    form: JsonObject = attributes["_json"]
     return form
 
 
@@ -99,6 +100,7 @@ def _stream_to_json(stream: StreamDef) -> JsonObject:
 
 
 def stream_from_json(form: JsonObject) -> StreamDef:
+    """The definition that a JSON object of `stream_to_json` stands for."""
     return StreamDef(
         name=form["name"],
         fields=_fields_from_json(form["fields"]),
@@ -113,6 +115,7 @@ def stream_from_json(form: JsonObject) -> StreamDef:
 
 
 def relation_to_json(relation: RelationDef) -> JsonObject:
+    """A definition as a JSON object."""
     return {
         "name": relation.name,
         "fields": _fields_to_json(relation.fields),
@@ -122,6 +125,7 @@ def relation_to_json(relation: RelationDef) -> JsonObject:
 
 
 def relation_from_json(form: JsonObject) -> RelationDef:
+    """The definition that a JSON object of `relation_to_json` stands for."""
     valid = None if form["valid"] is None else (form["valid"][0], form["valid"][1])
     return RelationDef(
         form["name"], _fields_from_json(form["fields"]), _source_from_json(form["source"]), valid

@@ -71,7 +71,7 @@ class Losses:
             new = np.arange(own.old, own.batch.num_rows)
             lives = shadows[port].lives.take(new)
             start = Combinations(self._star, {number: shadows[port].batch}, {number: new}, lives)
-            way = self._star.ways[port]
+            way = self._star.probe_orders[port]
             partners = [self._partners(probe, met) for probe in way]
             for found in extended(start, way, partners):
                 total += self._weighed(found, port, shadows[port], met)

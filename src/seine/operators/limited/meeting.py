@@ -32,7 +32,7 @@ class Meeting:
         """The data columns that the tuples of a port need: what is told, asked, matched and weighed."""
         number = self._star.streams[port]
         item = self._star.items[number]
-        ways = [*self._star.ways, *(way for edge in self._star.edges for way in edge.ways)]
+        ways = [*self._star.probe_orders, *(way for edge in self._star.edges for way in edge.probe_orders)]
         ways += [way for ways_of_port in self._star.filters for way in ways_of_port]
         probes = [probe for way in ways for probe in way]
         whole = {*self._out, *_read(e for probe in probes for e in (*probe.bound_key, *probe.conditions))}
@@ -50,7 +50,7 @@ class Meeting:
             number = self._star.streams[port]
             new = np.arange(own.old, own.batch.num_rows)
             start = Combinations(self._star, {number: own.batch}, {number: new}, own.lives.take(new))
-            way = self._star.ways[port]
+            way = self._star.probe_orders[port]
             partners = [self._partners(probe, port, residents, indexes) for probe in way]
             yield from extended(start, way, partners)
 

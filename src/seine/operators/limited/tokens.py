@@ -73,7 +73,7 @@ class Carrier:
     def _edge(self, batch: pa.RecordBatch, edge: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each token of an edge the tuple that carries it, its value, and when it ends."""
         place = edge.ports.index(self._port)
-        owners, values, ends = self._found(batch, edge.ways[place])
+        owners, values, ends = self._found(batch, edge.probe_orders[place])
         keys = key_columns(batch, edge.keys[place])
         hashes = hash_columns(keys, batch.num_rows)
         if edge.keys[place]:
