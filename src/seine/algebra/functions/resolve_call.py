@@ -1,4 +1,4 @@
-"""From a name and arguments to a typed call: `resolve_call` is the whole of it."""
+"""Function resolution: from a name and argument expressions to a typed call (`resolve_call`)."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ _RANDOM_FUNCTIONS = ("rand", "random", "randn", "uuid", "shuffle", "monotonicall
 def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     """The typed call of an operator (canonical name) or a Spark function (lower case).
 
-    Arguments are cast where Spark's ANSI mode casts them by itself, sugar is written out, and
-    what has no type is refused.
+    Arguments get the implicit casts of Spark's ANSI mode, syntactic sugar is expanded (BETWEEN, NVL, ...),
+    and an unknown or ill-typed call is refused.
 
     >>> from seine.algebra.expressions import Column
     >>> str(resolve_call("nvl", [Column(0, BIGINT), literal(0)]))
@@ -96,13 +96,13 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
 
 
 def is_function(name: str) -> bool:
-    """Whether `resolve_call` knows the name."""
+    """Whether `resolve_call` knows a function of this name."""
     canonical = ALIASES.get(name, name)
     return canonical in _RESOLVERS or canonical in SIGNATURES
 
 
 def function_names() -> list[str]:
-    """Every name that `resolve_call` knows, aliases included."""
+    """All function names, aliases included, sorted."""
     return sorted({*ALIASES, *_RESOLVERS, *SIGNATURES})
 
 
