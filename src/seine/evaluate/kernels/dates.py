@@ -1,4 +1,4 @@
-"""Functions of dates and timestamps; every clock is UTC."""
+"""Kernels of date and timestamp functions; all times are UTC."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels import date_patterns, decimals
 from seine.evaluate.kernels.calendar import (
@@ -35,12 +36,12 @@ _DAYS_PER_MONTH = 31  # of the fraction that MONTHS_BETWEEN adds
 
 
 def _field(kernel: Callable[[pa.Array], pa.Array]) -> Kernel:
-    """A field that Arrow computes from a date."""
+    """The kernel of a date field that Arrow computes."""
     return lambda _, args: kernel(args[0]).cast(pa.int32())
 
 
-def _of_days(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """A function of the day number alone."""
+def _of_days(function: Callable[[AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of the day number."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         return build(call.type, function(values(args[0]).astype(np.int64)), valid(args[0]), row_count(args))
@@ -48,8 +49,8 @@ def _of_days(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
     return kernel
 
 
-def _of_micros(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """A function of the microseconds of a timestamp alone."""
+def _of_micros(function: Callable[[AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of the microseconds of a timestamp."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         return build(call.type, function(values(args[0])), valid(args[0]), row_count(args))
@@ -57,7 +58,9 @@ def _of_micros(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
     return kernel
 
 
-def _of_two(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Kernel:
+def _of_two(function: Callable[[AnyArray, AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of two integers."""
+
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         left, right = (values(arg).astype(np.int64) for arg in args)
         return build(call.type, function(left, right), all_valid(args), row_count(args))
@@ -66,7 +69,7 @@ def _of_two(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Kernel:
 
 
 def _from_seconds(unit: int) -> Kernel:
-    """A number of seconds, milliseconds or microseconds as a timestamp."""
+    """The kernel of a timestamp from a number of units of so many microseconds."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         data = values(args[0])
@@ -86,14 +89,16 @@ def _make_date(call: Call, args: Sequence[Datum]) -> pa.Array:
     return build(call.type, days, all_valid(args) & exists, row_count(args))
 
 
-def _last_day(days: np.ndarray) -> np.ndarray:
-    return first_day(month_of(days) + 1) - 1
+def _last_day(days: AnyArray) -> AnyArray:
+    last: AnyArray = first_day(month_of(days) + 1) - 1
+    return last
 
 
-def truncate_days(days: np.ndarray, unit: str) -> np.ndarray:
+def truncate_days(days: AnyArray, unit: str) -> AnyArray:
     """The first day of the week (from Monday), month, quarter or year."""
     if unit == "week":
-        return days - (days + 3) % 7
+        monday: AnyArray = days - (days + 3) % 7
+        return monday
     months = month_of(days)
     return first_day(months - months % _MONTHS_PER_UNIT[unit])
 
@@ -119,7 +124,7 @@ _TRUNCATE_TIMESTAMP = with_constants(_date_trunc, 1)
 
 
 def _months_between(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """Whole months between equal days or two last days; otherwise with a fraction in 31 days a month."""
+    """MONTHS_BETWEEN: whole between equal or last days of months, else with a fraction of 31-day months."""
     left, right = values(args[0]), values(args[1])
     round_off = values(args[2]) if len(args) == 3 else np.array([True])
     days = left // MICROS_PER_DAY, right // MICROS_PER_DAY

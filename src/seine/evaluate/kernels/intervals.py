@@ -1,4 +1,4 @@
-"""Dates and timestamps moved by intervals, and arithmetic on intervals themselves."""
+"""Interval arithmetic: dates and timestamps plus intervals, differences, and scaled intervals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import DATE, DOUBLE, YEAR_MONTH
 from seine.evaluate.kernels import checked
@@ -16,17 +17,17 @@ from seine.evaluate.kernels.decimals import divide_half_up
 
 
 def arithmetic(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """The binary operators, by the call's name and the types of its arguments."""
+    """The kernel of binary operators, by the name of the call and the types of its arguments."""
     left, right = call.args[0].type, call.args[1].type
     if left.is_temporal and right.is_temporal:
-        data, right_rows = _difference(call, args)
+        data, is_valid = _difference(call, args)
     elif call.name in ("mul", "div"):
-        data, right_rows = _scaled(call, args)
+        data, is_valid = _scaled(call, args)
     elif left.is_temporal and right == YEAR_MONTH:
-        data, right_rows = _moved_by_months(call, args)
+        data, is_valid = _moved_by_months(call, args)
     else:
-        data, right_rows = _moved(call, args)
-    return build(call.type, data, all_valid(args) & right_rows, row_count(args))
+        data, is_valid = _moved(call, args)
+    return build(call.type, data, all_valid(args) & is_valid, row_count(args))
 
 
 def _difference(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
@@ -36,7 +37,7 @@ def _difference(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
 
 
 def _moved(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
-    """A date by whole days, anything else by its own unit."""
+    """Operands added or subtracted: a date by whole days, anything else in its unit."""
     left, right = (values(arg).astype(np.int64) for arg in args)
     if call.args[0].type == DATE:
         right = right // MICROS_PER_DAY
@@ -64,7 +65,7 @@ def _scaled(call: Call, args: Sequence[Datum]) -> checked.PartialResult:
     return np.where(fits, quotient, 0).astype(np.int64), fits
 
 
-def _scaled_by_double(name: str, interval: np.ndarray, factor: np.ndarray) -> checked.PartialResult:
+def _scaled_by_double(name: str, interval: AnyArray, factor: AnyArray) -> checked.PartialResult:
     with np.errstate(all="ignore"):
         exact = interval * factor if name == "mul" else interval / factor
         rounded = np.trunc(exact + np.copysign(0.5, exact))

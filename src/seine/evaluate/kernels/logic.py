@@ -1,4 +1,4 @@
-"""Comparisons, three-valued logic, CASE, COALESCE, IN, GREATEST and LEAST.
+"""Kernels of comparisons, three-valued logic, CASE, COALESCE, IN, GREATEST and LEAST.
 
 DOUBLEs compare as in Spark: NaN equals NaN and is greater than everything else. Strings compare
 by their UTF-8 bytes.
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, FloatArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import BOOLEAN, DOUBLE, Kind, Type
 from seine.evaluate.kernels.datum import (
@@ -37,15 +38,17 @@ _ARROW: dict[str, Callable[[Datum, Datum], Datum]] = {
 }
 
 
-def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a < b) | (np.isnan(b) & ~np.isnan(a))
+def _less(a: FloatArray, b: FloatArray) -> BoolArray:
+    less: BoolArray = (a < b) | (np.isnan(b) & ~np.isnan(a))
+    return less
 
 
-def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
+def _equal(a: FloatArray, b: FloatArray) -> BoolArray:
+    same: BoolArray = (a == b) | (np.isnan(a) & np.isnan(b))
+    return same
 
 
-_DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_DOUBLES: dict[str, Callable[[FloatArray, FloatArray], BoolArray]] = {
     "eq": _equal,
     "ne": lambda a, b: ~_equal(a, b),
     "lt": _less,
@@ -56,7 +59,7 @@ _DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def compare(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
-    """A comparison of two arguments of one type."""
+    """The comparison of two arguments of one type, NULL where either is."""
     if type_.kind is Kind.NULL:
         return nulls(BOOLEAN, row_count(args))
     if type_ != DOUBLE:
@@ -97,16 +100,16 @@ def _is_not_null(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """True if found; otherwise NULL if the value or any of the list is NULL."""
+    """x IN (...): true on a match, else NULL if the value or any element of the list is NULL, else false."""
     type_ = call.args[0].type
     subject, *candidates = args
     constants = all(isinstance(c, pa.Scalar) for c in candidates)
     if not constants or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
         return reduce(pc.or_kleene, [compare("eq", type_, (subject, c)) for c in candidates])
     known = pa.array([c.as_py() for c in candidates if c.is_valid], type_.arrow())
-    found = pc.is_in(subject, value_set=known)
-    decided = pc.is_valid(subject) if len(known) == len(candidates) else found
-    return pc.if_else(decided, found, pa.scalar(None, pa.bool_()))
+    matches = pc.is_in(subject, value_set=known)
+    decided = pc.is_valid(subject) if len(known) == len(candidates) else matches
+    return pc.if_else(decided, matches, pa.scalar(None, pa.bool_()))
 
 
 def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -124,7 +127,7 @@ def _coalesce(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _extreme(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """The largest or the smallest that is not NULL."""
+    """GREATEST or LEAST: the largest or smallest argument that is not NULL."""
     better = "gt" if call.name == "greatest" else "lt"
     size = row_count(args)
     best = as_array(args[0], size)

@@ -1,4 +1,4 @@
-"""Mathematical functions on DOUBLE, and rounding of every kind of number."""
+"""Kernels of mathematical functions on DOUBLE, and of rounding of all numeric types."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import DOUBLE, Kind
 from seine.evaluate.kernels import decimals
@@ -15,8 +16,8 @@ from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_co
 from seine.evaluate.kernels.rounding import round_doubles
 
 _UNBOUNDED = -np.inf
-# each function and the number its argument must exceed: a logarithm of less is NULL
-_UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
+# each function and the number that its argument must exceed, else the result is NULL
+_UNARY: dict[str, tuple[Callable[[AnyArray], AnyArray], float]] = {
     "ln": (np.log, 0.0),
     "log10": (np.log10, 0.0),
     "log2": (np.log2, 0.0),
@@ -39,7 +40,7 @@ _UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
     "degrees": (np.degrees, _UNBOUNDED),
     "radians": (np.radians, _UNBOUNDED),
 }
-_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_BINARY: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "power": np.power,
     "hypot": np.hypot,
     "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # to Spark, no zero is negative here
@@ -67,12 +68,12 @@ def _logarithm(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _is_nan(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """False, not NULL, for NULL."""
+    """ISNAN: false for NULL."""
     return build(call.type, np.isnan(values(args[0])) & valid(args[0]), np.array([True]), row_count(args))
 
 
 def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """CEIL and FLOOR; a double beyond BIGINT becomes its nearest bound, NaN zero, as in Spark."""
+    """CEIL and FLOOR; a double beyond BIGINT saturates and NaN becomes zero, as in Spark."""
     source = call.args[0].type
     if source.kind is Kind.DECIMAL:
         return _whole_decimal(call, args)
@@ -107,8 +108,8 @@ def _round(call: Call, array: pa.Array, digits: int) -> pa.Array:
     return decimals.whole(call.type, _rounded(data, 0, digits, even), mask, len(array))
 
 
-def _rounded(data: np.ndarray, scale: int, digits: int, even: bool) -> np.ndarray:
-    """Whole numbers of scale max(0, digits), at most the given scale."""
+def _rounded(data: AnyArray, scale: int, digits: int, even: bool) -> AnyArray:
+    """Unscaled integers of a scale rounded to digits; the result has scale max(0, digits)."""
     if digits >= scale:
         return data
     divide = decimals.divide_half_even if even else decimals.divide_half_up

@@ -1,4 +1,4 @@
-"""String functions. Lengths and positions count characters (code points); positions start at 1."""
+"""Kernels of string functions. Lengths and positions count code points; positions start at 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from seine.evaluate.kernels.regular_expressions import MAX_RESULT_CHARACTERS, wi
 
 
 def map_distinct(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """A Python function of each distinct value."""
+    """Apply a Python function to each distinct value of an array."""
     encoded = pc.dictionary_encode(array)
     results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], type_)
     return results.take(encoded.indices)
@@ -30,7 +30,7 @@ def _is_ascii(array: pa.Array) -> bool:
 
 
 def _recased(ascii_kernel: Callable[[pa.Array], pa.Array], function: Callable[[str], str]) -> Kernel:
-    """Arrow's kernel on ASCII, Python's full Unicode mapping otherwise."""
+    """A kernel of case mapping: Arrow's on ASCII, Python's full Unicode mapping otherwise."""
 
     def kernel(_: Call, args: Sequence[Datum]) -> pa.Array:
         return ascii_kernel(args[0]) if _is_ascii(args[0]) else map_distinct(function, args[0], pa.string())
@@ -71,14 +71,14 @@ def _ascii(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _chr(_: Call, args: Sequence[Datum]) -> pa.Array:
-    """The character of the lowest eight bits; nothing for a negative number."""
+    """CHR: the character of the lowest eight bits; empty for a negative number."""
     low = np.where(values(args[0]) < 0, 256, values(args[0]) & 255)
     mask = ~np.broadcast_to(valid(args[0]), len(low))
     return pa.array([*map(chr, range(256)), ""]).take(pa.array(low, mask=mask))
 
 
 def _substring(_: Call, array: pa.Array, position: int, length: int | None = None) -> pa.Array:
-    """Position 0 is 1; a negative one counts from the end, and what lies before the start is cut off."""
+    """SUBSTRING: position 0 is 1, a negative one counts from the end; clipped to the text."""
     if length is not None and length <= 0:
         return _emptied(array)
     start = position - 1 if position > 0 else position
@@ -105,7 +105,7 @@ def _concat(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
-    """NULLs are left out; a NULL separator makes the result NULL."""
+    """CONCAT_WS: NULL parts are skipped; a NULL separator makes the result NULL."""
     separator, *parts = args
     if not parts:
         return _emptied(separator)
@@ -125,7 +125,7 @@ def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa
 
 
 def _translate(_: Call, array: pa.Array, source: str, target: str) -> pa.Array:
-    """The first mention of a character counts; those without a partner are deleted."""
+    """TRANSLATE: the first occurrence of a source character counts; one without a target is deleted."""
     table = {ord(c): target[i] if i < len(target) else None for i, c in reversed([*enumerate(source)])}
     return map_distinct(lambda text: text.translate(table), array, pa.string())
 
@@ -137,7 +137,7 @@ def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
 
 
 def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
-    """A NULL start finds nothing, at 0; the empty string is found at 1, wherever the search begins."""
+    """LOCATE: 0 for a NULL start; the empty string is at 1, wherever the search begins."""
     if search is None:
         return pa.nulls(len(array), pa.int32())
     begin = 1 if not search and (start or 0) > 0 else start or 0
@@ -187,7 +187,7 @@ def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array:
-    """The n-th part, from the end if n is negative; there is no part 0."""
+    """SPLIT_PART: the n-th part, from the end if n is negative; NULL for part 0."""
     if part == 0:
         return pa.nulls(len(array), pa.string())
 
@@ -200,7 +200,7 @@ def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array
 
 
 def _substring_index(_: Call, array: pa.Array, delimiter: str, count: int) -> pa.Array:
-    """What stands before the n-th delimiter, or after it counting from the end."""
+    """SUBSTRING_INDEX: the text before the n-th delimiter, or after it counting from the end."""
     if not delimiter or count == 0:
         return _emptied(array)
 
