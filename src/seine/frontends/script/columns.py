@@ -1,4 +1,4 @@
-"""(name TYPE, ...): the columns of a stream or relation, and references to them."""
+"""The parser of column lists, (name TYPE, ...), and the resolution of column references."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _RESERVED_COLUMNS = ("@op", "@punctuate")
 
 
 def read_columns(cursor: Cursor) -> tuple[Field, ...]:
+    """Parse (name TYPE, ...); refuses duplicate and reserved names."""
     seen: set[str] = set()
 
     def read_column() -> Field:
@@ -45,6 +46,7 @@ def read_columns(cursor: Cursor) -> tuple[Field, ...]:
 
 
 def read_type(cursor: Cursor) -> Type:
+    """Parse a type name."""
     token = cursor.token
     word = token.text.upper() if token.kind is TokenKind.WORD else ""
     if word not in TYPES and word not in _DECIMALS:
@@ -71,6 +73,7 @@ def _read_decimal(cursor: Cursor) -> Type:
 
 
 def column_index(cursor: Cursor, fields: tuple[Field, ...], name: Name, table: str) -> int:
+    """The position of a column by name; refuses an unknown one."""
     for index, field in enumerate(fields):
         if field.name == name.key:
             return index

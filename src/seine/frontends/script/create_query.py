@@ -1,4 +1,4 @@
-"""CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL."""
+"""The parser of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
 
 @dataclass(frozen=True)
 class Registration:
-    """A query of the script: `query` is None and `unavailable` says why if it cannot run yet."""
+    """A parsed CREATE QUERY; if its language cannot run yet, `query` is None and `unavailable` says why."""
 
     name: str
     position: Position
@@ -35,9 +35,9 @@ class Registration:
 
 
 def read_query(
-    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: PlanTemplates
+    cursor: Cursor, name: Name, declared: Declarations, published: set[str], templates: PlanTemplates
 ) -> Registration:
-    """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
+    """Parse what follows CREATE QUERY name; `published` are the streams that other queries produce."""
     position = cursor.position(name)
     options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
@@ -56,9 +56,9 @@ def read_query(
     if len(tokens) > MAX_TOKENS:
         message = f"this query has more than {MAX_TOKENS:,} words and signs"
         raise cursor.error(message, "split it, or join a relation that has its constants", at=start)
-    plan = book.plan(cursor.source, tokens, start, end)
+    plan = templates.plan(cursor.source, tokens, start, end)
     if plan is None:
-        plan = parse_select(cursor.source, start, end, book.tables)
+        plan = parse_select(cursor.source, start, end, templates.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])

@@ -1,4 +1,4 @@
-"""CREATE RELATION name (columns) [VALID FROM begin TO end] source."""
+"""The parser of CREATE RELATION name (columns) [VALID FROM begin TO end] source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seine.frontends.text.cursor import Cursor, Name
 
 
 def read_relation(cursor: Cursor, name: Name, folder: str) -> RelationDef:
-    """Everything after CREATE RELATION name."""
+    """Parse what follows CREATE RELATION name."""
     fields = read_columns(cursor)
     source = SourceClauses(folder)
     valid: tuple[int, int] | None = None

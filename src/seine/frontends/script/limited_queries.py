@@ -1,6 +1,6 @@
-"""Which queries one operator can join: joins of streams with windows, whose results nothing takes back.
+"""Checks that a query can be evaluated by the star join: append-only joins of windowed streams.
 
-So must be those with a memory limit, and those that join streams through a relation that is followed.
+This is required of queries with a memory limit, and of those that join streams through a followed relation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CREATE QUERY ... WITH (option = value, ...): the options of a query as typed values."""
+"""The parser of query options, CREATE QUERY ... WITH (option = value, ...), as typed values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Options = tuple[tuple[str, object], ...]
 
 
 def read_options(cursor: Cursor) -> tuple[Options, dict[str, Token]]:
-    """The options in parentheses, in the order given, and where each stands; none twice, none unknown."""
+    """Parse the options in parentheses: their values in order, and the token of each."""
     options: dict[str, object] = {}
     places: dict[str, Token] = {}
 

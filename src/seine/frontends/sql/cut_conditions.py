@@ -1,7 +1,7 @@
-"""A query's text cut where its conditions are: what is left is its skeleton.
+"""Splits the text of a query into a skeleton and the conjuncts of its WHERE clauses, without parsing it.
 
-Thousands of queries of a script differ in their conditions and hardly in anything else, and most of
-their conditions are not new either. What cannot be cut with certainty is not cut.
+Thousands of queries of a script differ in little but their conditions, and most conditions have been
+parsed before. A text that cannot be split with certainty is left to the parser.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _MAX_QUERY_CHARACTERS = 20_000  # characters
 
 
 class CutQuery(NamedTuple):
-    """`skeleton` has the name `"k"` in place of the k-th WHERE, whose conjuncts are `conditions[k]`."""
+    """A query with the name `"k"` as the condition of the k-th WHERE, whose conjuncts are `conditions[k]`."""
 
     skeleton: str
     conditions: list[list[str]]
 
 
 def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> CutQuery | None:
-    """Cut the query between two offsets of a script, which has these tokens; None if it is not plain.
+    """Split the query between two offsets of a script, which has these tokens; None if it is not plain.
 
-    Plain is a text that cannot be read in two ways: ASCII without comments and escapes. An OR or a CASE
-    outside of parentheses is left to the parser.
+    Plain is an unambiguous text: ASCII without comments and escapes, no OR or CASE in a WHERE outside of
+    parentheses.
 
     >>> from seine.frontends.text.lexer import tokenize
     >>> from seine.frontends.text.source_text import ScriptText
@@ -53,7 +53,7 @@ def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> 
 
 
 class _ConditionCutter:
-    """Takes one token after the other; False is a text that is not plain."""
+    """Consumes the tokens of a query one by one; `take` returns False if the text is not plain."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -66,6 +66,7 @@ class _ConditionCutter:
         self._from = self._last = start  # the condition that is open
 
     def take(self, token: Token) -> bool:
+        """Consume a token; whether the text is plain so far."""
         kind, text = token.kind, token.text
         if kind is TokenKind.WORD:
             if not self._take_word(text.upper(), token):
@@ -122,6 +123,7 @@ class _ConditionCutter:
         self._kept, self._depth = self._last, None
 
     def finish(self, end: int) -> CutQuery | None:
+        """The split query; None if parentheses are not balanced."""
         if self._depth is not None:
             self._close()
         if len(self._selects) > 1:

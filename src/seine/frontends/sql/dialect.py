@@ -1,4 +1,4 @@
-"""Spark's SQL as this product reads it: double quotes hold names, and calls keep the name they were given."""
+"""The SQL dialect: Spark's, with double-quoted identifiers and calls that keep their written names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING
 
 
 class SeineSql(Spark):
-    """Every function but those with a syntax of their own parses to an anonymous call."""
+    """Functions parse to anonymous calls, except those with special syntax, such as CAST."""
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar = ["'"]

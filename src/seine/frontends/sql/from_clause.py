@@ -1,4 +1,4 @@
-"""FROM and JOIN to a block: tables, sub-queries, ON and USING."""
+"""Binds FROM and JOIN clauses to a block: tables, sub-queries, ON and USING."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
 def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlock:
-    """The block of a SELECT's FROM clause; `analyse` translates sub-queries."""
+    """The block of the FROM clause of a SELECT; `analyse` binds sub-queries."""
     source = select.args.get("from_")
     if source is None:
         raise context.error(select, "a SELECT needs FROM", "name a stream")
@@ -48,7 +48,7 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
 
 
 def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
-    """USING (c): equal on both sides, and shown once."""
+    """USING (c): the columns are equal, and visible once."""
     *earlier, last = block.visible
     for node in names:
         name = key_of(node)
@@ -123,7 +123,7 @@ def _add_query(
 def _take_over(
     source: Projection | Plan, block: FromBlock, context: Context, node: exp.Expr
 ) -> list[NamedExpression]:
-    """Merge a plain SELECT into the block; join anything else as one item."""
+    """Inline a plain SELECT into the block; join any other query as one item."""
     refuse_large(source, len(block.items), context, node)
     if isinstance(source, Projection):
         return block.merge(source.block, source.outputs)
@@ -138,7 +138,7 @@ def _renamed(node: exp.Expr, columns: list[NamedExpression], context: Context) -
 def _rename(
     columns: list[NamedExpression], names: tuple[exp.Identifier, ...], context: Context, node: exp.Expr
 ) -> list[NamedExpression]:
-    """Columns under the names of an alias list: alias (a, b)."""
+    """Columns renamed by the column list of an alias: alias (a, b)."""
     if not names:
         return columns
     if len(names) != len(columns):

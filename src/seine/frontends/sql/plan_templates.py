@@ -1,9 +1,9 @@
-"""Queries put together from phrases that are known: a skeleton, and conditions for each of its WHEREs.
+"""A cache of plan templates: the plan of a query is assembled from a known skeleton and known conditions.
 
-Law: the plan is the one that `parse_select` makes of the whole text. A condition is parsed alone, in the
-scope of its WHERE; that is the same because AND binds less than all that a condition may hold (what
-binds even less, OR and its like, is not taken), and because what a WHERE says is read by nothing else.
-What is new in an unexpected way, wrong or large is left to `parse_select`, and so are all refusals.
+Law: the plan equals the one that `parse_select` makes of the whole text. A condition is parsed alone, in the
+scope of its WHERE; the result is the same because AND binds more loosely than all that a condition may hold
+(conditions with OR outside of parentheses are not taken), and because nothing else reads a WHERE. Texts that
+are not plain, wrong or large are left to `parse_select`, and so are all errors.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression
 from seine.frontends.text.lexer import Token
 from seine.frontends.text.source_text import ScriptText
 
-_MAX_CACHED = 1 << 16  # skeletons, or conditions of a scope
-_MAX_CONDITION_NODES = 100  # parts of a condition; so none is nested too deeply either
+_MAX_CACHED = 1 << 16  # entries of each cache
+_MAX_CONDITION_NODES = 100  # so that none is nested too deeply either
 _MAX_CONDITIONS = 500  # of one query
 
-BoundConjuncts = tuple[Expression, ...] | None  # conjuncts; None if a condition has to be read with its query
+BoundConjuncts = tuple[Expression, ...] | None  # conjuncts; None: left to `parse_select`
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """The columns that a WHERE may name, and what conditions mean over a row of just these."""
+    """The scope of a WHERE, over a row of just the columns in scope; `known` caches conditions by text."""
 
     block: FromBlock
     templates: ConditionTemplates
     known: dict[str, BoundConjuncts] = field(default_factory=dict)
 
-    def meaning(self, text: str) -> BoundConjuncts:
+    def bind(self, text: str) -> BoundConjuncts:
         if text not in self.known:
             _evict_if_full(self.known)
             self.known[text] = _bind_condition(text, self.block, self.templates)
@@ -52,70 +52,70 @@ class _Scope:
 
 @dataclass(frozen=True)
 class _WhereSlot:
-    """A WHERE of a skeleton: what it sees, and where the columns of that are in the rows of its plan."""
+    """A WHERE of a template: its scope, and the columns of the scope in the rows of the template's plan."""
 
     scope: _Scope
     columns: tuple[Expression, ...]
     known: dict[str, BoundConjuncts] = field(default_factory=dict)
 
-    def meaning(self, text: str) -> BoundConjuncts:
+    def bind(self, text: str) -> BoundConjuncts:
         if text not in self.known:
             _evict_if_full(self.known)
-            meant = self.scope.meaning(text)
-            self.known[text] = meant and tuple([same(substitute(part, self.columns)) for part in meant])
+            parts = self.scope.bind(text)
+            self.known[text] = parts and tuple([same(substitute(part, self.columns)) for part in parts])
         return self.known[text]
 
 
 @dataclass(frozen=True)
 class _PlanTemplate:
-    """A plan with a call `where k` in place of the conditions of the k-th WHERE."""
+    """A plan with a call `where k` in place of the conditions of the k-th WHERE, its k-th slot."""
 
     plan: Plan
-    holes: tuple[_WhereSlot, ...]
+    slots: tuple[_WhereSlot, ...]
 
 
 class _ComputedColumnVisible(Exception):
-    """A WHERE sees what is computed, which may decide what its conditions mean."""
+    """A computed column is in the scope of a WHERE; its expression may affect how conditions are bound."""
 
 
 class PlanTemplates:
-    """What was learned from the queries of a script; good for as long as its tables stay the same."""
+    """The plan templates of a script, by skeleton; valid while its streams and relations stay the same."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
-        self._skeletons: dict[str, _PlanTemplate | None] = {}
-        self._met: dict[str, None] = {}
+        self._by_skeleton: dict[str, _PlanTemplate | None] = {}
+        self._seen_once: dict[str, None] = {}
         self._scopes: dict[Hashable, _Scope] = {}
         self._templates = ConditionTemplates()
 
     def plan(self, source: ScriptText, tokens: Sequence[Token], start: int, end: int) -> Plan | None:
-        """The plan of the query between two offsets; None if it cannot be put together."""
-        parts = cut_conditions(source.text, tokens, start, end)
-        if parts is None or sum(map(len, parts.conditions)) > _MAX_CONDITIONS:
+        """The plan of the query between two offsets; None if it cannot be assembled from templates."""
+        query = cut_conditions(source.text, tokens, start, end)
+        if query is None or sum(map(len, query.conditions)) > _MAX_CONDITIONS:
             return None
-        skeleton = self._skeleton(parts.skeleton)
-        if skeleton is None:
+        template = self._template_of(query.skeleton)
+        if template is None:
             return None
         given: dict[str, list[Expression]] = {}
-        for number, (hole, texts) in enumerate(zip(skeleton.holes, parts.conditions, strict=True)):
-            meanings = [hole.meaning(text) for text in texts]
-            if None in meanings:
+        for number, (slot, texts) in enumerate(zip(template.slots, query.conditions, strict=True)):
+            bound = [slot.bind(text) for text in texts]
+            if None in bound:
                 return None
-            given[_slot_name(number)] = [part for meant in meanings for part in meant or ()]
-        return _filled(skeleton.plan, given)
+            given[_slot_name(number)] = [part for parts in bound for part in parts or ()]
+        return _filled(template.plan, given)
 
-    def _skeleton(self, text: str) -> _PlanTemplate | None:
-        """A skeleton is taken apart when it is met again: most scripts have few queries."""
-        if text not in self._skeletons:
-            if text not in self._met:
-                _evict_if_full(self._met)
-                self._met[text] = None
+    def _template_of(self, text: str) -> _PlanTemplate | None:
+        """The template of a skeleton, made when it is met for the second time; None if there is none."""
+        if text not in self._by_skeleton:
+            if text not in self._seen_once:
+                _evict_if_full(self._seen_once)
+                self._seen_once[text] = None
                 return None
-            _evict_if_full(self._skeletons)
-            self._skeletons[text] = self._taken_apart(text)
-        return self._skeletons[text]
+            _evict_if_full(self._by_skeleton)
+            self._by_skeleton[text] = self._template(text)
+        return self._by_skeleton[text]
 
-    def _taken_apart(self, text: str) -> _PlanTemplate | None:
+    def _template(self, text: str) -> _PlanTemplate | None:
         scopes: dict[str, _Scope] = {}
 
         def where(node: exp.Expr, block: FromBlock) -> Expression:
@@ -132,7 +132,7 @@ class PlanTemplates:
         return _PlanTemplate(plan, tuple(_WhereSlot(scopes[name], columns[name]) for name in names))
 
     def _scope(self, block: FromBlock) -> tuple[_Scope, tuple[Expression, ...]]:
-        """What a WHERE sees, whatever the order of FROM; and the values of its columns."""
+        """The scope of a WHERE, regardless of the order of FROM, and the values of its columns."""
         visible = sorted(block.visible, key=lambda item: item.alias)
         columns = tuple(column.value for item in visible for column in item.columns)
         if not all(isinstance(value, Column) for value in columns):
@@ -152,7 +152,7 @@ def _slot_name(number: int) -> str:
 
 
 def _local(visible: Sequence[FromItem]) -> FromBlock:
-    """The same names over a row that has nothing else."""
+    """A block with these names over a row of just these columns."""
     places = count()
     return FromBlock(
         visible=[
@@ -167,16 +167,16 @@ def _local(visible: Sequence[FromItem]) -> FromBlock:
 
 
 def _bind_condition(text: str, scope: FromBlock, templates: ConditionTemplates) -> BoundConjuncts:
-    """What a condition means by itself."""
+    """The conjuncts of a condition, bound by itself."""
     try:
         condition = templates.condition(text)
         if condition is None:
             return None
-        translator = ExpressionBinder(Context(condition.source, 0, {}), scope, "WHERE")
-        meant = translator.condition(condition.tree, "WHERE")
+        binder = ExpressionBinder(Context(condition.source, 0, {}), scope, "WHERE")
+        predicate = binder.condition(condition.tree, "WHERE")
     except (SeineError, RecursionError):
         return None
-    return tuple(conjuncts(meant)) if meant.size <= _MAX_CONDITION_NODES else None
+    return tuple(conjuncts(predicate)) if predicate.size <= _MAX_CONDITION_NODES else None
 
 
 def _slots_of(plan: Plan) -> list[Call]:
@@ -185,13 +185,13 @@ def _slots_of(plan: Plan) -> list[Call]:
 
 
 def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
-    """A skeleton's plan with conditions in place of its holes."""
+    """The plan of a template with conditions in place of its slots."""
     match plan:
         case Select(input, predicate):
             parts: list[Expression] = []
             for part in conjuncts(predicate):
-                own = given.get(part.name) if isinstance(part, Call) else None
-                parts += [part] if own is None else own
+                conditions = given.get(part.name) if isinstance(part, Call) else None
+                parts += [part] if conditions is None else conditions
             whole = conjunction(parts)
             assert whole is not None
             return Select(_filled(input, given), whole)

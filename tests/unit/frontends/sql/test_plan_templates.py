@@ -1,4 +1,4 @@
-"""A query put together from known phrases is the one that the parser reads."""
+"""A plan assembled from templates equals the one that the parser makes."""
 
 from __future__ import annotations
 
@@ -133,13 +133,13 @@ def _ordinary(text: str, tables: dict[str, Table]) -> Plan | None:
         return None
 
 
-def _from_phrases(book: PlanTemplates, text: str) -> Plan | None:
+def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
     source = ScriptText(text, "q")
     try:
         tokens = tokenize(source)[:-1]
     except ScriptError:
         return None
-    return book.plan(source, tokens, 0, len(text))
+    return templates.plan(source, tokens, 0, len(text))
 
 
 def _changed(text: str, rng: Random) -> str:
@@ -154,17 +154,17 @@ def _changed(text: str, rng: Random) -> str:
 
 
 def _agree(texts: list[str], tables: dict[str, Table]) -> int:
-    """Compare the two ways for each text; the result is how many were put together from phrases."""
-    book, found = PlanTemplates(tables), 0
+    """Compare the two ways for each text; the result is how many were assembled from templates."""
+    templates, found = PlanTemplates(tables), 0
     for text in texts:
-        plan, expected = _from_phrases(book, text), _ordinary(text, tables)
+        plan, expected = _from_templates(templates, text), _ordinary(text, tables)
         assert plan is None or plan == expected, text
         found += plan is not None
     return found
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_phrases_agree_with_the_parser(seed: int) -> None:
+def test_templates_agree_with_the_parser(seed: int) -> None:
     rng = Random(seed)
     scenario = (related_scenario if seed % 2 else random_scenario)(seed)
     tables = dict(parse("\n".join(scenario.declarations)).declarations.tables)
