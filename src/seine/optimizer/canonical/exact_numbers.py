@@ -1,7 +1,7 @@
-"""Constants and types as exact numbers: days, microseconds, months, whole numbers, decimals.
+"""Exact numbers: values of discrete types as integers or fractions (days, microseconds, months, decimals).
 
-Every value of such a type is a whole multiple of the type's step and lies within its bounds, so
-that `x > 5` can be `x >= 6`, and what no value reaches is known.
+Every value of such a type is an integer multiple of the type's step and within its bounds, so that
+`x > 5` can become `x >= 6`, and comparisons beyond the bounds are decided.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BOUNDS = {
 
 
 def is_exact(type_: Type) -> bool:
-    """Whether values of the type are exact numbers."""
+    """Whether values of a type are exact numbers."""
     return type_.kind in _BOUNDS or type_.kind is Kind.DECIMAL
 
 
@@ -48,12 +48,12 @@ def bounds(type_: Type) -> tuple[Number, Number]:
 
 @lru_cache(maxsize=256)
 def step(type_: Type) -> Number:
-    """The distance between neighbours of an exact type."""
+    """The distance between consecutive values of an exact type."""
     return int_if_whole(Fraction(1, 10**type_.scale))
 
 
 def int_if_whole(number: Number) -> Number:
-    """Whole numbers as int, which is faster."""
+    """An integral fraction as an int, which is faster; any other number as it is."""
     return number.numerator if number.denominator == 1 else number
 
 
@@ -72,17 +72,20 @@ def number_of(constant: Literal) -> Number:
     """The number that a constant of an exact type stands for."""
     value, kind = constant.value, constant.type.kind
     if kind is Kind.DATE:
-        return value.toordinal() - _FIRST_ORDINAL
+        days: int = value.toordinal() - _FIRST_ORDINAL
+        return days
     if kind is Kind.TIMESTAMP:
-        return (value - _EPOCH) // _MICROSECOND
+        micros: int = (value - _EPOCH) // _MICROSECOND
+        return micros
     if kind is Kind.DECIMAL:
         whole = int(value)
         return whole if whole == value else Fraction(value)
-    return value
+    number: int = value
+    return number
 
 
 def literal_of(number: Number, type_: Type) -> Literal:
-    """The inverse of `number_of`: one spelling for each number.
+    """The constant of an exact type that stands for a number: the inverse of `number_of`.
 
     >>> str(literal_of(Fraction(1, 2), Type(Kind.DECIMAL, 5, 2))), str(literal_of(0, Type(Kind.DATE)))
     ('0.50', '1970-01-01')

@@ -1,7 +1,7 @@
-"""Expressions over exact numbers as linear forms: `sum of coefficient * base + constant`.
+"""Linear forms of expressions over exact numbers: `sum of coefficient * base + constant`.
 
-Law: where an expression has a value, its form has the same value; where every base has a value
-and every guard holds, the expression has one. A base is a column, or anything that is not linear.
+Law: where an expression is not NULL, its form has the same value; where no base is NULL and every
+guard holds, the expression is not NULL. A base is a column, or a subexpression that is not linear.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from seine.optimizer.canonical.exact_numbers import (
 
 
 class Guard(NamedTuple):
-    """What must have a value: a node, and its form before the check of its type."""
+    """The requirement that a node does not overflow: the node, and its form before the range check."""
 
     node: Expression
     form: LinearForm
 
 
 class LinearForm(NamedTuple):
-    """A linear form; a base whose summands cancel out stays, with coefficient 0, as it may be NULL."""
+    """A linear form; a base that cancels out stays with coefficient 0, since it may be NULL."""
 
     terms: dict[Expression, Number]
     constant: Number
@@ -48,11 +48,12 @@ class LinearForm(NamedTuple):
         return LinearForm(terms, constant, self.guards + other.guards)
 
     def times(self, factor: Number) -> LinearForm:
+        """The form multiplied by a factor."""
         terms = {base: int_if_whole(coefficient * factor) for base, coefficient in self.terms.items()}
         return LinearForm(terms, int_if_whole(self.constant * factor), self.guards)
 
     def span(self) -> tuple[Number, Number]:
-        """Bounds of the form's value, by the types of its bases."""
+        """The least and greatest possible value, by the types of the bases."""
         low = high = self.constant
         for base, coefficient in self.terms.items():
             ends = bounds(base.type)
@@ -61,14 +62,14 @@ class LinearForm(NamedTuple):
         return low, high
 
     def is_multiple(self, unit: Number) -> bool:
-        """Whether every value of the form is a whole multiple of a unit."""
+        """Whether every value of the form is an integer multiple of a unit."""
         parts = [coefficient * step(base.type) for base, coefficient in self.terms.items()]
         return all(quotient(part, unit).denominator == 1 for part in (self.constant, *parts))
 
 
 @lru_cache(maxsize=1 << 12)
 def linear_form(expression: Expression) -> LinearForm | None:
-    """The form of a simplified expression; None if its values are not exact numbers.
+    """The linear form of a simplified expression; None if its values are not exact numbers.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.functions import literal, resolve_call
@@ -94,7 +95,7 @@ def _base(expression: Expression) -> LinearForm:
 
 
 def _checked(form: LinearForm, node: Expression) -> LinearForm:
-    """Guarded if the value may be outside of the node's type. A node's value needs its operands'."""
+    """The form, with a guard if its value may overflow the type of the node."""
     low, high = form.span()
     least, most = bounds(node.type)
     if least <= low and high <= most:

@@ -1,4 +1,4 @@
-"""Prune columns: what nobody above reads is not carried."""
+"""Rule: prune columns that no operator above reads (projection push-down)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PositionMap = dict[int, int]  # position before -> position after
 
 
 def prune_columns(plan: Plan) -> Plan:
-    """Let the inputs of joins, aggregates and unions carry only the columns needed above.
+    """Restrict the inputs of joins, aggregates and unions to the columns that are read above.
 
-    A selection stays directly on its stream, whole, where other queries can share it.
+    A selection stays directly on its stream, over all columns, where other queries can share it.
 
     before: Project(Join(Scan(a), Scan(b), a.k = b.k), [a.x])
     after:  Project(Join(Project(Scan(a), [k, x]), Project(Scan(b), [k]), a.k = b.k), [a.x])
@@ -34,7 +34,7 @@ def prune_columns(plan: Plan) -> Plan:
 
 
 def _narrow(plan: Plan, needed: Iterable[int]) -> Plan:
-    """The plan with exactly the needed columns, in their order."""
+    """The plan with exactly the needed columns, in their order of position."""
     wanted = sorted(set(needed))
     pruned, mapping = _prune(plan, wanted)
     if [mapping[index] for index in wanted] == list(range(len(pruned.schema))):
@@ -45,7 +45,7 @@ def _narrow(plan: Plan, needed: Iterable[int]) -> Plan:
 
 
 def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
-    """A plan with at least the needed columns, and where they are."""
+    """A plan with at least the needed columns, and their new positions."""
     match plan:
         case Select(input, predicate):
             below, mapping = _prune(input, sorted(set(needed) | columns_of(predicate)))
