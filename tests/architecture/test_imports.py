@@ -68,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 ROOMS: dict[str, tuple[str, ...]] = {
     "algebra": (),
     "evaluate": ("kernels",),
+    "frontends": ("text", "sql", "keyword", "xscl", "script"),
     "operators": (
         "state",
         "match",

@@ -1,18 +1,19 @@
-"""Event time as an operator sees it in one micro-batch."""
+"""The event-time clock of one micro-batch: watermarks, and the progress of event time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from seine.rows.delta import FOREVER, NEVER
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The watermark of every stream, and the latest event time of each domain.
+    """The watermark of every stream, and the latest event time of each time domain.
 
-    A watermark w promises that no later tuple of the stream has a timestamp < w.
+    A watermark w says that no later tuple of the stream has a timestamp < w.
     It is NEVER before the first tuple and FOREVER after the last.
     `now` is the largest accepted timestamp of any stream of the domain so far.
     """
@@ -23,13 +24,13 @@ class Clock:
     end: bool = False
 
     def low(self, streams: Iterable[str]) -> int:
-        """No row that involves these streams will start before this; FOREVER if there are none."""
+        """The lowest watermark of some streams: no later row of theirs starts before it; FOREVER for none."""
         return min((self.watermarks[s] for s in streams), default=FOREVER)
 
     def progress(self, streams: Iterable[str]) -> int:
-        """Instants before this are complete for these streams.
+        """The event time up to which (exclusive) all instants are complete for some streams.
 
-        A stream that has ended keeps pace with the others; at the end of all input the final
+        A stream that has ended does not hold up the others; at the end of all input the final
         instant, the largest timestamp of any accepted tuple, is complete too.
         """
         names = list(streams)
@@ -41,6 +42,7 @@ class Clock:
         return min(min(self.watermarks[s], now) for s in names)
 
     def to_json(self) -> dict[str, object]:
+        """The clock as a JSON object."""
         return {
             "watermarks": dict(self.watermarks),
             "now": dict(self.now),
@@ -49,5 +51,6 @@ class Clock:
         }
 
     @staticmethod
-    def from_json(form: Mapping[str, object]) -> Clock:
-        return Clock(form["watermarks"], form["now"], form["domains"], bool(form["end"]))  # type: ignore[arg-type]
+    def from_json(form: Mapping[str, Any]) -> Clock:
+        """The clock that a JSON object of `to_json` stands for."""
+        return Clock(form["watermarks"], form["now"], form["domains"], bool(form["end"]))

@@ -1,6 +1,6 @@
-"""Type resolution: which functions exist, what they take and what they give, as in Spark SQL 4 (ANSI).
+"""Function resolution and type coercion: the signatures of all functions, as in Spark SQL 4 (ANSI mode).
 
-An implicit cast becomes an explicit `cast` call; what has no type is refused by `TypeMismatch`.
+An implicit cast becomes an explicit `cast` call; an ill-typed call is refused with `TypeMismatch`.
 """
 
 from seine.algebra.functions.aggregate_calls import is_aggregate, resolve_aggregate

@@ -180,7 +180,7 @@ class Labels(ColumnNames):
 
     def _describe_limited(self, node: LimitedNode) -> str:
         names, memory = self.names(node.id), node.memory
-        whole = conjunction([c for probe in node.star.ways[0] for c in probe.conditions])
+        whole = conjunction([c for probe in node.star.probe_orders[0] for c in probe.conditions])
         on = "every pair" if whole is None else plain_words(whole, names)
         joined = f"{self._legend(node.id)} on {on}"
         if memory.tuples == UNLIMITED:

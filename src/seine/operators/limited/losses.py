@@ -76,7 +76,7 @@ class Losses:
             new = np.arange(window.old, window.batch.num_rows)
             lives = shadows[port].lives.take(new)
             start = Combinations(self._star, {number: shadows[port].batch}, {number: new}, lives)
-            probes = self._star.ways[port]
+            probes = self._star.probe_orders[port]
             partners = [self._partners(probe, met) for probe in probes]
             for combinations in extended(start, probes, partners):
                 total += self._weighed(combinations, port, shadows[port], met)

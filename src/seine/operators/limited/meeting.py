@@ -34,7 +34,10 @@ class ArrivalJoin:
         """The data columns of a port that output, conditions, keys and importance read."""
         number = self._star.streams[port]
         item = self._star.items[number]
-        sequences = [*self._star.ways, *(probes for edge in self._star.edges for probes in edge.ways)]
+        sequences = [
+            *self._star.probe_orders,
+            *(probes for edge in self._star.edges for probes in edge.probe_orders),
+        ]
         sequences += [probes for filters in self._star.filters for probes in filters]
         all_probes = [probe for probes in sequences for probe in probes]
         combined = {
@@ -55,7 +58,7 @@ class ArrivalJoin:
             number = self._star.streams[port]
             new = np.arange(window.old, window.batch.num_rows)
             start = Combinations(self._star, {number: window.batch}, {number: new}, window.lives.take(new))
-            probes = self._star.ways[port]
+            probes = self._star.probe_orders[port]
             partners = [self._partners(probe, port, residents, indexes) for probe in probes]
             yield from extended(start, probes, partners)
 

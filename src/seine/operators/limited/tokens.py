@@ -82,7 +82,7 @@ class Carrier:
     def _edge(self, batch: pa.RecordBatch, edge: Edge) -> tuple[IntArray, IntArray, IntArray]:
         """For each token of an edge its tuple, its value, and when it ends."""
         place = edge.ports.index(self._port)
-        owners, values, ends = self._matches(batch, edge.ways[place])
+        owners, values, ends = self._matches(batch, edge.probe_orders[place])
         keys = key_columns(batch, edge.keys[place])
         hashes = hash_columns(keys, batch.num_rows)
         if edge.keys[place]:

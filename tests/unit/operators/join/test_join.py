@@ -59,7 +59,7 @@ def expected(left: list[Row], right: list[Row], keyed: bool, residual: bool, out
     return found
 
 
-@pytest.mark.parametrize("chunk", [7, pairs.CHUNK])
+@pytest.mark.parametrize("chunk", [7, pairs.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", [*POOLS, "none"])
 def test_join_is_a_nested_loop(

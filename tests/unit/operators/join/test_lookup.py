@@ -71,7 +71,7 @@ def expected(
     return found
 
 
-@pytest.mark.parametrize("chunk", [5, pairs.CHUNK])
+@pytest.mark.parametrize("chunk", [5, pairs.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", POOLS)
 def test_lookup_is_a_nested_loop(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seine.algebra.memory_limit import SHEDDERS
+from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.operators.limited import shed_sample, window_room
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
@@ -34,7 +34,7 @@ def limited(memory: int | str, shed: str = "simp", more: str = "") -> str:
 
 
 def test_the_names_of_policies_are_those_of_options() -> None:
-    assert NAMES == SHEDDERS
+    assert NAMES == SHEDDING_POLICIES
 
 
 @seeds(2)
@@ -67,7 +67,8 @@ def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shed"), [(name, SHEDDERS[(i + j) % 7]) for i, name in enumerate(SHAPES) for j in (0, 2, 5)]
+    ("name", "shed"),
+    [(name, SHEDDING_POLICIES[(i + j) % 7]) for i, name in enumerate(SHAPES) for j in (0, 2, 5)],
 )
 def test_results_are_a_subset_however_the_input_is_cut(name: str, shed: str) -> None:
     shape, rng = SHAPES[name], Random(name)

@@ -69,9 +69,9 @@ def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
     monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", rng.choice([0, 256]))
     monkeypatch.setattr(code_lookup, "_ALWAYS_DIRECT_SLOTS", rng.choice([0, 1 << 12]))
     monkeypatch.setattr(prefilter, "_MOST_ROWS_BY_INTERVAL", rng.choice([0, 256]))
-    monkeypatch.setattr(data_columns, "_SHORT", rng.choice([0, 1000]))
-    monkeypatch.setattr(data_columns, "_PART", rng.choice([0, 1, 4]))
-    monkeypatch.setattr(ordinals, "_PROBES", rng.choice([0, 8, 1000]))
+    monkeypatch.setattr(data_columns, "_MIN_ROWS_FOR_SUBSET", rng.choice([0, 1000]))
+    monkeypatch.setattr(data_columns, "_SUBSET_FRACTION", rng.choice([0, 1, 4]))
+    monkeypatch.setattr(ordinals, "_INSERTS_PER_SEARCH", rng.choice([0, 8, 1000]))
     monkeypatch.setattr(residual, "_ROWS_FOR_SCALARS", rng.choice([1, 64]))
 
 

@@ -1,4 +1,4 @@
-"""UNION, UNION ALL and EXCEPT, nested and in parentheses; any query to a Projection or a Plan."""
+"""Binds any query, among them UNION, UNION ALL and EXCEPT, to a Projection or a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seine.frontends.sql.select import analyse_select, refuse_clauses
 
 
 def analyse(node: exp.Expr, context: Context) -> Projection | Plan:
-    """Translate any query: a SELECT, a set operation, or either in parentheses."""
+    """Bind any query: a SELECT, a set operation, or either in parentheses."""
     context = _with_common_tables(node, context)
     if isinstance(node, exp.Select):
         return analyse_select(node, context, analyse)
@@ -37,7 +37,7 @@ def query_plan(node: exp.Expr, context: Context) -> Plan:
 
 
 def _with_common_tables(node: exp.Expr, context: Context) -> Context:
-    """WITH a AS (...): each entry sees those before it and is read as a sub-query where it is used."""
+    """The context with the entries of WITH: each sees those before it and is inlined where it is used."""
     clause = node.args.get("with_")
     if clause is None:
         return context

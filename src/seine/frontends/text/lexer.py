@@ -1,4 +1,4 @@
-"""Script text to tokens, each with its offsets."""
+"""The lexer: script text to tokens with offsets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.source_text import ScriptText
 
 
 class TokenKind(Enum):
+    """The kinds of tokens."""
+
     WORD = "word"
     QUOTED = "quoted name"
     STRING = "string"
@@ -21,7 +23,7 @@ class TokenKind(Enum):
 
 
 class Token(NamedTuple):
-    """`text` is as written; `value` has quotes and escapes taken off."""
+    """A token: `text` as written, `value` without quotes and escapes, and its range of offsets."""
 
     kind: TokenKind
     text: str
@@ -30,9 +32,11 @@ class Token(NamedTuple):
     end: int
 
     def is_word(self, *words: str) -> bool:
+        """Whether this is one of these keywords, given in upper case."""
         return self.kind is TokenKind.WORD and self.text.upper() in words
 
     def is_symbol(self, symbol: str) -> bool:
+        """Whether this is the given symbol."""
         return self.kind is TokenKind.SYMBOL and self.text == symbol
 
     def __str__(self) -> str:
@@ -56,13 +60,13 @@ _LEXEME = re.compile(
 _KINDS = {kind.name: kind for kind in TokenKind} | {"word": TokenKind.WORD, "symbol": TokenKind.SYMBOL}
 _QUOTING = (TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOCK)
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
-_LONGEST_NUMBER = 1000  # no type has as many digits
+_MAX_NUMBER_LENGTH = 1000  # characters; no type has as many digits
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
 def tokenize(source: ScriptText) -> list[Token]:
-    """All tokens of a script at once.
+    """All tokens of a script as a list.
 
     >>> [token.value for token in tokenize(ScriptText("FROM 'it''s' -- why", "s.sql"))]
     ['FROM', "it's", '']
@@ -71,7 +75,7 @@ def tokenize(source: ScriptText) -> list[Token]:
 
 
 def lex(source: ScriptText) -> Iterator[Token]:
-    """The tokens of a script one after the other, comments left out, closed by an END token."""
+    """The tokens of a script, without comments, ending with an END token."""
     for match in _LEXEME.finditer(source.text):
         group = match.lastgroup
         if group == "skip" or group is None:
@@ -82,8 +86,8 @@ def lex(source: ScriptText) -> Iterator[Token]:
             what = "empty" if empty else "never closed"
             raise source.error(start, f"this {_UNCLOSED[text]} is {what}")
         kind = _KINDS[group]
-        if len(text) > _LONGEST_NUMBER and text[0].isdigit():
-            raise source.error(start, f"this number has more than {_LONGEST_NUMBER} digits")
+        if len(text) > _MAX_NUMBER_LENGTH and text[0].isdigit():
+            raise source.error(start, f"this number has more than {_MAX_NUMBER_LENGTH} digits")
         value = _value(kind, text) if kind in _QUOTING else text
         yield Token(kind, text, value, start, end)
     size = len(source.text)
@@ -99,7 +103,7 @@ def _value(kind: TokenKind, text: str) -> str:
 
 
 def string_value(text: str) -> str:
-    r"""What a string literal with its quotes stands for.
+    r"""The value of a string literal given with its quotes.
 
     >>> string_value(r"'it''s\t10\%'")
     "it's\t10\\%"

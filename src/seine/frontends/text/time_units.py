@@ -1,4 +1,4 @@
-"""Units of time of fixed length."""
+"""Time units of fixed length, in microseconds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A query's text cut where its conditions are: what is left is its skeleton.
+"""Splits the text of a query into a skeleton and the conjuncts of its WHERE clauses, without parsing it.
 
-Thousands of queries of a script differ in their conditions and hardly in anything else, and most of
-their conditions are not new either. What cannot be cut with certainty is not cut.
+Thousands of queries of a script differ in little but their conditions, and most conditions have been
+parsed before. A text that cannot be split with certainty is left to the parser.
 """
 
 from __future__ import annotations
@@ -9,45 +9,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.text.lexer import Token, TokenKind
 
 _SYMBOLS = frozenset("(),.+-*/%<>=!|")
 _KINDS = (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKind.QUOTED, TokenKind.SYMBOL)
-_ENDS = ("GROUP", "HAVING", "UNION", "EXCEPT")
-_LONGEST = 20_000  # characters
+_KEYWORDS_AFTER_WHERE = ("GROUP", "HAVING", "UNION", "EXCEPT")
+_MAX_QUERY_CHARACTERS = 20_000  # characters
 
 
-class Cut(NamedTuple):
-    """`skeleton` has the name `"k"` in place of the k-th WHERE, whose conjuncts are `conditions[k]`."""
+class CutQuery(NamedTuple):
+    """A query with the name `"k"` as the condition of the k-th WHERE, whose conjuncts are `conditions[k]`."""
 
     skeleton: str
     conditions: list[list[str]]
 
 
-def cut(text: str, tokens: Sequence[Token], start: int, end: int) -> Cut | None:
-    """Cut the query between two offsets of a script, which has these tokens; None if it is not plain.
+def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> CutQuery | None:
+    """Split the query between two offsets of a script, which has these tokens; None if it is not plain.
 
-    Plain is a text that cannot be read in two ways: ASCII without comments and escapes. An OR or a CASE
-    outside of parentheses is left to the parser.
+    Plain is an unambiguous text: ASCII without comments and escapes, no OR or CASE in a WHERE outside of
+    parentheses.
 
-    >>> from seine.frontends.script.lexer import tokenize
-    >>> from seine.frontends.source_text import ScriptText
+    >>> from seine.frontends.text.lexer import tokenize
+    >>> from seine.frontends.text.source_text import ScriptText
     >>> text = "SELECT a FROM s WHERE a BETWEEN 1 AND 2 AND (b = 1 OR c = 2) GROUP BY a"
-    >>> skeleton, conditions = cut(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
+    >>> skeleton, conditions = cut_conditions(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
     >>> skeleton, conditions[0]
     ('SELECT a FROM s WHERE "0" GROUP BY a', ['a BETWEEN 1 AND 2', '(b = 1 OR c = 2)'])
     """
     query = text[start:end]
-    if len(query) > _LONGEST or not query.isascii() or "--" in query or "/*" in query or "\\" in query:
+    if (
+        len(query) > _MAX_QUERY_CHARACTERS
+        or not query.isascii()
+        or "--" in query
+        or "/*" in query
+        or "\\" in query
+    ):
         return None
-    cutter = _Cutter(text, start)
+    cutter = _ConditionCutter(text, start)
     if not all(map(cutter.take, tokens)):
         return None
     return cutter.finish(end)
 
 
-class _Cutter:
-    """Takes one token after the other; False is a text that is not plain."""
+class _ConditionCutter:
+    """Consumes the tokens of a query one by one; `take` returns False if the text is not plain."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -60,6 +66,7 @@ class _Cutter:
         self._from = self._last = start  # the condition that is open
 
     def take(self, token: Token) -> bool:
+        """Consume a token; whether the text is plain so far."""
         kind, text = token.kind, token.text
         if kind is TokenKind.WORD:
             if not self._take_word(text.upper(), token):
@@ -101,7 +108,7 @@ class _Cutter:
                     self._end_condition(token.end)
             elif word == "BETWEEN":
                 self._betweens += 1
-            elif word in _ENDS:
+            elif word in _KEYWORDS_AFTER_WHERE:
                 self._close()
             return word not in ("OR", "CASE")
         return True
@@ -115,10 +122,11 @@ class _Cutter:
         self._parts.append(f' "{len(self._conditions) - 1}"')
         self._kept, self._depth = self._last, None
 
-    def finish(self, end: int) -> Cut | None:
+    def finish(self, end: int) -> CutQuery | None:
+        """The split query; None if parentheses are not balanced."""
         if self._depth is not None:
             self._close()
         if len(self._selects) > 1:
             return None
         self._parts.append(self._text[self._kept : end])
-        return Cut("".join(self._parts), self._conditions)
+        return CutQuery("".join(self._parts), self._conditions)

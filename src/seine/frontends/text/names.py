@@ -1,15 +1,15 @@
-"""How names are compared, and what to suggest for one that is unknown."""
+"""Case folding of identifiers, and suggestions for unknown ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_SHOWN = 12
+_MAX_NAMES_SHOWN = 12
 
 
 def fold(name: str, quoted: bool) -> str:
-    """The form in which names are compared: lower case unless quoted.
+    """An identifier in the form in which names are compared: lower case unless quoted.
 
     >>> fold("Bid", quoted=False), fold("Bid", quoted=True)
     ('bid', 'Bid')
@@ -33,11 +33,11 @@ def suggest(name: str, known: Iterable[str], what: str) -> str | None:
         return "did you mean " + " or ".join(shown) + "?"
     if not names:
         return None
-    return f"{what}: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}"
+    return f"{what}: {', '.join(names[:_MAX_NAMES_SHOWN])}{', ...' if len(names) > _MAX_NAMES_SHOWN else ''}"
 
 
 def suggest_keyword(word: str, keywords: Iterable[str]) -> str:
-    """A hint for a word that stands where a keyword is expected.
+    """A hint for an unexpected word where a keyword is expected.
 
     >>> suggest_keyword("SELEC", ["SELECT", "SEARCH"])
     'did you mean SELECT?'

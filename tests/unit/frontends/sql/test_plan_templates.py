@@ -1,4 +1,4 @@
-"""A query put together from known phrases is the one that the parser reads."""
+"""A plan assembled from templates equals the one that the parser makes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from random import Random
 
 from seine.algebra.plan import Plan
 from seine.errors import ScriptError
-from seine.frontends.script.lexer import TokenKind, tokenize
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
-from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.text.lexer import TokenKind, tokenize
+from seine.frontends.text.source_text import ScriptText
 from tests.generators.scenario import random_scenario, related_scenario
 from tests.support.front_end import TABLES, parse, refusal
 from tests.support.seeds import seeds
@@ -132,13 +132,13 @@ def _ordinary(text: str, tables: dict[str, Table]) -> Plan | None:
         return None
 
 
-def _from_phrases(book: Phrasebook, text: str) -> Plan | None:
+def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
     source = ScriptText(text, "q")
     try:
         tokens = tokenize(source)[:-1]
     except ScriptError:
         return None
-    return book.plan(source, tokens, 0, len(text))
+    return templates.plan(source, tokens, 0, len(text))
 
 
 def _changed(text: str, rng: Random) -> str:
@@ -153,17 +153,17 @@ def _changed(text: str, rng: Random) -> str:
 
 
 def _agree(texts: list[str], tables: dict[str, Table]) -> int:
-    """Compare the two ways for each text; the result is how many were put together from phrases."""
-    book, found = Phrasebook(tables), 0
+    """Compare the two ways for each text; the result is how many were assembled from templates."""
+    templates, found = PlanTemplates(tables), 0
     for text in texts:
-        plan, expected = _from_phrases(book, text), _ordinary(text, tables)
+        plan, expected = _from_templates(templates, text), _ordinary(text, tables)
         assert plan is None or plan == expected, text
         found += plan is not None
     return found
 
 
 @seeds(12)
-def test_phrases_agree_with_the_parser(seed: int) -> None:
+def test_templates_agree_with_the_parser(seed: int) -> None:
     rng = Random(seed)
     scenario = (related_scenario if seed % 2 else random_scenario)(seed)
     tables = dict(parse("\n".join(scenario.declarations)).declarations.tables)
