@@ -17,7 +17,7 @@ Canonical names of the operators (functions keep Spark's name in lower case):
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -235,7 +235,7 @@ def renumber(expression: Expression, places: tuple[int, ...]) -> Expression:
     return renumbering(places)(expression)
 
 
-def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:
+def substitute(expression: Expression, by: Sequence[Expression]) -> Expression:
     """Replace each column by the expression at its position."""
     return _with_columns(expression, lambda column: by[column.index])
 

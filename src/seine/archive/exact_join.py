@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,8 +12,8 @@ from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan
 from seine.evaluate.evaluate import evaluate, truth
 from seine.operators.join.relation_index import RelationIndex
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
-from seine.optimizer.join_block import JoinBlock
 from seine.rows.delta import FOREVER
 
 Places = dict[int, np.ndarray]  # for each item joined so far, its tuple in each combination, by place
@@ -28,7 +27,7 @@ class ArchivedBlock:
     in which the lives [ts, ts + window) of the stream tuples overlap.
     """
 
-    def __init__(self, block: JoinBlock, batches: Sequence[pa.RecordBatch]) -> None:
+    def __init__(self, block: Block, batches: Sequence[pa.RecordBatch]) -> None:
         self._block = block
         self._batches = batches
         self.lives = {
@@ -116,11 +115,11 @@ class ArchivedBlock:
 class _Columns:
     """The columns of combinations, those of one item after those of the other, each gathered when read."""
 
-    def __init__(self, block: JoinBlock, batches: Sequence[pa.RecordBatch], found: Places) -> None:
+    def __init__(self, block: Block, batches: Sequence[pa.RecordBatch], found: Places) -> None:
         self._block, self._batches, self._found = block, batches, found
 
     def __getitem__(self, index: int) -> pa.Array:
-        item = bisect_right(self._block.offsets, index) - 1
+        item = self._block.owner(index)
         column = self._batches[item].column(f"c{index - self._block.offsets[item]}")
         return pc.take(column, pa.array(self._found[item]))
 

@@ -32,13 +32,13 @@ from seine.network.joins.prefilters import Gates
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.joins.tree_placing import TreePlacing
 from seine.network.plan.block_conditions import Conditions, shaped
-from seine.network.plan.blocks import Block, Blocks, is_plain
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
 from seine.network.site.node_signatures import deliver_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.network.site.site import Claim, Site
+from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.safety.final_groups import GroupedBlock
@@ -146,7 +146,7 @@ class Builder:
 
     def _tell_ends(self, block: Block) -> Fenced:
         """The rows of a block with every end told."""
-        if is_plain(block) and isinstance(block.items[0], UnionAll):
+        if block.is_plain and isinstance(block.items[0], UnionAll):
             return self._fences.changelog_of(self._fence(block.items[0]))
         return self._fences.set_operator(ChangelogNode, [self._block(block)])
 

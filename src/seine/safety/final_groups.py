@@ -13,8 +13,8 @@ from functools import cached_property
 
 from seine.algebra.expressions import Call, Column, Expression, columns_of, shift_columns
 from seine.algebra.monotone import rises_with
-from seine.algebra.plan import Lookup, Scan
-from seine.safety.block import Block
+from seine.algebra.plan import Scan
+from seine.optimizer.block import Block
 from seine.safety.classes import Classes
 
 
@@ -35,21 +35,10 @@ class GroupedBlock:
     keys: tuple[Expression, ...]
 
     @property
-    def scans(self) -> list[tuple[Scan, int]]:
-        """The streams, each with its first column."""
-        pairs = zip(self.block.items, self.block.starts, strict=True)
-        return [(item, first) for item, first in pairs if isinstance(item, Scan)]
-
-    @property
-    def is_of_streams(self) -> bool:
-        """Whether its rows are combinations of tuples of streams and relations."""
-        return all(isinstance(item, Scan | Lookup) for item in self.block.items)
-
-    @property
     def lasts(self) -> bool:
         """Whether its rows never end: nothing beneath expires or can be deleted."""
-        streams = [scan.stream for scan, _ in self.scans]
-        return self.is_of_streams and not any(s.retractable or s.window is not None for s in streams)
+        streams = [scan.stream for scan, _ in self.block.scans]
+        return self.block.is_of_tables and not any(s.retractable or s.window is not None for s in streams)
 
     @cached_property
     def _classes(self) -> Classes:
@@ -58,13 +47,13 @@ class GroupedBlock:
 
     def key_schemes(self) -> list[list[KeyScheme]]:
         """For each stream the schemes that say something of groups; relations are finite."""
-        if not self.is_of_streams:
+        if not self.block.is_of_tables:
             return [[]]
         place_of: dict[int, int] = {}
         for place, key in enumerate(self.keys):
             if isinstance(key, Column):
                 place_of.setdefault(self._classes.of(key.index), place)
-        return [list(self._schemes(scan, first, place_of)) for scan, first in self.scans]
+        return [list(self._schemes(scan, first, place_of)) for scan, first in self.block.scans]
 
     def _schemes(self, scan: Scan, first: int, place_of: dict[int, int]) -> Iterator[KeyScheme]:
         if scan.stream.retractable:
@@ -77,9 +66,9 @@ class GroupedBlock:
 
     def rising_keys(self) -> Iterator[tuple[int, Expression]]:
         """The places of keys that are a function of the times of all streams, one that never falls."""
-        if not self.is_of_streams:
+        if not self.block.is_of_tables:
             return
-        times = {self._classes.of(first + scan.stream.time) for scan, first in self.scans}
+        times = {self._classes.of(first + scan.stream.time) for scan, first in self.block.scans}
         for place, key in enumerate(self.keys):
             if {self._classes.of(c) for c in columns_of(key)} == times and rises_with(key) is not None:
                 yield place, shift_columns(key, lambda index: 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan
-from seine.safety.block import Block
+from seine.optimizer.block import Block
 from seine.safety.final_groups import GroupedBlock, common_rising_keys
 from seine.safety.item_facts import Branch
 

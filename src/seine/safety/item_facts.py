@@ -7,7 +7,6 @@ Cites: SAFETY 2.3 (punctuation schemes)
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import rises_with
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
-from seine.safety.block import Block, block_of
+from seine.optimizer.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, SafetyItem, build_graph
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, finished
@@ -69,10 +68,10 @@ class Branch:
     def told_scans(self) -> Iterator[tuple[Scan, int]]:
         """The columns of streams of the block that a row of the result tells."""
         for column in (c for c in self.columns if c is not None):
-            number = bisect_right(self.block.starts, column) - 1
+            number = self.block.owner(column)
             item = self.block.items[number]
             if isinstance(item, Scan):
-                yield item, column - self.block.starts[number]
+                yield item, column - self.block.offsets[number]
 
 
 class Sources:
@@ -85,7 +84,7 @@ class Sources:
         """The block at the top of a plan, with its graph."""
         found = self._known.get(id(plan))
         if found is None:
-            block = block_of(plan)
+            block = block_of(plan, largest=None)  # nothing is computed here
             graph = build_graph(block, [self.source(item) for item in block.items])
             found = self._known[id(plan)] = (plan, (block, graph))
         return found[1]
@@ -121,7 +120,7 @@ class Sources:
         """The columns of streams that something else tells: an equal column, or the row of a result."""
         block, graph = self.block(plan)
         shared = _shared(block, graph.classes)
-        for item, start in zip(block.items, block.starts, strict=True):
+        for item, start in zip(block.items, block.offsets, strict=False):
             if isinstance(item, Scan):
                 yield from ((item, c - start) for c in range(start, start + len(item.schema)) if c in shared)
                 continue
@@ -144,11 +143,7 @@ class Sources:
 
 def _shared(block: Block, classes: Classes) -> set[int]:
     """The columns that some column of another item equals."""
-    placed = [
-        (number, column)
-        for number, (item, start) in enumerate(zip(block.items, block.starts, strict=True))
-        for column in range(start, start + len(item.schema))
-    ]
+    placed = [(number, column) for number in range(len(block.items)) for column in block.columns(number)]
     owners: dict[int, set[int]] = {}
     for number, column in placed:
         owners.setdefault(classes.of(column), set()).add(number)

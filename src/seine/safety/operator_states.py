@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
-from seine.safety.block import Block
+from seine.optimizer.block import Block
 from seine.safety.building import BlockGraph
 from seine.safety.chains import chain_words
 from seine.safety.closure import closure

@@ -32,7 +32,7 @@ def refuse_no_groups(plan: Plan) -> None:
 
 def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tuple[Aggregate, BlockRows]:
     """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
-    windowed = [scan for scan, _ in grouping.scans if scan.stream.window is not None]
+    windowed = [scan for scan, _ in grouping.block.scans if scan.stream.window is not None]
     if not windowed:
         return plan, rows
     if len(grouping.block.items) > 1:
@@ -58,7 +58,7 @@ def place_final(
     keys = tuple(Column(i, node.types[i]) for i in fenced.columns[:width])
     arrival = None
     if (
-        any(scan.stream.window is not None for one in groupings for scan, _ in one.scans)
+        any(scan.stream.window is not None for one in groupings for scan, _ in one.block.scans)
         and node.kind != "distinct"
     ):
         *columns, arrival = fenced.columns

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
-from seine.algebra.plan import Lookup, Plan, Scan
+from seine.algebra.plan import Plan
 from seine.graph.nodes import (
     AggregateNode,
     DistinctNode,
@@ -23,9 +23,8 @@ from seine.graph.nodes import (
 )
 from seine.network.groups.pipeline_breakers import Fenced
 from seine.network.joins.join_punctuations import place_punctuations
-from seine.network.plan.blocks import Block
 from seine.network.site.placing import Placer
-from seine.safety import block as judged
+from seine.optimizer.block import Block, block_of
 from seine.safety.final_groups import GroupedBlock, common_rising_keys
 
 
@@ -86,10 +85,7 @@ def grouping_of(block: Block, plan: Plan, keys: Sequence[Expression] | None = No
     A projection that is too large to be written in place is an item of the block; here nothing is
     computed, so what is beneath it counts.
     """
-    if all(isinstance(item, Scan | Lookup) for item in block.items):
-        seen = judged.Block(block.items, tuple(block.offsets[:-1]), block.conditions, block.outputs)
-    else:
-        seen = judged.block_of(plan)
+    seen = block if block.is_of_tables else block_of(plan, largest=None)
     return GroupedBlock(
         seen, seen.outputs if keys is None else tuple(substitute(k, seen.outputs) for k in keys)
     )

@@ -10,7 +10,6 @@ Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from seine.algebra.upper_bounds import Terms, time_column
 from seine.graph.nodes import Member, Static
 from seine.network.joins.join_punctuations import punctuated_column
 from seine.network.joins.join_sharing import Base
-from seine.network.plan.blocks import Block
+from seine.optimizer.block import Block
 from seine.optimizer.bounding import bounds_told
 from seine.optimizer.equalities import is_equality, one_type
 from seine.safety.safe_plans import Tree
@@ -236,7 +235,7 @@ class Planning:
 
     def _place(self, index: int) -> tuple[int | None, int]:
         """The port that has a column of the block, if one has it, and the column's place in its rows."""
-        item = bisect_right(self._block.offsets, index) - 1
+        item = self._block.owner(index)
         return self._ports.get(item), index - self._block.offsets[item]
 
     @property
