@@ -18,7 +18,7 @@ from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import Fenced
 from seine.network.site.node_signatures import signature
 from seine.network.site.placing import BlockRows, Placer, port_of
-from seine.safety.final_groups import GroupedBlock
+from seine.safety.final_groups import GroupedBlock, finality_of
 
 
 def refuse_no_groups(plan: Plan) -> None:
@@ -63,14 +63,15 @@ def place_final(
     ):
         *columns, arrival = fenced.columns
         fenced = replace(fenced, columns=tuple(columns))
-    punctuations = list(key_punctuations(placer, streams, groupings, keys))
+    finality = finality_of(groupings)
+    punctuations = list(key_punctuations(placer, streams, finality, len(keys)))
     common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
     candidate = FinalNode(
         ports=(port_of(node, keys), *(port for port, _ in punctuations)),
         group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
         purges=tuple(purge for _, purge in punctuations),
-        punctuators=1 + max((purge.side for _, purge in punctuations), default=-1),
-        clocks=final_times(groupings),
+        punctuators=len(finality.schemes),
+        clocks=final_times(finality),
         arrival=arrival,
         **common,
     )
