@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Expression, shift_columns
+from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Scan
 from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
@@ -151,11 +151,17 @@ class JoinedStreams:
         return uses
 
     def _group_of_column(self, port: int, column: int) -> int | None:
-        """The group that has the very values of a column."""
+        """The group that has the very values of a column: as it is, if it is compared so, or through a cast.
+
+        The check counts on the same one.
+        """
+        cast = None
         for (member_port, expression), group in self.group_of.items():
             if member_port == port and punctuated_column(expression) == column:
-                return group
-        return None
+                if isinstance(expression, Column):
+                    return group
+                cast = group if cast is None else cast
+        return cast
 
     @cached_property
     def bounds(self) -> set[tuple[int, int]]:

@@ -147,7 +147,7 @@ def _fence_states(fence: Plan, sources: Sources) -> Iterator[State]:
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
         case Except(left, right):
-            words = partial(_except_words, freed or few)
+            words = partial(_except_words, leaves, freed or few)
             yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
             yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
 
@@ -165,7 +165,9 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     return " and ".join(dict.fromkeys(told)) or f"never freed: {GROUPED}"
 
 
-def _except_words(freed: bool) -> str:
+def _except_words(leaves: list[Branch], freed: bool) -> str:
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
     if freed:
         return "freed when both inputs are closed or expired"
     return "never freed: an input stays open, or one alone expires"

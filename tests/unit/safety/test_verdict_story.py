@@ -115,7 +115,7 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     told = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in told if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
     assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
-    assert "joined as ((x, y), z); promises on" in capsys.readouterr().out
+    assert "joined as ((x, y), z); punctuations on" in capsys.readouterr().out
     assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
     shown = capsys.readouterr().out
     assert "promises of its rows, by promises of y on (b)" in shown
