@@ -17,7 +17,7 @@ Canonical names of the operators (functions keep Spark's name in lower case):
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -235,7 +235,7 @@ def renumber(expression: Expression, positions: tuple[int, ...]) -> Expression:
     return renumbering(positions)(expression)
 
 
-def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:
+def substitute(expression: Expression, by: Sequence[Expression]) -> Expression:
     """The expression with each column replaced by the expression at its position in `by`."""
     return _with_columns(expression, lambda column: by[column.index])
 

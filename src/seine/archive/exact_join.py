@@ -9,7 +9,6 @@ own slab and its neighbours.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -21,8 +20,8 @@ from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan
 from seine.evaluate.evaluate import evaluate, truth
 from seine.operators.join.relation_index import RelationIndex
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
-from seine.optimizer.join_block import JoinBlock
 from seine.rows.delta import FOREVER
 
 Places = dict[int, IntArray]  # for each item joined so far, the place of its tuple in each combination
@@ -36,7 +35,7 @@ class ArchivedBlock:
     which the lifetimes [ts, ts + window) of the stream tuples overlap.
     """
 
-    def __init__(self, block: JoinBlock, batches: Sequence[pa.RecordBatch]) -> None:
+    def __init__(self, block: Block, batches: Sequence[pa.RecordBatch]) -> None:
         self._block = block
         self._batches = batches
         self.lives = {
@@ -127,11 +126,11 @@ class ArchivedBlock:
 class _Columns:
     """The columns of combinations, all items side by side, each gathered when it is read."""
 
-    def __init__(self, block: JoinBlock, batches: Sequence[pa.RecordBatch], combinations: Places) -> None:
+    def __init__(self, block: Block, batches: Sequence[pa.RecordBatch], combinations: Places) -> None:
         self._block, self._batches, self._combinations = block, batches, combinations
 
     def __getitem__(self, index: int) -> pa.Array:
-        item = bisect_right(self._block.offsets, index) - 1
+        item = self._block.owner(index)
         column = self._batches[item].column(f"c{index - self._block.offsets[item]}")
         return pc.take(column, pa.array(self._combinations[item]))
 

@@ -16,8 +16,8 @@ from seine.archive.admitted import admitted
 from seine.archive.exact_join import ArchivedBlock, Places
 from seine.errors import SeineError
 from seine.intake.relations import load_relation
-from seine.network.plan.blocks import Block, block_of
 from seine.network.plan.importance import importance_of
+from seine.optimizer.block import Block, block_of
 from seine.shedding.exact import Exact
 from seine.shedding.optimum import find_optimum
 

@@ -19,29 +19,30 @@ from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.graph.nodes import ChangelogNode, DeliverNode, DistinctNode, ExceptNode, Filter, Form, Node
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
-from seine.network.groups.group_purging import grouping_of, release
+from seine.network.groups.group_purging import release
 from seine.network.groups.pipeline_breakers import Fenced, Fences
 from seine.network.groups.vertical_expansion import Limits, Place, Regrouping, Wanted
 from seine.network.joins.join_placing import Joins
 from seine.network.joins.join_sharing import Base, Joining, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
 from seine.network.joins.limited_placing import place_limited
-from seine.network.joins.multi_joins import MultiPlan, Planning, planning_of
+from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
 from seine.network.joins.multi_placing import place_multi_join
 from seine.network.joins.prefilters import Gates
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.joins.tree_placing import TreePlacing
 from seine.network.plan.block_conditions import Conditions, shaped
-from seine.network.plan.blocks import Block, Blocks, is_plain
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
 from seine.network.site.node_signatures import deliver_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.network.site.site import Claim, Site
+from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.safety.final_groups import GroupedBlock
+from seine.safety.final_groups import GroupedBlock, groupings_of
+from seine.safety.joined_streams import JoinedStreams
 from seine.safety.safe_plans import EXACT
 from seine.safety.verdict_story import Nested
 
@@ -146,7 +147,7 @@ class Builder:
 
     def _tell_ends(self, block: Block) -> Fenced:
         """The rows of a block with every end told."""
-        if is_plain(block) and isinstance(block.items[0], UnionAll):
+        if block.is_plain and isinstance(block.items[0], UnionAll):
             return self._fences.changelog_of(self._fence(block.items[0]))
         return self._fences.set_operator(ChangelogNode, [self._block(block)])
 
@@ -174,14 +175,12 @@ class Builder:
 
     def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
-        if isinstance(plan, Aggregate):
-            return [grouping_of(self.blocks.of(plan.input), plan.input, plan.keys)]
-        branches = [
-            one
-            for child in plan.inputs
-            for one in (child.branches if isinstance(child, UnionAll) else (child,))
-        ]
-        return [grouping_of(self.blocks.of(one), one) for one in branches]
+        return groupings_of(plan, self._inlined)
+
+    def _inlined(self, plan: Plan) -> Block:
+        """The block of a plan whose columns are not computed: no expression is too large to be inlined."""
+        block = self.blocks.of(plan)
+        return block if block.is_of_tables else block_of(plan, largest=None)
 
     def _final(self, plan: Plan) -> Fenced:
         """The groups of an aggregate or DISTINCT, each once."""
@@ -203,11 +202,13 @@ class Builder:
         found = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in found]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        planning = planning_of(block, bases)
-        tree = None if planning is None else self._tree(block, planning)
-        multi = None if planning is None else at_once(planning, tree)
-        if planning is not None:
-            self.joined.append(planning.aliases(None if tree is None else tree.tree))
+        streams = streams_at_once(block, bases)
+        tree, multi = None, None
+        if streams is not None:
+            tree = self._tree(block, streams)
+            together = at_once(streams, tree)
+            multi = None if together is None else multi_plan(together, bases)
+            self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
         order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
@@ -225,24 +226,24 @@ class Builder:
         last = joins[-1] if joins else self._first(bases[order.first])
         return BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
-    def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
+    def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         """How to join two by two what promises free, if that frees it and there are stages for it."""
         unknown = self._strategy.plans == BY_COST and self._estimates is None
-        if unknown or self._strategy.plans == AT_ONCE or len(planning.scans) > EXACT:
+        if unknown or self._strategy.plans == AT_ONCE or len(streams.scans) > EXACT:
             return None
-        found = self._cheapest(block, planning)
+        tree = self._cheapest(block, streams)
         stages = None if self._room is None else max(self._room, self._site.depth)
-        return None if found is None or (stages is not None and len(found.told) > stages) else found
+        return None if tree is None or (stages is not None and len(tree.derived) > stages) else tree
 
-    def _cheapest(self, block: Block, planning: Planning) -> TreePlan | None:
+    def _cheapest(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         if self._estimates is None:
-            return tree_plan(planning, None, self._strategy.objective)
+            return tree_plan(streams, None, self._strategy.objective)
         costs = JoinCosts(block, self._estimates)
 
         def rows(ports: frozenset[int]) -> float:
-            return costs.rows(frozenset(planning.items[port] for port in ports))
+            return costs.rows(frozenset(streams.items[port] for port in ports))
 
-        return tree_plan(planning, rows, self._strategy.objective)
+        return tree_plan(streams, rows, self._strategy.objective)
 
     def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
         """The order of a block's joins: one that promises free, the plan's, or one that uses what stands."""

@@ -18,11 +18,11 @@ from seine.network.build import Builder, place_stream
 from seine.network.groups.rerouting import Grouper, finest_first, left_places
 from seine.network.groups.vertical_expansion import Place
 from seine.network.plan.birth import counted_from, live, young
-from seine.network.plan.blocks import Blocks
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.placing import Placer
 from seine.network.site.site import Claim, Site
+from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block

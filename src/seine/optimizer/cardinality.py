@@ -14,11 +14,11 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.evaluate.evaluate import evaluate, truth
+from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.equalities import connects, is_equality, one_type
 from seine.optimizer.estimates import Estimates, Sample, readable
 from seine.optimizer.guesses import guess
-from seine.optimizer.join_block import JoinBlock
 
 ROWS = 1_000.0  # of a stream or relation that nothing is known of
 PAIRS = 2_000  # combinations on which a condition over several items is tried
@@ -60,7 +60,7 @@ def rows_of(plan: Plan, estimates: Estimates) -> RowEstimate:
     return RowEstimate(max(rows_of(child, estimates).rows for child in plan.inputs))
 
 
-def condition_selectivity(block: JoinBlock, number: int, items: Sequence[RowEstimate]) -> float:
+def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate]) -> float:
     """The share of combinations that satisfy one condition of a block.
 
     An equality of two items is judged by distinct and common values, any other condition by
@@ -85,7 +85,7 @@ def condition_selectivity(block: JoinBlock, number: int, items: Sequence[RowEsti
     return (hits + guess(condition)) / (PAIRS + 1)
 
 
-def equality(block: JoinBlock, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
+def equality(block: Block, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
     """The two items of an equality between items, each with its key over its own row; else None."""
     reads = sorted(block.reads[number])
     if len(reads) != 2:

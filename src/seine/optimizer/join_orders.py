@@ -15,9 +15,9 @@ from math import prod
 
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan, walk
+from seine.optimizer.block import Block
 from seine.optimizer.cardinality import condition_selectivity, equality, rows_of
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.rules.order_joins import choose_order
 
 EXACT = 8  # up to so many items every order is considered
@@ -27,7 +27,7 @@ _RAREST = 1e-12  # nothing is impossible
 Items = frozenset[int]
 
 
-def order(block: JoinBlock, estimates: Estimates | None) -> list[int]:
+def order(block: Block, estimates: Estimates | None) -> list[int]:
     """The numbers of a block's items in the order in which to join them.
 
     A stream begins, if there is one. Of orders that cost the same the first by number is chosen. To
@@ -45,7 +45,7 @@ def order(block: JoinBlock, estimates: Estimates | None) -> list[int]:
 class JoinCosts:
     """What the joins of one block cost; every number is computed once."""
 
-    def __init__(self, block: JoinBlock, estimates: Estimates) -> None:
+    def __init__(self, block: Block, estimates: Estimates) -> None:
         self.streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
         found = [rows_of(item, estimates) for item in block.items]
         self._rows = [max(item.rows, 1.0) for item in found]

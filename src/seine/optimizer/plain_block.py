@@ -15,13 +15,12 @@ from seine.algebra.expressions import (
     Expression,
     Renumbering,
     conjunction,
-    conjuncts,
     renumbering,
     shift_columns,
 )
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
+from seine.optimizer.block import Block, take_apart
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import order as order_by_cost
 from seine.optimizer.rules.order_joins import choose_order
 from seine.optimizer.stated import stated
@@ -31,47 +30,39 @@ Starts = tuple[int, ...]  # where the columns of each item begin, and where the 
 Young = Callable[[Scan], tuple[Scan, tuple[Expression, ...]]]  # a scan as it runs, and conditions of its own
 
 
-def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None) -> JoinBlock | None:
+def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None) -> Block | None:
     """The optimised block; None if the plan is not plain. `young` says what a scan really reads: the same
     columns first, and which tuples of it count.
 
     plain:  Project(Select(Join(Join(Scan | Lookup, Scan | Lookup), ...), predicate), expressions)
     """
-    taken = _taken_apart(plan)
-    if taken is None:
+    if not _is_plain(plan):
         return None
-    items, written, outputs = taken
-    conditions = stated(written)
+    block = take_apart(plan, largest=None)
+    items, starts, outputs, conditions = block.items, block.offsets, block.outputs, stated(block.conditions)
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
-    starts = tuple(accumulate((len(item.schema) for item in items), initial=0))
     own, common = _pushed(items, starts, conditions)
     scans = [young(item) if isinstance(item, Scan) else (item, ()) for item in items]
     order = tuple(_order(items, scans, own, common, starts, estimates))
     layout = (starts, order, tuple(len(scan.schema) for scan, _ in scans))
-    return JoinBlock(
+    return Block(
         tuple(scans[item][0] for item in order),
         tuple(_placed(scans, own, common, layout)),
         tuple(_moved(output, layout) for output in outputs),
     )
 
 
-def _taken_apart(plan: Plan) -> tuple[list[Plan], list[Expression], tuple[Expression, ...]] | None:
-    """Items, conditions and outputs over the items' columns side by side, as they were written."""
+def _is_plain(plan: Plan) -> bool:
+    """Whether a plan is one projection of one selection of a chain of joins."""
     if not isinstance(plan, Project):
-        return None
-    outputs, below = plan.expressions, plan.input
-    conditions: list[Expression] = []
-    if isinstance(below, Select):
-        conditions, below = conjuncts(below.predicate), below.input
-    items: list[Plan] = []
+        return False
+    below = plan.input.input if isinstance(plan.input, Select) else plan.input
     while isinstance(below, Join) and below.predicate is None:
-        items.append(below.right)
+        if not isinstance(below.right, Scan | Lookup):
+            return False
         below = below.left
-    items.append(below)
-    if not all(isinstance(item, Scan | Lookup) for item in items):
-        return None
-    return items[::-1], conditions, outputs
+    return isinstance(below, Scan | Lookup)
 
 
 def _pushed(
@@ -102,7 +93,7 @@ def _order(
     if len(items) == 1:
         return [0]
     if estimates is None:
-        return choose_order(JoinBlock(tuple(items), tuple(common), ()))
+        return choose_order(Block(tuple(items), tuple(common), ()))
     selected = []
     for number, (item, (scan, young)) in enumerate(zip(items, scans, strict=True)):
         local = [_shifted(condition, -starts[number]) for condition in own[number]]
@@ -111,7 +102,7 @@ def _order(
         if len(scan.schema) > len(item.schema):
             chosen = Project(chosen, tuple(identity(item)), tuple(field.name for field in item.schema))
         selected.append(chosen)
-    return order_by_cost(JoinBlock(tuple(selected), tuple(common), ()), estimates)
+    return order_by_cost(Block(tuple(selected), tuple(common), ()), estimates)
 
 
 Layout = tuple[Starts, tuple[int, ...], tuple[int, ...]]  # as written; the order; and the new widths

@@ -22,7 +22,7 @@ def chain_words(graph: Graph, columns: Sequence[Sequence[str]], found: Closure) 
     >>> graph = Graph((GraphItem("item", frozenset([0])), bid), 1)
     >>> names = [["itemid"], ["bidder", "itemid"]]
     >>> chain_words(graph, names, closure(graph, [0])), chain_words(graph, names, closure(graph, [1]))
-    ('freed once bid promises itemid', 'never freed: item may send matches for ever')
+    ('freed once bid punctuates itemid', 'never freed: item may send matches for ever')
     """
     expiring = next((step.item for step in found.steps if graph.items[step.item].expires), None)
     if expiring is not None:
@@ -41,7 +41,7 @@ def _told(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[Closur
         if step.by.kind == CLOCK:
             said.append(f"the watermark of {name} has passed")
         else:
-            said.append(f"{name} promises {punctuated(columns[step.item], step.by.columns)}")
+            said.append(f"{name} punctuates {punctuated(columns[step.item], step.by.columns)}")
     return _some(said, ", then ")
 
 

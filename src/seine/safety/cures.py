@@ -21,7 +21,6 @@ from itertools import combinations, islice
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan, walk
 from seine.optimizer.traverse import rebuild
-from seine.safety.freeing import is_appended
 from seine.safety.hitting_set import HittingSets, TooManyError
 from seine.safety.item_facts import Sources
 from seine.safety.judging import judge
@@ -118,8 +117,9 @@ def _smallest(plan: Plan, additions: Sequence[SchemeAddition], most: int = LARGE
 
 def _joined(plan: Plan, additions: Sequence[SchemeAddition]) -> Joined | Judged | None:
     """The additions in the graph of a plan that is a plain join; None for any other plan."""
-    block, found = Sources().block(cured(plan, [addition for addition in additions if addition.columns]))
-    if not is_appended(block) or len(found.items) < 2:
+    sources, healed = Sources(), cured(plan, [addition for addition in additions if addition.columns])
+    block, found = sources.block(healed)
+    if sources.why_not_purged(healed) is not None or len(found.items) < 2:
         return None
     scans = [item for item in (block.items[number] for number in found.items) if isinstance(item, Scan)]
     return Joined(scans, found.graph, additions)

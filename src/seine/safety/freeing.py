@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan
-from seine.safety.block import Block
-from seine.safety.final_groups import GroupedBlock, common_rising_keys
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan
+from seine.safety.final_groups import freeing_of
 from seine.safety.item_facts import Branch
 
 
@@ -19,17 +18,7 @@ def groups_go(branches: Sequence[Branch]) -> bool:
     """Whether what is held for each group of the rows of some blocks goes some day."""
     if all(branch.expires for branch in branches):
         return True
-    groupings = [GroupedBlock(branch.block, branch.keys) for branch in branches]
-    if not all(grouping.lasts for grouping in groupings):
-        return False
-    punctuated = all(schemes for grouping in groupings for schemes in grouping.key_schemes())
-    return punctuated or bool(common_rising_keys(groupings))
-
-
-def is_appended(block: Block) -> bool:
-    """Whether the rows of a block are combinations of tuples that nothing deletes."""
-    streams = [item for item in block.items if not isinstance(item, Lookup)]
-    return all(isinstance(item, Scan) and not item.stream.retractable for item in streams)
+    return bool(freeing_of([branch.grouping for branch in branches]))
 
 
 def ends_are_told(plan: Plan) -> bool:

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PUNCTUATION, CLOCK = "promise", "clock"
+PUNCTUATION, CLOCK = "punctuation", "clock"
 
 
 @dataclass(frozen=True)
 class Closer:
     """A way to close an item: all facts of `needs` must be there.
 
-    `kind` is PROMISE (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
+    `kind` is PUNCTUATION (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
     """
 
     needs: frozenset[int]

@@ -14,7 +14,7 @@ def judge(plan: Plan) -> dict[str, bool]:
 
 
 def notes(plan: Plan) -> list[str]:
-    """Why promises do not free some of what is held, where that is the reason."""
+    """Why punctuations do not free some of what is held, where that is the reason."""
     return _judged(plan)[1]
 
 

@@ -22,7 +22,7 @@ def kept_punctuations(graph: Graph, columns: Sequence[Sequence[str]]) -> list[st
     >>> scheme = Closer(frozenset([0]), PUNCTUATION, (0,))
     >>> one = Graph((GraphItem("bid", frozenset([0]), (scheme,)), GraphItem("item", frozenset([0]))), 1)
     >>> kept_punctuations(one, [["id"], ["id"]])
-    ['promises of bid.id stay: until item promises the same, or with windows and a LIFESPAN']
+    ['punctuations of bid.id stay: until item punctuates the same, or with windows and a LIFESPAN']
     >>> item = GraphItem("item", frozenset([0]), (scheme,))
     >>> both = Graph((GraphItem("bid", frozenset([0]), (scheme,)), item), 1)
     >>> kept_punctuations(both, [["id"], ["id"]])
@@ -31,8 +31,8 @@ def kept_punctuations(graph: Graph, columns: Sequence[Sequence[str]]) -> list[st
     windows = all(item.expires for item in graph.items)
     ends = "or with a LIFESPAN" if windows else "or with windows and a LIFESPAN"
     return [
-        f"promises of {graph.items[number].name}.{punctuated(columns[number], closer.columns)} stay: "
-        f"until {' and '.join(open_)} promises the same, {ends}"
+        f"punctuations of {graph.items[number].name}.{punctuated(columns[number], closer.columns)} stay: "
+        f"until {' and '.join(open_)} punctuates the same, {ends}"
         for number, closer, open_ in _staying(graph)
     ]
 

@@ -10,17 +10,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
-from seine.safety.block import Block
+from seine.optimizer.block import Block
 from seine.safety.building import BlockGraph
 from seine.safety.chains import chain_words
 from seine.safety.closure import closure
-from seine.safety.freeing import ends_are_told, groups_go, is_appended
+from seine.safety.freeing import ends_are_told, groups_go
 from seine.safety.item_facts import Branch, Sources
 from seine.safety.purgeable import purgeable
+from seine.safety.runnable import GROUPED, RESULTS, is_appended
 
-JOINED = "promises do not free rows joined with groups, set operators or RETRACTABLE streams"
-GROUPED = "promises free groups only if all streams beneath promise their keys and none expires"
-RESULTS = "promises do not free results that may end"
 FENCES = (Aggregate, Distinct, UnionAll, Except)
 CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev_pop")  # state a group
 
@@ -88,21 +86,21 @@ def _held(plan: Plan, sources: Sources) -> Iterator[State]:
     Promises free the rows of joins in which none can end early; in the others only windows do.
     """
     block, graph = sources.block(plan)
-    joined, punctuations = len(graph.items) > 1, is_appended(block)
+    joined, why_not = len(graph.items) > 1, sources.why_not_purged(plan)
     freed = (
-        purgeable(graph.graph) if joined and punctuations else [item.expires for item in graph.graph.items]
+        purgeable(graph.graph) if joined and why_not is None else [item.expires for item in graph.graph.items]
     )
-    note = "" if punctuations else JOINED
+    note = why_not or ""
     for place, (number, is_freed) in enumerate(zip(graph.items, freed, strict=True)):
         item = block.items[number]
         if isinstance(item, Scan):
             if joined or item.stream.retractable:
-                words = partial(_tuple_words, block, graph, place)
+                words = partial(_tuple_words, block, graph, place, why_not)
                 told = "" if graph.graph.items[place].deletable else note
                 yield State(item.alias, (item.alias,), is_freed, words, told)
         elif joined:
             is_small = _is_small(item, sources)
-            words = partial(_tuple_words, block, graph, place, is_small)
+            words = partial(_tuple_words, block, graph, place, why_not, is_small)
             yield State(
                 f"{graph.graph.items[place].name} in a join",
                 lasting(item, sources),
@@ -112,7 +110,9 @@ def _held(plan: Plan, sources: Sources) -> Iterator[State]:
             )
 
 
-def _tuple_words(block: Block, graph: BlockGraph, place: int, is_small: bool = False) -> str:
+def _tuple_words(
+    block: Block, graph: BlockGraph, place: int, why_not: str | None, is_small: bool = False
+) -> str:
     """What frees the rows that a join holds of an item."""
     item = graph.graph.items[place]
     if item.expires:
@@ -121,8 +121,8 @@ def _tuple_words(block: Block, graph: BlockGraph, place: int, is_small: bool = F
         return "there are never many"
     if item.deletable:
         return "never freed: its tuples may be deleted at any time, and it has no window"
-    if not is_appended(block):
-        return f"never freed: {JOINED}"
+    if why_not is not None:
+        return f"never freed: {why_not}"
     return chain_words(graph.graph, column_names(block, graph), closure(graph.graph, [place]))
 
 
@@ -147,7 +147,7 @@ def _fence_states(fence: Plan, sources: Sources) -> Iterator[State]:
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
         case Except(left, right):
-            words = partial(_except_words, freed or few)
+            words = partial(_except_words, leaves, freed or few)
             yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
             yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
 
@@ -165,7 +165,9 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     return " and ".join(dict.fromkeys(told)) or f"never freed: {GROUPED}"
 
 
-def _except_words(freed: bool) -> str:
+def _except_words(leaves: list[Branch], freed: bool) -> str:
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
     if freed:
         return "freed when both inputs are closed or expired"
     return "never freed: an input stays open, or one alone expires"

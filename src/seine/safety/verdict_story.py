@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from seine.algebra.plan import Plan, Scan
 from seine.errors import printable
 from seine.safety.chains import punctuated
-from seine.safety.freeing import is_appended
 from seine.safety.graph import CLOCK, Closer, Graph
 from seine.safety.item_facts import Sources
 from seine.safety.kept_punctuations import kept_punctuations
@@ -58,8 +57,9 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
 
 def _punctuation_lines(plan: Plan) -> list[str]:
     """Which promises the joins of the top block keep for good."""
-    block, found = Sources().block(plan)
-    if len(found.items) < 2 or not is_appended(block):
+    sources = Sources()
+    block, found = sources.block(plan)
+    if len(found.items) < 2 or sources.why_not_purged(plan) is not None:
         return []
     return [printable(line) for line in kept_punctuations(found.graph, column_names(block, found))]
 
@@ -76,7 +76,7 @@ def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
     used = schemes_used(graph, tree, THROUGHPUT)
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
     told = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
-    enough = f"; promises on {', '.join(told)} are enough" if told else ""
+    enough = f"; punctuations on {', '.join(told)} are enough" if told else ""
     return [f"joined as {_tree_words(tree, names)}{enough}"]
 
 

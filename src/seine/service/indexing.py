@@ -21,7 +21,7 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, 
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.ordered_keys import digest, term_text
-from seine.network.plan.blocks import Block, Blocks
+from seine.optimizer.block import Block, Blocks
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.service.arrange import Starts, arranged
@@ -117,7 +117,7 @@ def _called(kind: str, *parts: str | bytes) -> str:
 
 
 def _rows(block: Block, names: Sequence[str]) -> _BlockContent:
-    starts = tuple(block.offsets)
+    starts = block.offsets
     arrivals = {
         start + item.stream.arrival
         for start, item in zip(starts, block.items, strict=False)

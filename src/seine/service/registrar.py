@@ -34,7 +34,7 @@ from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
 from seine.network.network import Network
-from seine.network.plan.blocks import Blocks
+from seine.optimizer.block import Blocks
 from seine.run import limit_of, read_statements
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.sampling import StreamSamples

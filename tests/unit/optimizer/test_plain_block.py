@@ -12,7 +12,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.types import BIGINT
 from seine.network.plan.birth import counted_from, young
-from seine.network.plan.blocks import Block, block_of
+from seine.optimizer.block import Block, block_of
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from seine.catalog.index import index_tables as t
 from seine.errors import SeineError
-from seine.network.plan.blocks import Blocks
+from seine.optimizer.block import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
 from tests.support.seeds import seeds

@@ -18,7 +18,7 @@ from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import Fenced
 from seine.network.site.node_signatures import signature
 from seine.network.site.placing import BlockRows, Placer, port_of
-from seine.safety.final_groups import GroupedBlock
+from seine.safety.final_groups import GroupedBlock, finality_of
 
 
 def refuse_no_groups(plan: Plan) -> None:
@@ -32,7 +32,7 @@ def refuse_no_groups(plan: Plan) -> None:
 
 def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tuple[Aggregate, BlockRows]:
     """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
-    windowed = [scan for scan, _ in grouping.scans if scan.stream.window is not None]
+    windowed = [scan for scan, _ in grouping.block.scans if scan.stream.window is not None]
     if not windowed:
         return plan, rows
     if len(grouping.block.items) > 1:
@@ -58,19 +58,20 @@ def place_final(
     keys = tuple(Column(i, node.types[i]) for i in fenced.columns[:width])
     arrival = None
     if (
-        any(scan.stream.window is not None for one in groupings for scan, _ in one.scans)
+        any(scan.stream.window is not None for one in groupings for scan, _ in one.block.scans)
         and node.kind != "distinct"
     ):
         *columns, arrival = fenced.columns
         fenced = replace(fenced, columns=tuple(columns))
-    punctuations = list(key_punctuations(placer, streams, groupings, keys))
+    finality = finality_of(groupings)
+    punctuations = list(key_punctuations(placer, streams, finality, len(keys)))
     common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
     candidate = FinalNode(
         ports=(port_of(node, keys), *(port for port, _ in punctuations)),
         group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
         purges=tuple(purge for _, purge in punctuations),
-        punctuators=1 + max((purge.side for _, purge in punctuations), default=-1),
-        clocks=final_times(groupings),
+        punctuators=len(finality.schemes),
+        clocks=final_times(finality),
         arrival=arrival,
         **common,
     )

@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 
 from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
 from seine.graph.nodes import JoinNode
-from seine.network.plan.blocks import Block
 from seine.network.site.node_signatures import lookup_signature
 from seine.network.site.site import Site
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
 

@@ -9,11 +9,11 @@ from seine.graph.nodes import LimitedNode
 from seine.network.joins.prefilters import Gates
 from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.block_conditions import Conditions, moved
-from seine.network.plan.blocks import Block
 from seine.network.plan.star_block import star_of
 from seine.network.plan.strategy import Strategy
 from seine.network.site.node_signatures import limited_signature
 from seine.network.site.placing import BlockRows, Placer, port_of
+from seine.optimizer.block import Block
 
 
 def place_limited(placer: Placer, gates: Gates, block: Block, memory: MemoryLimit) -> BlockRows:

@@ -20,10 +20,11 @@ from seine.network.joins.join_punctuations import (
 )
 from seine.network.joins.join_sharing import Base, JoinStep
 from seine.network.joins.join_trees import TreePlan
-from seine.network.joins.multi_joins import MultiPlan, SchemeUse
+from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.multi_placing import standing_multi_join
 from seine.network.site.node_signatures import join_signature, told_signature
 from seine.network.site.placing import Placer, port_of
+from seine.safety.joined_streams import SchemeUse
 
 
 class TreePlacing:
@@ -49,25 +50,25 @@ class TreePlacing:
 
     def _is_open(self, generation: int, steps: Sequence[JoinStep], multi: MultiPlan | None) -> bool:
         site, spot, young = self._placer.site, self._bases[self._plan.items[0]].node or 0, True
-        for number in range(len(self._plan.told)):
+        for number in range(len(self._plan.derived)):
             if multi is None or number:
                 step = steps[number - (multi is not None)]
                 found = site.find(self._identity(spot, number, step, generation))
             else:
                 found = standing_multi_join(self._placer, multi, generation)
             if found is None:
-                return young or not any(self._plan.told[number:])
+                return young or not any(self._plan.derived[number:])
             spot, young = found.id, young and site.is_new(found.id)
         return True
 
     def _identity(self, spot: int, number: int, step: JoinStep, generation: int) -> tuple[object, ...]:
         right, owner = self._bases[step.item].node or 0, self._placer.join_owner
-        listens = bool(self._plan.told[number])
+        listens = bool(self._plan.derived[number])
         return join_signature(spot, right, step.keys.left, step.keys.right, owner, listens, generation)
 
     def listens(self) -> bool:
         """Whether the next join listens to one beneath it."""
-        return bool(self._plan.told[len(self._joins)])
+        return bool(self._plan.derived[len(self._joins)])
 
     def punctuations(self, key: Sequence[Expression]) -> list[Punctuating]:
         """The ports by which the next join is told; `key` is what it compares of the rows beneath it."""
@@ -77,7 +78,7 @@ class TreePlacing:
         alike = self._plan.alike(number - 1, self._offsets)
         moved = [_alike(e, alike) for e in key]
         found = []
-        for use in self._plan.told[number]:
+        for use in self._plan.derived[number]:
             node, gathers = self._told(use, number - 1)
             columns = [alike.get(index, index) for index in self._columns(use)]
             found.append(punctuating(node, columns, 0, moved, gathers))
@@ -91,7 +92,7 @@ class TreePlacing:
         """The columns that joins have to give so that those above can see what promises are about."""
         return [
             (self._joins[number].id, self._columns(use))
-            for top, told in enumerate(self._plan.told)
+            for top, told in enumerate(self._plan.derived)
             for use in told
             for number in range(self._plan.entered(use.port), top)
         ]
@@ -99,7 +100,7 @@ class TreePlacing:
     def _columns(self, use: SchemeUse) -> list[int]:
         """Where rows of the tree have the columns of a scheme."""
         first = self._offsets[self._plan.items[self._plan.ports.index(use.port)]]
-        return [first + column for column in use.stream.schemes[use.scheme].columns]
+        return [first + column for column in use.columns]
 
     def _told(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
         """The promises of a scheme as the join `last` tells them, and whether each of its buckets does."""
@@ -109,7 +110,7 @@ class TreePlacing:
             join = self._joins[number]
             comes = number == first  # as rows of its own
             side = int(comes) if number else self._plan.ports.index(use.port)
-            columns = use.stream.schemes[use.scheme].columns if comes else self._columns(use)
+            columns = use.columns if comes else self._columns(use)
             alike = {} if comes else self._plan.alike(number - 1, self._offsets)
             port = _port(node, join.ports[side].key, tuple(columns), alike)
             common = self._placer.common((*types, BIGINT), node.streams, (), 0, join.stage, owner="")

@@ -14,7 +14,7 @@ from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.algebra.star import Edge, Probe, Star, StarItem
 from seine.errors import SeineError
-from seine.network.plan.blocks import Block
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 
 

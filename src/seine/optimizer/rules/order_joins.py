@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seine.algebra.expressions import Expression, conjunction, shift_columns
-from seine.algebra.plan import Join, Plan, Project, Scan, walk
+from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
+from seine.optimizer.block import Block, take_apart
 from seine.optimizer.equalities import connects
-from seine.optimizer.join_block import JoinBlock, flatten
 from seine.optimizer.traverse import with_inputs
 
 
-def order_joins(plan: Plan, choose: Callable[[JoinBlock], list[int]] | None = None) -> Plan:
+def order_joins(plan: Plan, choose: Callable[[Block], list[int]] | None = None) -> Plan:
     """Make every block of joins a left-deep tree, each condition at the lowest join that has its columns.
 
     `choose` gives the order of a block. Without it the order is greedy: it starts with the first stream and
@@ -23,15 +23,22 @@ def order_joins(plan: Plan, choose: Callable[[JoinBlock], list[int]] | None = No
     """
     if not isinstance(plan, Join):
         return with_inputs(plan, tuple(order_joins(child, choose) for child in plan.inputs))
-    block = flatten(plan)
+    block = take_apart(plan, is_item=_is_without_joins)
     items = tuple(order_joins(item, choose) for item in block.items)
-    block = JoinBlock(items, block.conditions, block.outputs)
+    block = Block(items, block.conditions, block.outputs)
     order = (choose or choose_order)(block)
     names = tuple(field.name for field in plan.schema)
     return Project(_join(block, order), _renumber(block, order, block.outputs), names)
 
 
-def choose_order(block: JoinBlock) -> list[int]:
+def _is_without_joins(plan: Plan) -> bool:
+    """Whether a plan selects from and projects one item that is no relation: its conditions stay with it."""
+    while isinstance(plan, Select | Project):
+        plan = plan.input
+    return not isinstance(plan, Join | Lookup)
+
+
+def choose_order(block: Block) -> list[int]:
     """The greedy join order of a block: the indexes of its items."""
     streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
     order = [streams.index(True) if any(streams) else 0]
@@ -44,7 +51,7 @@ def choose_order(block: JoinBlock) -> list[int]:
     return order
 
 
-def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -> int:
+def _rank(block: Block, joined: frozenset[int], number: int, stream: bool) -> int:
     """The priority of an item as the next one to join: lower is earlier."""
     together = joined | {number}
     reachable = [
@@ -52,7 +59,7 @@ def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -
         for condition, reads in zip(block.conditions, block.reads, strict=True)
         if number in reads and len(reads) > 1 and reads <= together
     ]
-    columns = range(block.offsets[number], block.offsets[number + 1])
+    columns = block.columns(number)
     if any(connects(condition, lambda index: index not in columns) for condition in reachable):
         return 0 if stream else 1
     if reachable:
@@ -60,7 +67,7 @@ def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -
     return 4 if stream else 5
 
 
-def _join(block: JoinBlock, order: list[int]) -> Plan:
+def _join(block: Block, order: list[int]) -> Plan:
     plan = block.items[order[0]]
     placed: set[int] = set()
     for count in range(2, len(order) + 1):
@@ -74,12 +81,9 @@ def _join(block: JoinBlock, order: list[int]) -> Plan:
     return plan
 
 
-def _renumber(
-    block: JoinBlock, order: list[int], expressions: tuple[Expression, ...]
-) -> tuple[Expression, ...]:
-    offsets = block.offsets
+def _renumber(block: Block, order: list[int], expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
     position: dict[int, int] = {}
     for number in order:
-        for index in range(offsets[number], offsets[number + 1]):
+        for index in block.columns(number):
             position[index] = len(position)
     return tuple(shift_columns(e, position.__getitem__) for e in expressions)
