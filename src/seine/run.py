@@ -35,7 +35,7 @@ from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink, exact_share
 from seine.safety.verdict import refuse_unsafe
 
-_FORMAT = 5  # of the deployment folder
+_FORMAT = 6  # of the deployment folder
 
 
 @dataclass(frozen=True)

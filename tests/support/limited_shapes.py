@@ -18,7 +18,7 @@ from seine.frontends.script.parser import parse_script
 from seine.graph.nodes import LimitedNode, PrefilterNode, SourceNode
 from seine.network.network import Network, build_network
 from seine.operators.join.lookup import index_relation
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.match.filters import any_of
 from seine.operators.state.store import MemoryStore

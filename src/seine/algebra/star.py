@@ -8,9 +8,8 @@ Cites: STAR 2.1 (the star-streaming join)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 
 
@@ -84,51 +83,3 @@ class Star:
         """The number of the item of each port."""
         places = {item.port: number for number, item in enumerate(self.items) if item.port is not None}
         return tuple(places[port] for port in range(len(places)))
-
-
-def star_to_json(star: Star) -> dict[str, Any]:
-    return {
-        "items": [{**vars(item), "types": [str(type_) for type_ in item.types]} for item in star.items],
-        "ways": [*map(_way_to_json, star.ways)],
-        "edges": [
-            {
-                "ports": list(edge.ports),
-                "keys": [[*map(to_json, key)] for key in edge.keys],
-                "ways": [*map(_way_to_json, edge.ways)],
-            }
-            for edge in star.edges
-        ],
-        "filters": [[*map(_way_to_json, ways)] for ways in star.filters],
-    }
-
-
-def star_from_json(form: dict[str, Any]) -> Star:
-    return Star(
-        tuple(StarItem(**{**item, "types": tuple(map(Type.parse, item["types"]))}) for item in form["items"]),
-        tuple(map(_way_from_json, form["ways"])),
-        tuple(
-            Edge(
-                tuple(edge["ports"]),
-                tuple(tuple(map(from_json, key)) for key in edge["keys"]),
-                tuple(map(_way_from_json, edge["ways"])),
-            )
-            for edge in form["edges"]
-        ),
-        tuple(tuple(map(_way_from_json, ways)) for ways in form["filters"]),
-    )
-
-
-_EXPRESSIONS = ("bound_key", "own_key", "conditions")
-
-
-def _way_to_json(way: ArrivalProbes) -> list[dict[str, Any]]:
-    return [
-        {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSIONS}}
-        for probe in way
-    ]
-
-
-def _way_from_json(form: list[dict[str, Any]]) -> ArrivalProbes:
-    return tuple(
-        Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSIONS)) for probe in form
-    )

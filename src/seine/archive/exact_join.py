@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan
 from seine.evaluate.evaluate import evaluate, truth
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_block import JoinBlock
 from seine.rows.delta import FOREVER

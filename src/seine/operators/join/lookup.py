@@ -15,7 +15,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression
 from seine.graph.nodes import LookupNode
 from seine.operators.join.combination import Combination, GatheredRows, key_columns
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import KEY
 from seine.rows.coalesce import coalesce

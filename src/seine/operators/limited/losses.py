@@ -17,7 +17,7 @@ import pyarrow as pa
 from seine.algebra.star import Probe
 from seine.graph.nodes import LimitedNode
 from seine.operators.join.combination import key_columns
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.limited.residents import END, START, Residents
 from seine.operators.limited.shed_sample import GONE, WEIGHT, Ghosts
 from seine.operators.limited.star_combinations import Combinations, Partners, TupleLives, extended

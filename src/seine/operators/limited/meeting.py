@@ -16,7 +16,7 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.star import Probe
 from seine.graph.nodes import LimitedNode
 from seine.operators.join.combination import key_columns
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.limited.residents import Residents
 from seine.operators.limited.star_combinations import Combinations, Partners, extended
 from seine.operators.limited.tokens import Relations

@@ -32,11 +32,11 @@ from seine.operators.match.filters import Tables, any_of, selection_of, table_co
 from seine.operators.match.selection import Pairs, SelectionGroup
 from seine.rows.delta import Delta
 from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.guards import Checked, Guards
+from seine.operators.match.guards import Checked, Guards
 from seine.runtime.flow.parcels import Parcel
 from seine.runtime.flow.routing import Route, route
-from seine.runtime.flow.stateless import computed, merged
-from seine.runtime.flow.unchanged import ChangedRows, changed
+from seine.operators.match.computed_rows import computed, merged
+from seine.operators.match.unchanged import ChangedRows, changed
 from seine.runtime.output.results import Chosen
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from seine.operators.group.aggregate import AggregateOperator
 from seine.operators.group.having_count import least_rows
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.lookup import LookupOperator
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.join.time_bounds import reaches
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.match.any_of import AnyOf

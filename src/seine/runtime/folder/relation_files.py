@@ -24,7 +24,7 @@ from seine.algebra.expressions import Expression, to_json
 from seine.graph.nodes import LookupNode
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import LookupOperator, index_relation
-from seine.operators.join.relation_index import RelationIndex, write_index
+from seine.operators.state.relation_index import RelationIndex, write_index
 from seine.operators.match.any_of import AnyOf
 from seine.runtime.flow.parcels import read_ipc
 from seine.runtime.folder.durable import whole_file

@@ -16,7 +16,7 @@ from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
 from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
-from seine.runtime.flow.stateless import Picked
+from seine.operators.match.computed_rows import Picked
 
 _COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
 
