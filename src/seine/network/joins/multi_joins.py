@@ -19,10 +19,10 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
 from seine.algebra.upper_bounds import Terms, time_column
-from seine.graph.nodes import Member, Static
 from seine.network.joins.join_punctuations import punctuated_column
 from seine.network.joins.join_sharing import Base
 from seine.network.plan.blocks import Block
+from seine.operators.multi_join.multi_join_node import Member, Static
 from seine.optimizer.bounding import bounds_told
 from seine.optimizer.equalities import is_equality, one_type
 from seine.safety.safe_plans import Tree

@@ -8,10 +8,13 @@ from typing import TypedDict, TypeVar
 
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import BIGINT, Type
-from seine.graph.nodes import DeliverNode, FanNode, Form, Node, Port
+from seine.graph.node import Node, Port
 from seine.network.plan.block_conditions import shaped
 from seine.network.plan.strategy import Strategy
 from seine.network.site.site import Claim, Site, tag_identity
+from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.match.fan_node import FanNode
+from seine.operators.step.record_form import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
 
@@ -78,7 +81,7 @@ class Placer:
 
     def claim_form(self, node: int, form: Form, constants: Sequence[Literal]) -> tuple[int, int]:
         """A form of records of a deliver, by its table, and the row of these constants in it."""
-        claim = self.site.claim_form(node, form, constants, self.query)
+        claim = self.site.claim_part(node, form, constants, self.query)
         self.claims.append(claim)
         _, table, row = claim
         return table, row

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.memory_limit import MemoryLimit
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.account import Account
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.residents import ArrivedTuples, Residents
@@ -18,6 +17,9 @@ from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
 from seine.shedding.policies import DEFAULT_BETA, Shedding
 from seine.shedding.shedder import Shedder
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 class Memory:

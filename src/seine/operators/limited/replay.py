@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.meeting import Meeting
 from seine.operators.limited.residents import ArrivedTuples
 from seine.operators.limited.weighing import importance_of_all
 from seine.operators.limited.window_room import Room
 from seine.rows.delta import Delta
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 _SLICE = 4096  # tuples that are looked at together, at least: more of them would mostly miss each other,
 _LARGE = 1 << 16  # and at most

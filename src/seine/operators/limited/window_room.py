@@ -8,15 +8,17 @@ are the multiples of some of the longest windows, so nothing depends on how the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.residents import ArrivedTuples
 from seine.shedding.window import FLOATS, INTS
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 _RANK_BYTES = 8 * len(INTS + FLOATS)  # what shedding keeps of a tuple, tokens apart
 _TOKEN_BYTES = 8

@@ -78,7 +78,7 @@ def test_far_constants_are_not_asked_row_by_row(monkeypatch: pytest.MonkeyPatch)
     near, beyond = np.array([0, 1]), np.array([0, 2])
     assert guards.kept(columns, beyond, np.array([0, 0])).tolist() == [0]  # type: ignore[union-attr]
     assert guards.kept(columns, beyond, np.array([0, 1])).tolist() == [0, 1]  # type: ignore[union-attr]
-    monkeypatch.setattr("seine.operators.match.guards._asked", None)
+    monkeypatch.setattr("seine.operators.match.guards._checked", None)
     assert guards.kept(columns, near, np.array([0, 1])) is None
 
 
