@@ -20,7 +20,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "operators": ("algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
-    "network": ("algebra", "errors", "graph", "optimizer", "safety"),
+    "network": ("algebra", "errors", "graph", "operators", "optimizer", "safety"),
     "catalog": ("algebra", "errors", "optimizer"),
     "intake": ("algebra", "errors", "rows"),
     "runtime": (
@@ -68,6 +68,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "evaluate": ("kernels",),
     "operators": (
         "state",
+        "step",
         "match",
         "stream",
         "join",

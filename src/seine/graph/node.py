@@ -79,6 +79,7 @@ class Node(ABC):
     reason: ClassVar[str]  # why queries share a node of this kind: "same join"
     passes: ClassVar[str] = "rows"  # what passes its filters: rows, pairs, combinations
     # what its host asks
+    is_leaf: ClassVar[bool] = False  # rows enter the network here
     stateful: ClassVar[bool] = False  # it has a stage and an operator with state
     is_join: ClassVar[bool] = False  # it holds rows of inputs and combines them; it knows its columns
     drops_null_keys: ClassVar[bool] = False  # rows with a NULL in their key are of no use to it

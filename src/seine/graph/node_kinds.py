@@ -15,8 +15,11 @@ class NodeKinds:
     def __init__(self, *classes: type[Node]) -> None:
         self._classes: dict[str, type[Node]] = {}
         for cls in classes:
-            if cls.__abstractmethods__ or cls.kind in self._classes:
-                raise TypeError(f"{cls.__name__} is not whole, or there is another kind {cls.kind!r}")
+            if cls.__abstractmethods__:
+                missing = ", ".join(sorted(cls.__abstractmethods__))
+                raise TypeError(f"{cls.__name__} is not whole: it has no {missing}")
+            if cls.kind in self._classes:
+                raise TypeError(f"{cls.__name__}: there is another kind {cls.kind!r}")
             self._classes[cls.kind] = cls
 
     def __iter__(self) -> Iterator[type[Node]]:

@@ -8,18 +8,16 @@ from typing import TypedDict, TypeVar
 
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import BIGINT, Type
-from seine.graph.node import Node, Port
+from seine.graph.node import Node, Port, SelectingNode
 from seine.network.plan.block_conditions import shaped
 from seine.network.plan.strategy import Strategy
 from seine.network.site.site import Claim, Site, tag_identity
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_node import FanNode
 from seine.operators.step.record_form import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
 
 AnyNode = TypeVar("AnyNode", bound=Node)
-TableNode = TypeVar("TableNode", FanNode, DeliverNode)
+TableNode = TypeVar("TableNode", bound=SelectingNode)
 
 
 class Common(TypedDict):

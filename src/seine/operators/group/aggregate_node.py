@@ -22,7 +22,7 @@ from seine.operators.group.having_count import least_rows
 from seine.operators.group.regroup_node import RegroupNode
 from seine.operators.group.release_rules import Releases
 from seine.operators.match.fan_node import FanNode
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class AggregateNode(StatefulNode):
     regroups: bool = False
     releases: Releases | None = None
 
-    def make_operator(self, flow: Flow) -> AggregateOperator:
+    def make_operator(self, flow: HostFlow) -> AggregateOperator:
         return AggregateOperator(self, least=least_rows(self, flow.readers(self.id), flow.tables))
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.changelog import ChangelogOperator
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ChangelogNode(SetOperatorNode, StatefulNode):
     reason = "same changelog"
     tint = "#a0713d"
 
-    def make_operator(self, flow: Flow) -> ChangelogOperator:
+    def make_operator(self, flow: HostFlow) -> ChangelogOperator:
         return ChangelogOperator(self)
 
     @property

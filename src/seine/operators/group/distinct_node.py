@@ -11,7 +11,7 @@ from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.distinct import DistinctOperator
 from seine.operators.group.release_rules import Releases
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class DistinctNode(SetOperatorNode, StatefulNode):
     tint = "#c2458f"
     releases: Releases | None = None
 
-    def make_operator(self, flow: Flow) -> DistinctOperator:
+    def make_operator(self, flow: HostFlow) -> DistinctOperator:
         return DistinctOperator(self)
 
     @property

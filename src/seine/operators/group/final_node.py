@@ -12,7 +12,7 @@ from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.group.final import FinalOperator
 from seine.operators.group.release_rules import FinalTime
 from seine.operators.join.purge_rule import Purge
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FinalNode(StatefulNode):
     clocks: tuple[FinalTime, ...]
     arrival: int | None
 
-    def make_operator(self, flow: Flow) -> FinalOperator:
+    def make_operator(self, flow: HostFlow) -> FinalOperator:
         return FinalOperator(self)
 
     def signature(self, standing: StandingNodes) -> Signature:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.merge_step import MergeStep
-from seine.operators.step.working_nodes import Flow, StatelessNode
+from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class MergeNode(SetOperatorNode, StatelessNode):
     reason = "same union"
     tint = "#b08900"
 
-    def make_step(self, port: int, flow: Flow) -> MergeStep:
+    def make_step(self, port: int, flow: HostFlow) -> MergeStep:
         return MergeStep(self, port)
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
-from seine.operators.step.working_nodes import Flow
+from seine.operators.step.working_nodes import HostFlow
 from seine.operators.stream.punctuations_node import PunctuationsNode
 
 
@@ -68,6 +68,6 @@ def derived_signature(inputs: Sequence[int], side: int, columns: Hashable) -> Si
     return ("derived", tuple(inputs), side, columns)
 
 
-def derived_punctuations_of(join: int, flow: Flow) -> list[DerivedPunctuationsNode]:
+def derived_punctuations_of(join: int, flow: HostFlow) -> list[DerivedPunctuationsNode]:
     """The derived punctuations of a join that are read."""
     return [node for node in flow.listeners(join) if isinstance(node, DerivedPunctuationsNode)]

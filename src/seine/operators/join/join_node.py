@@ -23,7 +23,7 @@ from seine.operators.join.join_words import describe_equalities, join_box_lines,
 from seine.operators.join.purge_rule import Purge
 from seine.operators.join.time_bounds import reaches
 from seine.operators.match.filters import any_of
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class JoinNode(FilteringNode, StatefulNode):
     times: tuple[int | None, int | None] = (None, None)
     generation: int = 0
 
-    def make_operator(self, flow: Flow) -> JoinOperator:
+    def make_operator(self, flow: HostFlow) -> JoinOperator:
         filters, derived = any_of(self.filters, flow.tables), derived_punctuations_of(self.id, flow)
         return JoinOperator(self, filters, reaches(self, flow.tables), derived, flow.buckets)
 

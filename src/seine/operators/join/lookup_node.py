@@ -16,7 +16,7 @@ from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.join.join_words import describe_equalities, sides_read, split_join_text
 from seine.operators.join.lookup import LookupOperator, LookupStep
 from seine.operators.match.filters import any_of
-from seine.operators.step.working_nodes import Flow, StatelessNode
+from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class LookupNode(FilteringNode, StatelessNode):
     row_key: tuple[Expression, ...]
     relation_key: tuple[Expression, ...]
 
-    def make_step(self, port: int, flow: Flow) -> LookupStep:
+    def make_step(self, port: int, flow: HostFlow) -> LookupStep:
         return LookupStep(self.id, self.make_lookup(flow))
 
-    def make_lookup(self, flow: Flow) -> LookupOperator:
+    def make_lookup(self, flow: HostFlow) -> LookupOperator:
         """What looks rows up."""
         index = flow.relations.index(self.relation, self.relation_key)
         return LookupOperator(self, any_of(self.filters, flow.tables), index)

@@ -11,7 +11,7 @@ from seine.algebra.star import Star, StarItem
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.limited.limited_join import LimitedOperator
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LimitedNode(StatefulNode):
     star: Star
     memory: MemoryLimit
 
-    def make_operator(self, flow: Flow) -> LimitedOperator:
+    def make_operator(self, flow: HostFlow) -> LimitedOperator:
         return LimitedOperator(self, flow.relations.index)
 
     def signature(self, standing: StandingNodes) -> Signature:

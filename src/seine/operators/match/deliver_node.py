@@ -17,7 +17,7 @@ from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.match.deliver_step import DeliverStep
 from seine.operators.step.record_form import Form
-from seine.operators.step.working_nodes import Flow, StatelessNode
+from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 _MOST_USERS_IN_BOX = 4
 
@@ -36,7 +36,7 @@ class DeliverNode(SelectingNode, StatelessNode):
     pile_level = 1
     forms: tuple[Form, ...]
 
-    def make_step(self, port: int, flow: Flow) -> DeliverStep:
+    def make_step(self, port: int, flow: HostFlow) -> DeliverStep:
         return DeliverStep(self, flow.tables, flow.nodes[self.inputs[0]])
 
     @property

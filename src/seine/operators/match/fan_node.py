@@ -17,7 +17,7 @@ from seine.graph.node import SelectingNode
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.match.fan_step import FanStep
-from seine.operators.step.working_nodes import Flow, StatelessNode
+from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 _TAG = (Written("tag"),)
 
@@ -36,7 +36,7 @@ class FanNode(SelectingNode, StatelessNode):
     expressions: tuple[Expression, ...]
     tagged: bool
 
-    def make_step(self, port: int, flow: Flow) -> FanStep:
+    def make_step(self, port: int, flow: HostFlow) -> FanStep:
         return FanStep(self, flow.tables)
 
     def signature(self, standing: StandingNodes) -> Signature | None:

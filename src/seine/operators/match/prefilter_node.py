@@ -14,7 +14,7 @@ from seine.graph.node import Filter, FilteringNode
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.match.prefilter_step import PrefilterStep
-from seine.operators.step.working_nodes import Flow, StatelessNode
+from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PrefilterNode(FilteringNode, StatelessNode):
     reason = "same input of the same join"
     drawn_with_reader = True
 
-    def make_step(self, port: int, flow: Flow) -> PrefilterStep:
+    def make_step(self, port: int, flow: HostFlow) -> PrefilterStep:
         return PrefilterStep(self, flow.tables)
 
     @property

@@ -28,7 +28,7 @@ from seine.operators.join.join_words import join_box_lines, shifted
 from seine.operators.match.filters import any_of
 from seine.operators.multi_join.multi_join import MultiJoinOperator
 from seine.operators.multi_join.multi_time_bounds import bounds_of
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class MultiJoinNode(FilteringNode, StatefulNode):
     lazy: bool = False
     generation: int = 0
 
-    def make_operator(self, flow: Flow) -> MultiJoinOperator:
+    def make_operator(self, flow: HostFlow) -> MultiJoinOperator:
         return MultiJoinOperator(
             self,
             any_of(self.filters, flow.tables),

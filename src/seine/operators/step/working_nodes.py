@@ -4,8 +4,8 @@
                         │
                         └──> records
 
-A host implements `Flow` (to compile a node), `Pushing` and `TaskOutput` (for a step at work); a step knows the
-latter only while it works, so it can outlive a version of the network.
+A host implements `HostFlow` (to compile a node), `Pushing` and `TaskOutput` (for a step at work); a step
+knows the latter only while it works, so it can outlive a version of the network.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RelationAccess(Protocol):
     def tuples(self, relation: str) -> pa.RecordBatch: ...
 
 
-class Flow(Protocol):
+class HostFlow(Protocol):
     """A version of the network: what a node needs to make its operator or step."""
 
     @property
@@ -97,7 +97,7 @@ class StatefulNode(Node):
     stateful: ClassVar[bool] = True
 
     @abstractmethod
-    def make_operator(self, flow: Flow) -> Operator: ...
+    def make_operator(self, flow: HostFlow) -> Operator: ...
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,4 @@ class StatelessNode(Node):
     """A node whose output follows from one delta at a time; it runs where its input appears."""
 
     @abstractmethod
-    def make_step(self, port: int, flow: Flow) -> Step: ...
+    def make_step(self, port: int, flow: HostFlow) -> Step: ...

@@ -26,6 +26,7 @@ class PunctuationsNode(Node):
 
     kind = "punctuations"
     reason = "same punctuations"
+    is_leaf = True
     is_punctuation = True
     stream: str
     scheme: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from seine.algebra.plan_text import column_name
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
-from seine.operators.step.working_nodes import Flow, StatefulNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.operators.stream.resolve import ResolveOperator
 from seine.operators.stream.source_node import stream_signature
 
@@ -26,7 +26,7 @@ class ResolveNode(StatefulNode):
     stream: str
     window: int | None
 
-    def make_operator(self, flow: Flow) -> ResolveOperator:
+    def make_operator(self, flow: HostFlow) -> ResolveOperator:
         return ResolveOperator(self)
 
     def signature(self, standing: StandingNodes) -> Signature:

@@ -21,6 +21,7 @@ class SourceNode(Node):
 
     kind = "source"
     reason = "same stream"
+    is_leaf = True
     tint = "#2f7ed8"
     stream: str
 

@@ -12,7 +12,7 @@ from seine.runtime.flow.parcels import Parcel
 from seine.runtime.flow.routing import Route, route
 
 
-class Placement(Protocol):
+class OperatorPlacement(Protocol):
     """Where the operators of a version are, and what they read."""
 
     @property
@@ -30,7 +30,7 @@ class Placement(Protocol):
 class SendRows:
     """One input of a stateful node: sends rows to it, by stage and bucket."""
 
-    def __init__(self, node: Node, port: int, worker: Node, placement: Placement) -> None:
+    def __init__(self, node: Node, port: int, worker: Node, placement: OperatorPlacement) -> None:
         """`worker` is the node whose operator works on the rows: mostly the node itself."""
         target = node.ports[port]
         home = None if worker.ports[0].key else placement.home(worker)
