@@ -20,8 +20,7 @@ from seine.catalog import Catalog, StoredQuery
 from seine.errors import SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script, tables_of
-from seine.graph.node_json import node_to_json
-from seine.graph.nodes import JOINS
+from seine.graph.node_kinds import node_to_json
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
@@ -38,7 +37,7 @@ from seine.safety.verdict import refuse_unsafe
 
 _logger = logging.getLogger(__name__)
 
-_FORMAT = 5  # of the deployment folder
+_FORMAT = 6  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ class Run:
     def statistics(self, elapsed: float) -> dict[str, Any]:
         """The contract's `--stats` document."""
         totals = self.sink.totals
-        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
+        joins = sum(node.is_join for node in self.network.nodes.values())
         return {
             "input_rows": totals.input_rows,
             "output_rows": totals.output_rows,
@@ -306,7 +305,7 @@ def _joins_of(network: Network) -> dict[str, str]:
     """The joins of each query that has some: their ids, parted by commas."""
     joins: dict[str, list[int]] = {}
     for node in network:
-        if node.kind in JOINS:
+        if node.is_join:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(node.id)
     return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}

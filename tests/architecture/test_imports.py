@@ -21,7 +21,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
-    "network": ("algebra", "errors", "graph", "optimizer", "safety"),
+    "network": ("algebra", "errors", "graph", "operators", "optimizer", "safety"),
     "catalog": ("algebra", "errors", "optimizer"),
     "intake": ("disk_sync", "algebra", "errors", "rows"),
     "runtime": (
@@ -71,6 +71,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontends": ("text", "sql", "keyword", "xscl", "script"),
     "operators": (
         "state",
+        "step",
         "match",
         "stream",
         "join",

@@ -14,10 +14,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
+from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.derived_punctuations import UNTOLD
+from seine.operators.join.join_node import JoinNode
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.rows.delta import FOREVER
 from seine.safety.verdict import verdict
 from tests.support.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines

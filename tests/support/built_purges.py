@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query, Scan, walk
-from seine.graph.nodes import (
-    AggregateNode,
-    DerivedPunctuationsNode,
-    DistinctNode,
-    ExceptNode,
-    JoinNode,
-    MultiJoinNode,
-    Node,
-    PunctuationsNode,
-)
+from seine.graph.node import Node
 from seine.network.network import Network
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.join_node import JoinNode
 from seine.operators.join.time_bounds import reaches
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.operators.multi_join.multi_time_bounds import bounds_of
+from seine.operators.stream.punctuations_node import PunctuationsNode
 
 
 def streams_freed_by_joins(network: Network, query: Query) -> dict[str, bool]:

@@ -8,9 +8,8 @@ Cites: STAR 2.1 (the star-streaming join)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 
 
@@ -87,54 +86,3 @@ class Star:
         """The index of the item of each port."""
         places = {item.port: number for number, item in enumerate(self.items) if item.port is not None}
         return tuple(places[port] for port in range(len(places)))
-
-
-def star_to_json(star: Star) -> dict[str, Any]:
-    """A star join as a JSON object. Law: star_from_json(star_to_json(star)) == star."""
-    return {
-        "items": [{**vars(item), "types": [str(type_) for type_ in item.types]} for item in star.items],
-        "probe_orders": [*map(_probes_to_json, star.probe_orders)],
-        "edges": [
-            {
-                "ports": list(edge.ports),
-                "keys": [[*map(to_json, key)] for key in edge.keys],
-                "probe_orders": [*map(_probes_to_json, edge.probe_orders)],
-            }
-            for edge in star.edges
-        ],
-        "filters": [[*map(_probes_to_json, filters)] for filters in star.filters],
-    }
-
-
-def star_from_json(form: dict[str, Any]) -> Star:
-    """The star join that a JSON object of `star_to_json` stands for."""
-    return Star(
-        tuple(StarItem(**{**item, "types": tuple(map(Type.parse, item["types"]))}) for item in form["items"]),
-        tuple(map(_probes_from_json, form["probe_orders"])),
-        tuple(
-            Edge(
-                tuple(edge["ports"]),
-                tuple(tuple(map(from_json, key)) for key in edge["keys"]),
-                tuple(map(_probes_from_json, edge["probe_orders"])),
-            )
-            for edge in form["edges"]
-        ),
-        tuple(tuple(map(_probes_from_json, filters)) for filters in form["filters"]),
-    )
-
-
-_EXPRESSION_FIELDS = ("bound_key", "own_key", "conditions")
-
-
-def _probes_to_json(probes: ArrivalProbes) -> list[dict[str, Any]]:
-    return [
-        {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSION_FIELDS}}
-        for probe in probes
-    ]
-
-
-def _probes_from_json(form: list[dict[str, Any]]) -> ArrivalProbes:
-    return tuple(
-        Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSION_FIELDS))
-        for probe in form
-    )

@@ -19,7 +19,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan
 from seine.evaluate.evaluate import evaluate, truth
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 from seine.rows.delta import FOREVER

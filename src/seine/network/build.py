@@ -17,7 +17,7 @@ from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
-from seine.graph.nodes import ChangelogNode, DeliverNode, DistinctNode, ExceptNode, Filter, Form, Node
+from seine.graph.node import Filter, Node
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
 from seine.network.groups.pipeline_breakers import Fenced, Fences
@@ -35,9 +35,13 @@ from seine.network.plan.block_conditions import Conditions, shaped
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
-from seine.network.site.node_signatures import deliver_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.network.site.site import Claim, Site
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.match.deliver_node import DeliverNode, deliver_signature
+from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts

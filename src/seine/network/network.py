@@ -10,18 +10,22 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import JOINS, DeliverNode, DerivedPunctuationsNode, LimitedNode, Node, PunctuationsNode
+from seine.graph.node import Node
+from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.build import Builder, place_stream
+from seine.network.build import Builder
 from seine.network.groups.rerouting import Grouper, finest_first, left_places
 from seine.network.groups.vertical_expansion import Place
+from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import counted_from, live, young
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.placing import Placer
 from seine.network.site.site import Claim, Site
+from seine.operators.kinds import KINDS
+from seine.operators.limited.limited_node import LimitedNode
+from seine.operators.match.deliver_node import DeliverNode
 from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
@@ -247,9 +251,9 @@ class Network:
         used = sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"})
         places: dict[str, list[str]] = {}
         for node in (self.nodes[i] for i in used if i in self.nodes):
-            if node.kind in JOINS:
+            if node.is_join:
                 for number, port in enumerate(node.ports):
-                    if not isinstance(self.nodes[port.node], PunctuationsNode | DerivedPunctuationsNode):
+                    if not self.nodes[port.node].is_punctuation:
                         places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
         return {streams: ",".join(some) for streams, some in places.items()}
 
@@ -308,7 +312,7 @@ class Network:
         """The network as it was printed, and then changed."""
         network = Network(strategy, live=form["live"])
         snapshot = Snapshot(
-            {node.id: node for node in map(node_from_json, form["nodes"])},
+            {node.id: node for node in map(KINDS.read, form["nodes"])},
             {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()},
         )
         tags: dict[int, Any] = {int(tag): identity for tag, identity in form["tags"].items()}
@@ -316,7 +320,7 @@ class Network:
         watched: dict[str, Any] = dict(form["watched"])
         network.version, next_id = form["version"], form["next_id"]
         for change in changes:
-            snapshot, _ = snapshot.applied(change)
+            snapshot, _ = snapshot.applied(change, KINDS)
             _update(tags, change.tags)
             _update(queries, change.queries)
             _update(watched, change.watched)

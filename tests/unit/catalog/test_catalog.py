@@ -20,8 +20,11 @@ from seine.catalog import Catalog, StoredQuery
 from seine.catalog.storage.catalog_tables import metadata
 from seine.catalog.storage.stored_text import signature
 from seine.errors import SeineError
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import DeliverNode, Filter, Form, Port
+from seine.graph.node import Filter, Port
+from seine.graph.node_kinds import node_to_json
+from seine.operators.kinds import KINDS
+from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.step.record_form import Form
 from tests.support.postgres_server import postgres_server
 
 _numbers = itertools.count(1)
@@ -281,7 +284,7 @@ def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
         c.save_version(1, added=[node_to_json(real)], users={5: ["q"]})
     with catalog.read() as r:
         assert r.query("q").plan == plan_to_json(scan)
-        assert [node_from_json(form) for form in r.nodes()] == [real]
+        assert [KINDS.read(form) for form in r.nodes()] == [real]
         assert r.readers(2) == [5]
 
 

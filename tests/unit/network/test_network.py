@@ -27,24 +27,20 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.errors import SeineError
-from seine.graph.nodes import (
-    AggregateNode,
-    ChangelogNode,
-    DeliverNode,
-    ExceptNode,
-    FanNode,
-    Filter,
-    FilteringNode,
-    JoinNode,
-    LookupNode,
-    Node,
-    PrefilterNode,
-    PunctuationsNode,
-    SourceNode,
-)
+from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import MOST_TABLES, Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.join.join_node import JoinNode
+from seine.operators.join.lookup_node import LookupNode
+from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.match.fan_node import FanNode
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.front_end import parse
 from tests.support.network_text import network_text

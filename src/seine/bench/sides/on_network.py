@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from seine.bench.harness.progress_text import ProgressText
-from seine.graph.nodes import JOINS
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run import Options, Run, read_script
 from seine.runtime.local_host import LocalHost
@@ -109,7 +108,7 @@ def run_with(
     return NetworkFigures(
         queries=len(run.network.queries),
         nodes=len(run.network.nodes),
-        joins=sum(node.kind in JOINS for node in run.network.nodes.values()),
+        joins=sum(node.is_join for node in run.network.nodes.values()),
         build_cpu=built,
         batches=stretch.batches,
         rows=end.rows - start.rows,

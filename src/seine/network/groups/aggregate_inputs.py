@@ -8,12 +8,13 @@ from typing import Protocol
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import AggregateNode, FanNode, Filter
+from seine.graph.node import Filter
 from seine.network.groups.partial_aggregates import over_fan, over_input, with_expressions
 from seine.network.groups.vertical_expansion import Wanted
 from seine.network.plan.block_conditions import Shaped
-from seine.network.site.node_signatures import aggregate_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
+from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
+from seine.operators.match.fan_node import FanNode
 
 TAG_VALUE = (Literal(0, BIGINT),)
 

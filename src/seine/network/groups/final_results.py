@@ -13,11 +13,10 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Plan, Project
 from seine.errors import SeineError
-from seine.graph.nodes import FinalNode
 from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import Fenced
-from seine.network.site.node_signatures import signature
 from seine.network.site.placing import BlockRows, Placer, port_of
+from seine.operators.group.final_node import FinalNode
 from seine.safety.final_groups import GroupedBlock, finality_of
 
 
@@ -75,6 +74,6 @@ def place_final(
         arrival=arrival,
         **common,
     )
-    identity = signature(candidate, placer.site)
+    identity = candidate.signature(placer.site)
     assert identity is not None
     return replace(fenced, node=placer.find_or_insert(candidate, identity))

@@ -10,19 +10,16 @@ from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
-from seine.graph.nodes import (
-    AggregateNode,
-    DistinctNode,
-    ExceptNode,
-    FinalTime,
-    Port,
-    PunctuationsNode,
-    Purge,
-    Releases,
-)
+from seine.graph.node import Port
 from seine.network.groups.pipeline_breakers import Fenced
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.site.placing import Placer
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.release_rules import FinalTime, Releases
+from seine.operators.join.purge_rule import Purge
+from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.safety.final_groups import Finality, GroupedBlock, freeing_of
 
 

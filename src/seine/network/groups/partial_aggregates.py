@@ -13,10 +13,10 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
-from seine.graph.nodes import AggregateNode, FanNode
-from seine.network.site.node_signatures import grouping
 from seine.network.site.placing import port_of
 from seine.network.site.site import Site, tag_identity
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.match.fan_node import FanNode
 
 ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that tells parts tells of its rows
 
@@ -63,9 +63,7 @@ def over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
 
 def group_keys(site: Site, node: AggregateNode) -> tuple[Expression, ...]:
     """The keys of an aggregate over the rows that it groups."""
-    found = grouping(node, site)
-    assert found is not None
-    return found[1]
+    return node.grouping(site)[1]
 
 
 def tag_of_groups(site: Site, node: AggregateNode, constants: Sequence[Literal]) -> int | None:

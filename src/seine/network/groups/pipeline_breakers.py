@@ -16,12 +16,17 @@ from itertools import count
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.plan import Aggregate, Scan, walk
 from seine.algebra.types import BIGINT, BOOLEAN, Type
-from seine.graph.nodes import AggregateNode, ChangelogNode, DistinctNode, ExceptNode, MergeNode, Node, Port
+from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, Feeding, FromRows, fan_of
 from seine.network.groups.vertical_expansion import FromFiner, Regrouping, Wanted
 from seine.network.plan.block_conditions import shaped
-from seine.network.site.node_signatures import fence_signature
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.breaker_node import breaker_signature
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.merge_node import MergeNode
 
 SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode
 
@@ -124,7 +129,7 @@ class Fences:
         node = fenced.node
         common = self._placer.common(node.types, node.streams, node.streams, 1, node.stage + 1)
         candidate = ChangelogNode(ports=(port_of(node, columns_of_types(node.types)),), **common)
-        placed = self._placer.find_or_insert(candidate, fence_signature(candidate, [node]))
+        placed = self._placer.find_or_insert(candidate, breaker_signature(candidate, [node]))
         return replace(fenced, node=placed)
 
     def _fenced(
@@ -140,7 +145,7 @@ class Fences:
         ports = tuple(port_of(fan, key(fan.types)) for fan in fans)
         fence = candidate(ports, streams, max(fan.stage for fan in fans))
         constants = [shape.constants for shape, _ in shapes]
-        identity = fence_signature(fence, [*fans])
+        identity = breaker_signature(fence, [*fans])
         node = self._site.find(identity)
         if node is None:
             placed = [

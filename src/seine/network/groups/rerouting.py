@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seine.algebra.plan import Query
-from seine.graph.nodes import AggregateNode
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, Regrouping, Wanted
 from seine.network.site.site import Site
+from seine.operators.group.aggregate_node import AggregateNode
 
 
 @dataclass(frozen=True)

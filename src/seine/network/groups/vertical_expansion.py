@@ -11,14 +11,15 @@ Cites: ARGUS 5.3 (vertical expansion, choice of the smallest node)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN
-from seine.graph.nodes import AggregateNode, Node, RegroupNode, SourceNode
+from seine.graph.node import Node
+from seine.graph.standing_nodes import Signature
 from seine.network.groups.partial_aggregates import (
     ROWS,
     can_tell,
@@ -32,8 +33,10 @@ from seine.network.groups.partial_aggregates import (
     tag_of_groups,
 )
 from seine.network.plan.block_conditions import Shaped
-from seine.network.site.node_signatures import Signature, regroup_signature, rows_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
+from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
 Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it
@@ -89,10 +92,16 @@ class Regrouping:
             return None
         found = [
             (self._rank(wanted, node, keys), node.id, finer)
-            for node, keys in self._site.groupings(self.rows(wanted))
+            for node, keys in self._groupings(self.rows(wanted))
             if (finer := self._serving(wanted, node, keys)) is not None
         ]
         return min(found, key=lambda one: one[:2])[2] if found else None
+
+    def _groupings(self, rows: Signature) -> Iterator[tuple[AggregateNode, tuple[Expression, ...]]]:
+        """The aggregates of the same rows, and their keys over these."""
+        for node, keys in self._site.family(rows):
+            assert isinstance(node, AggregateNode)
+            yield node, keys
 
     def rows(self, wanted: Wanted) -> Signature:
         """What stands for the rows that are grouped."""

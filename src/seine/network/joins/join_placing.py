@@ -7,15 +7,16 @@ from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
-from seine.graph.nodes import JoinNode, LookupNode, Node
+from seine.graph.node import Node
 from seine.network.joins.join_punctuations import punctuating_stream, punctuations_of
 from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.prefilters import Gates
 from seine.network.joins.stream_placing import streams_of
 from seine.network.joins.tree_placing import TreePlacing, claim_punctuations
 from seine.network.plan.block_conditions import Conditions, moved
-from seine.network.site.node_signatures import join_signature, lookup_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.join.join_node import JoinNode, join_signature
+from seine.operators.join.lookup_node import LookupNode, lookup_signature
 
 
 class Joins:

@@ -11,9 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.graph.nodes import LookupNode, Node, Port, PrefilterNode, PunctuationsNode, Purge, SourceNode
-from seine.network.site.node_signatures import signature
+from seine.graph.node import Node, Port
 from seine.network.site.placing import Placer
+from seine.operators.join.lookup_node import LookupNode
+from seine.operators.join.purge_rule import Purge
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.equalities import punctuated_column as punctuated_column
 
 Punctuating = tuple[Port, Purge]
@@ -24,7 +28,7 @@ def place_punctuations(placer: Placer, stream: StreamDef, scheme: int) -> Node:
     types = [stream.types[index] for index in stream.schemes[scheme].columns]
     common = placer.common(types, (stream.name,), (), 0, 0, owner="")
     candidate = PunctuationsNode(ports=(), stream=stream.name, scheme=scheme, **common)
-    identity = signature(candidate, placer.site)
+    identity = candidate.signature(placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)
 

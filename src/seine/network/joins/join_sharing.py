@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
-from seine.graph.nodes import JoinNode
-from seine.network.site.node_signatures import lookup_signature
 from seine.network.site.site import Site
+from seine.operators.join.join_node import JoinNode, join_family
+from seine.operators.join.lookup_node import lookup_signature
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
@@ -223,7 +223,8 @@ class Joining:
             return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
         wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
         best: JoinStep | None = None
-        for node in self._site.joins(spot, right):
+        for node, _ in self._site.family(join_family(spot, right).key):
+            assert isinstance(node, JoinNode)
             have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
             if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
                 continue

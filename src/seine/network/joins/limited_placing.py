@@ -5,14 +5,13 @@ from __future__ import annotations
 from seine.algebra.expressions import columns_of
 from seine.algebra.memory_limit import MemoryLimit
 from seine.algebra.plan import Scan
-from seine.graph.nodes import LimitedNode
 from seine.network.joins.prefilters import Gates
 from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.block_conditions import Conditions, moved
 from seine.network.plan.star_block import star_of
 from seine.network.plan.strategy import Strategy
-from seine.network.site.node_signatures import limited_signature
 from seine.network.site.placing import BlockRows, Placer, port_of
+from seine.operators.limited.limited_node import LimitedNode, limited_signature
 from seine.optimizer.block import Block
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Lookup, Scan
-from seine.graph.nodes import Member, Static
 from seine.network.joins.join_sharing import Base
+from seine.operators.multi_join.multi_join_node import Member, Static
 from seine.optimizer.block import Block
 from seine.safety.joined_streams import JoinedStreams, SchemeUse, joined_at_once
 from seine.safety.safe_plans import Tree

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
-from seine.graph.nodes import MultiJoinNode, Node, Port, Punctuated, Static
+from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.prefilters import Gates
 from seine.network.plan.block_conditions import Conditions, moved
-from seine.network.site.node_signatures import multi_join_signature, punctuation_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
+from seine.operators.stream.punctuations_node import punctuation_signature
 
 
 def place_multi_join(

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Expression, conjunction
-from seine.graph.nodes import Node, PrefilterNode, SourceNode
+from seine.graph.node import Node
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
 
@@ -33,7 +35,7 @@ class Gates:
         """Let what satisfies these conditions come to a port of a join."""
         gate = join.ports[port].node
         self._placer.claim_node(gate)
-        below = self._site.nodes[self._site.beneath_gate(join, port)]
+        below = self._site.nodes[self._site.beneath_prefilter(join, port)]
         self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
 
     def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:

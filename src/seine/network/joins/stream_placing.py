@@ -5,9 +5,10 @@ from __future__ import annotations
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Plan, Scan, walk
-from seine.graph.nodes import Node, ResolveNode, SourceNode
-from seine.network.site.node_signatures import signature, stream_signature
+from seine.graph.node import Node
 from seine.network.site.placing import Placer, port_of
+from seine.operators.stream.resolve_node import ResolveNode
+from seine.operators.stream.source_node import SourceNode, stream_signature
 
 
 def streams_of(plan: Plan) -> dict[str, StreamDef]:
@@ -50,6 +51,6 @@ def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
 
 
 def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
-    identity = signature(candidate, placer.site)
+    identity = candidate.signature(placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)

@@ -11,19 +11,17 @@ from itertools import count
 
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode, Node, Port
-from seine.network.joins.join_punctuations import (
-    Punctuating,
-    place_punctuations,
-    punctuated_column,
-    punctuating,
-)
+from seine.graph.node import Node, Port
+from seine.network.joins.join_punctuations import Punctuating, place_punctuations, punctuating
 from seine.network.joins.join_sharing import Base, JoinStep
 from seine.network.joins.join_trees import TreePlan
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.multi_placing import standing_multi_join
-from seine.network.site.node_signatures import join_signature, told_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_signature
+from seine.operators.join.join_node import JoinNode, join_signature
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.optimizer.equalities import punctuated_column
 from seine.safety.joined_streams import SchemeUse
 
 
@@ -118,7 +116,7 @@ class TreePlacing:
             candidate = DerivedPunctuationsNode(
                 ports=ports, side=side, columns=tuple(columns), gathers=gathers, **common
             )
-            identity = told_signature(candidate.inputs, candidate.side, candidate.columns)
+            identity = derived_signature(candidate.inputs, candidate.side, candidate.columns)
             node, gathers = self._placer.find_or_insert(candidate, identity), port.broadcast
         return node, gathers
 

@@ -52,9 +52,6 @@ svg line.stage { stroke: var(--line); stroke-dasharray: 2 5; }
 .shared rect { stroke-width: 2.6; }
 .box rect.pile { stroke-width: 1; }
 .box:focus-visible rect { stroke: var(--mark); }
-.source { --tint: #2f7ed8; } .resolve { --tint: #5c7cfa; } .lookup { --tint: #0c9aa8; }
-.join, .multijoin { --tint: #e8710a; } .merge { --tint: #b08900; } .aggregate { --tint: #8a55d7; }
-.distinct, .except { --tint: #c2458f; } .changelog { --tint: #a0713d; } .deliver { --tint: #2f9e63; }
 svg.focus .box:not(.on), svg.focus .edge:not(.on) { opacity: .13; }
 svg.focus .edge.on { stroke: var(--mark); stroke-width: 2; }
 .box.chosen rect { stroke: var(--mark); stroke-width: 3; }

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from seine.errors import printable
+from seine.graph.node_words import BoxContent
 from seine.network.show.node_lines import NodeLine, States
 from seine.network.show.page import PAGE
 from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
@@ -100,13 +101,16 @@ def _box(box: Box) -> str:
     users = len(box.users)
     badge = f'<text class="badge" x="{BOX_WIDTH - 10}" y="19">{users} queries</text>' if users > 1 else ""
     classes = f"box {box.kind}{' shared' if users > 1 else ''}"
+    tint = box.lines[0].node.tint
+    style = f' style="--tint: {tint}"' if tint else ""
     texts = "".join(
         f'<text x="10" y="{y}">{escape(_cut(printable(text)))}</text>'
         for y, text in zip((37, 53), _said(box), strict=False)
     )
     stack = f'<rect class="pile" x="5" y="5" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
     return (
-        f'<g class="{classes}" data-box="{box.number}" transform="translate({box.x} {box.y})" tabindex="0">'
+        f'<g class="{classes}"{style} data-box="{box.number}" '
+        f'transform="translate({box.x} {box.y})" tabindex="0">'
         f"<title>{escape(printable(box.lines[0].text))}</title>{stack if len(box.lines) > 1 else ''}"
         f'<rect width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
         f'<text class="kind" x="10" y="19">{escape(_title(box))}</text>{badge}'
@@ -117,14 +121,9 @@ def _box(box: Box) -> str:
 def _said(box: Box) -> Sequence[str]:
     """The two lines of text in a box."""
     line = box.lines[0]
-    if box.kind == "deliver":
-        return (", ".join(box.users[:4]), line.text if len(box.lines) == 1 else "")
-    if box.kind in ("join", "multijoin", "lookup"):
-        legend, _, keys = line.text.partition(" on ")
-        own = line.details[0] if line.details else ""
-        return (keys, legend if box.kind == "lookup" else own) if len(box.lines) == 1 else (legend, "")
-    details = [detail for part in box.parts for detail in part.details]
-    return (line.text, details[0] if details else "")
+    part_details = [detail for part in box.parts for detail in part.details]
+    content = BoxContent(line.text, line.details, part_details, box.users, len(box.lines) > 1)
+    return line.node.box_lines(content)
 
 
 def _cut(text: str) -> str:

@@ -22,7 +22,7 @@ from seine.rows.delta import Delta, Parts, data_names
 from seine.rows.grouping import normalise
 
 if TYPE_CHECKING:
-    from seine.graph.nodes import AggregateNode
+    from seine.operators.group.aggregate_node import AggregateNode
 
 Registry = Callable[[str], aggregates.UserAggregate | None]
 

@@ -20,7 +20,7 @@ from seine.rows.grouping import group_rows, normalise
 from seine.rows.hashing import hash_columns
 
 if TYPE_CHECKING:
-    from seine.graph.nodes import ChangelogNode
+    from seine.operators.group.changelog_node import ChangelogNode
 
 
 LASTING = "_l"  # whether a row never ends

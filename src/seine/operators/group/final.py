@@ -13,12 +13,12 @@ is no longer its result. It is told, and forgotten, when the group is final:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.graph.nodes import FinalNode
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
 from seine.operators.join.join_purge import HeldRows
@@ -29,6 +29,9 @@ from seine.rows.cheap_columns import plain
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat, data_names
 from seine.rows.grouping import group_rows
+
+if TYPE_CHECKING:
+    from seine.operators.group.final_node import FinalNode
 
 
 class FinalOperator:

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Column
-from seine.graph.nodes import Port, Releases
+from seine.graph.node import Port
 from seine.operators.group.grouped import Grouped
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
+from seine.operators.group.release_rules import Releases
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock

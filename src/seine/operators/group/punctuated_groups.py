@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import Port, Purge
+from seine.graph.node import Port
 from seine.operators.join.join_purge import HeldRows, covered
+from seine.operators.join.purge_rule import Purge
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store

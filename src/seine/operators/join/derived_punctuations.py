@@ -15,18 +15,22 @@ Differs: SAFETY does not say how a join beneath another lets it know; here it pr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column
-from seine.graph.nodes import DerivedPunctuationsNode, Port
+from seine.graph.node import Port
 from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.rows.delta import NEVER, Delta, DerivedPunctuations
 from seine.rows.hashing import hash_columns
+
+if TYPE_CHECKING:
+    from seine.operators.join.derived_node import DerivedPunctuationsNode
 
 SINCE = "since_told"  # rows and promises that came since the last look, and what time and held rows were
 UNTOLD, PARTS = "untold", "_parts"  # promises that wait: before and behind the id of the node

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode
 from seine.operators.join.derived_punctuations import Telling, forget_untold
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join.join_purge import ROW_NAMES, Purging
@@ -26,6 +26,10 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, DerivedPunctuations, concat
+
+if TYPE_CHECKING:
+    from seine.operators.join.derived_node import DerivedPunctuationsNode
+    from seine.operators.join.join_node import JoinNode
 
 _MOST_PAIRS_ASKED_TOGETHER = 1024  # pairs with one run; to ask so many costs about as much as to ask one
 

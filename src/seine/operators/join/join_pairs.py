@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.evaluate.data_columns import DataColumns
-from seine.graph.nodes import JoinNode
 from seine.operators.join.combination import Combination, GatheredRows
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.rows.delta import concat, identity_names
 from seine.rows.pairs import Pairs
+
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
 
 LEFT, RIGHT = 0, 1
 SIDES = (LEFT, RIGHT)

@@ -19,6 +19,7 @@ Differs: in SAFETY a punctuation that lapses is purged then; here it also frees 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.types import BOOLEAN
 from seine.evaluate.evaluate import evaluate, truth
-from seine.graph.nodes import JoinNode, Port
+from seine.graph.node import Port
 from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.join.join_pairs import SIDES
 from seine.operators.state.runs import Runs
@@ -35,6 +36,9 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns, is_exact
+
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
 
 ROW_NAMES = ("left", "right")
 LAZY_SHARE = 64  # promises gather until there is one for so many rows held

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import JoinNode
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.state.endable_rows import EndableRuns
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
@@ -22,6 +22,9 @@ from seine.operators.state.store import Store
 from seine.operators.state.waiting_rows import Waiting
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, identity_names
+
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
 
 State = list[EndableRuns]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,12 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
-from seine.graph.nodes import Filter, JoinNode
+from seine.graph.node import Filter
 from seine.operators.match.filters import Tables
 from seine.rows.delta import FOREVER, NEVER
+
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
 
 _MOST = 2.0**62  # sums beyond it tell nothing
 Bound = tuple[Terms, int]  # the sum of some columns, and what is added to it

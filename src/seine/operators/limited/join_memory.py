@@ -8,13 +8,12 @@ store            tuples held in each window     the shedder's state, one row of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.memory_limit import MemoryLimit
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.account import Account
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.residents import ArrivedTuples, Residents
@@ -23,6 +22,9 @@ from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
 from seine.shedding.policies import DEFAULT_BETA, Shedding
 from seine.shedding.shedder import Shedder
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 class Memory:

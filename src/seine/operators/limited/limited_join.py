@@ -23,12 +23,12 @@ Cites: STAR 3.2 (online approximation)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.meeting import ArrivalJoin
@@ -42,6 +42,9 @@ from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, NUMBER, Delta, concat
 from seine.shedding.arrivals import Arrivals
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 class LimitedOperator:

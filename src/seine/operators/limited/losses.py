@@ -13,21 +13,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray, IntArray
 from seine.algebra.star import Probe
-from seine.graph.nodes import LimitedNode
 from seine.operators.join.combination import key_columns
-from seine.operators.join.relation_index import RelationIndex
 from seine.operators.limited.residents import END, START, Residents
 from seine.operators.limited.shed_sample import GONE, WEIGHT, Ghosts
 from seine.operators.limited.star_combinations import Combinations, Partners, TupleLives, extended
 from seine.operators.limited.tokens import Relations
 from seine.operators.limited.weighing import importance_of
+from seine.operators.state.relation_index import RelationIndex
 from seine.rows.delta import FOREVER, concat
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,21 @@ before it, and all tuples of the streams behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.star import Probe
-from seine.graph.nodes import LimitedNode
 from seine.operators.join.combination import key_columns
-from seine.operators.join.relation_index import RelationIndex
 from seine.operators.limited.residents import Residents
 from seine.operators.limited.star_combinations import Combinations, Partners, extended
 from seine.operators.limited.tokens import Relations
+from seine.operators.state.relation_index import RelationIndex
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 class ArrivalJoin:

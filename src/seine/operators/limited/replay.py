@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.meeting import ArrivalJoin
 from seine.operators.limited.residents import ArrivedTuples
@@ -18,6 +18,8 @@ from seine.rows.delta import Delta
 
 # tuples of a slice: fewer cost too much each, more would mostly expire before they could join each other
 _LEAST_SLICE, _LARGEST_SLICE = 4096, 1 << 16
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 
 class Replay:

@@ -24,7 +24,7 @@ from seine.algebra.star import Probe, Star
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
 from seine.operators.join.combination import GatheredRows
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.rows.delta import FOREVER, NEVER
 
 

@@ -26,8 +26,8 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.star import ArrivalProbes, Edge, Star
 from seine.operators.join.combination import key_columns
-from seine.operators.join.relation_index import RelationIndex
 from seine.operators.limited.star_combinations import Combinations, Partners, TupleLives, extended
+from seine.operators.state.relation_index import RelationIndex
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.hashing import hash_columns, mix, null_mask
 

@@ -10,15 +10,17 @@ Law: the capacity at an instant depends on the tuples before it alone, not on ho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.graph.nodes import LimitedNode
 from seine.operators.limited.residents import ArrivedTuples
 from seine.shedding.window import FLOATS, INTS
+
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
 
 _RANK_BYTES = 8 * len(INTS + FLOATS)  # what shedding keeps of a tuple besides its tokens
 _TOKEN_BYTES = 8

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from seine.graph.nodes import Filter
+from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.any_of import AnyOf
 from seine.operators.match.selection import SelectionGroup

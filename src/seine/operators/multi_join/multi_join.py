@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import DerivedPunctuationsNode, MultiJoinNode
+from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.derived_punctuations import Telling, forget_untold
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting
@@ -28,6 +29,9 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, Delta, DerivedPunctuations
+
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
 
 LEAST_ROWS_TO_COMPACT = 1024  # rows; a longer run is written again only if much of it has gone
 PENDING = "pending"  # promises and rows that came since the last look, and the lows then

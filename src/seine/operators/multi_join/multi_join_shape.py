@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
-from seine.graph.nodes import MultiJoinNode
 from seine.operators.join.combination import key_columns
 from seine.operators.join.time_bounds import after
 from seine.operators.multi_join.multi_time_bounds import TimeBound
@@ -19,6 +18,9 @@ from seine.operators.multi_join.port_rows import Extent
 from seine.operators.state.sorted_run import END, START, take_rows
 from seine.rows.delta import FOREVER, NEVER, concat
 from seine.rows.hashing import hash_columns, is_exact, null_mask
+
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
 
 Arrivals: TypeAlias = pa.RecordBatch | None
 Named: TypeAlias = tuple[str, pa.Array]

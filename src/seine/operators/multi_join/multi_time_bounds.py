@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from seine.algebra.expressions import conjuncts
 from seine.algebra.upper_bounds import Terms, time_column, upper_bounds
-from seine.graph.nodes import Filter, MultiJoinNode
+from seine.graph.node import Filter
 from seine.operators.join.time_bounds import most_added, shifted
 from seine.operators.match.filters import Tables
+
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
 
 Choice = tuple[Terms, int]  # the sum of some columns of a row, and what is added to it
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
@@ -32,4 +32,13 @@ class Operator(Protocol):
 
     def state_rows(self, store: Store) -> int:
         """How many rows are held to be joined later; queued rows, groups and relations do not count."""
+        ...
+
+
+@runtime_checkable
+class PruningOperator(Operator, Protocol):
+    """An operator that knows which columns it reads: no others travel to it."""
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
         ...

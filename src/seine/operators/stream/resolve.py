@@ -8,12 +8,12 @@ So tuples of one content are a queue, and a negative tuple takes its front.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column
-from seine.graph.nodes import ResolveNode
 from seine.operators.state.endable_rows import EndableRuns
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
@@ -23,6 +23,9 @@ from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, Delta, data_names
 from seine.rows.grouping import group_rows
+
+if TYPE_CHECKING:
+    from seine.operators.stream.resolve_node import ResolveNode
 
 ARRIVAL = "_i0"
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.definitions import StreamDef
-from seine.graph.nodes import PunctuationsNode, SourceNode
 from seine.intake.punctuations import limits_of
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.rows.delta import FOREVER, NEVER, NUMBER, Delta, data_names
 
 

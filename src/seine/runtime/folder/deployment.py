@@ -118,7 +118,7 @@ class Deployment:
         if before is None or changed is None or before.version.relations != version.relations:
             relations = RelationFiles(version.relations)
             return Runtime(version, Dataflow(version.snapshot, buckets, relations, budget))
-        flow = Dataflow(version.snapshot, buckets, before.flow.lookups, budget)
+        flow = Dataflow(version.snapshot, buckets, before.flow.relations, budget)
         return Runtime(version, flow.follow(before.flow, changed))
 
     def _path(self, *parts: str) -> str:

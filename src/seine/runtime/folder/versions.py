@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
-from seine.graph.node_json import node_from_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
+from seine.operators.kinds import KINDS
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
 from seine.runtime.folder.settings import damaged, read_object
@@ -112,7 +112,7 @@ class Versions:
         snapshot = before.snapshot if known and before is not None else _snapshot(form["network"])
         changed: set[int] = set()
         for change in reversed(changes):
-            snapshot, more = snapshot.applied(change)
+            snapshot, more = snapshot.applied(change, KINDS)
             changed |= more
         streams = {s.name: s for s in map(stream_from_json, newest["streams"])}
         version = Version(number + len(changes), snapshot, streams, self._relation_paths(newest))
@@ -203,5 +203,5 @@ class Versions:
 
 
 def _snapshot(form: dict[str, Any]) -> Snapshot:
-    nodes = {node.id: node for node in map(node_from_json, form["nodes"])}
+    nodes = {node.id: node for node in map(KINDS.read, form["nodes"])}
     return Snapshot(nodes, {int(i): ParameterTable.from_json(t) for i, t in form["tables"].items()})

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.types import Type
-from seine.graph.nodes import Form
+from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
 
@@ -21,13 +21,6 @@ _PIECE_ROWS = 1 << 16
 _COUNTED_ONE_BY_ONE = 64  # records that are counted one by one
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
-
-
-class Chosen(NamedTuple):
-    """Computed rows with their lives, and for each the position of the query that it is for."""
-
-    batch: pa.RecordBatch
-    picks: np.ndarray
 
 
 class RecordFormat(NamedTuple):

@@ -11,9 +11,9 @@ import pytest
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project, Query, Select
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import JoinNode
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.join.join_node import JoinNode
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.plan_interpreter import SOURCES, both, col, holds, lit
 from tests.support.seeds import seed_range

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from seine.graph.nodes import MultiJoinNode
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.run import read_script
 from seine.run_local import run_local
 from tests.support.live_runs import Pipeline, alone, read_story

@@ -16,11 +16,11 @@ import pytest
 
 from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
-from seine.graph.node_json import node_from_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.kinds import KINDS
 from tests.support.network_text import network_text
 from tests.support.plan_interpreter import SOURCES, RandomPlans, col, has_lone_relation
 from tests.support.seeds import seed_range, seeds
@@ -164,7 +164,7 @@ def test_a_network_that_was_saved_goes_on_as_if_it_never_had_been(strategy: str)
 
 def snapshot_of(network: Network) -> Snapshot:
     form = json.loads(json.dumps(network.to_json()))
-    nodes = {node.id: node for node in map(node_from_json, form["nodes"])}
+    nodes = {node.id: node for node in map(KINDS.read, form["nodes"])}
     return Snapshot(nodes, {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()})
 
 
@@ -190,7 +190,7 @@ def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
         change = network.take_change()
         assert change is not None
         changes.append(NetworkChange.from_json(json.loads(json.dumps(change.to_json()))))
-        (after, changed), expected = snapshot.applied(changes[-1]), snapshot_of(network)
+        (after, changed), expected = snapshot.applied(changes[-1], KINDS), snapshot_of(network)
         assert after.nodes == expected.nodes and after.tables.keys() == expected.tables.keys()
         assert all(shown(after.tables[i]) == shown(expected.tables[i]) for i in after.tables)
         for node in after.nodes.keys() - changed:

@@ -15,8 +15,9 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, INT, NULL, STRING, TIMESTAMP, Type
-from seine.graph.nodes import AggregateNode, Port
+from seine.graph.node import Port
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.rows.delta import FOREVER, NEVER
 from tests.support.changelog_law import (
     Results,

@@ -8,8 +8,9 @@ from random import Random
 import pyarrow as pa
 
 from seine.algebra.types import BIGINT, STRING
-from seine.graph.nodes import ChangelogNode, Port
+from seine.graph.node import Port
 from seine.operators.group.changelog import ChangelogOperator
+from seine.operators.group.changelog_node import ChangelogNode
 from tests.support.changelog_law import World, drive, random_rows, told_records
 from tests.support.seeds import seeds
 

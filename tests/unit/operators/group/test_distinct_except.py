@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import DOUBLE, NULL, STRING
-from seine.graph.nodes import DistinctNode, ExceptNode, Port
+from seine.graph.node import Port
 from seine.operators.group.distinct import DistinctOperator
+from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_ import ExceptOperator
+from seine.operators.group.except_node import ExceptNode
 from tests.support.changelog_law import Results, Row, World, canonical, check, random_rows
 from tests.support.seeds import seeds
 

@@ -12,10 +12,12 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, DOUBLE, STRING
-from seine.graph.nodes import AggregateNode, ExceptNode, Port
+from seine.graph.node import Port
 from seine.operators.group import dormant_groups, slot_counts
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.except_ import ExceptOperator
+from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.slot_counts import AWAKE, Slots
 from seine.operators.state.store import MemoryStore
 from seine.rows.delta import FOREVER

@@ -15,10 +15,14 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import AggregateNode, DistinctNode, Port, Purge, Releases
+from seine.graph.node import Port
 from seine.operators.group import group_release
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct import DistinctOperator
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.release_rules import Releases
+from seine.operators.join.purge_rule import Purge
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock

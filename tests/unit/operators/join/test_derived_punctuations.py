@@ -13,14 +13,18 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import DerivedPunctuationsNode, Filter, JoinNode, MultiJoinNode, Node, Port, Purge
+from seine.graph.node import Filter, Node, Port
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
+from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.derived_punctuations import UNTOLD
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
+from seine.operators.join.purge_rule import Purge
 from seine.operators.match.filters import any_of
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.store import MemoryStore
 from seine.optimizer.estimates import Estimates, Sample

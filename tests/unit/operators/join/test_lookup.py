@@ -12,8 +12,8 @@ import pytest
 
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, Type
-from seine.graph.nodes import LookupNode
 from seine.operators.join.lookup import LookupOperator
+from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.filters import any_of
 from seine.rows import pairs
 from seine.rows.delta import Delta

@@ -16,8 +16,10 @@ import pytest
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, STRING, Type
-from seine.graph.nodes import JoinNode, Port, Purge
+from seine.graph.node import Port
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
+from seine.operators.join.purge_rule import Purge
 from seine.operators.match.filters import any_of
 from seine.operators.state import runs as runs_module
 from seine.operators.state.store import MemoryStore

@@ -11,8 +11,9 @@ import pytest
 
 from seine.algebra.expressions import Call, Column
 from seine.algebra.types import BIGINT, BOOLEAN
-from seine.graph.nodes import JoinNode, Port
+from seine.graph.node import Port
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
 from seine.operators.match.filters import any_of
 from seine.operators.state import endable_rows
 from seine.operators.state.store import MemoryStore

@@ -15,9 +15,10 @@ import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN
-from seine.graph.nodes import Filter, JoinNode
+from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
 from seine.operators.join.time_bounds import Reach, reaches
 from seine.operators.match.filters import any_of
 from seine.operators.state.store import MemoryStore

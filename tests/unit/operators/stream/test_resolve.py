@@ -13,11 +13,12 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, STRING
-from seine.graph.nodes import Port, ResolveNode
+from seine.graph.node import Port
 from seine.operators.state import endable_rows
 from seine.operators.state.store import MemoryStore
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.operators.stream.resolve import ResolveOperator
+from seine.operators.stream.resolve_node import ResolveNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns

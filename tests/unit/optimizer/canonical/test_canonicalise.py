@@ -14,8 +14,8 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.plan import Project, Select
 from seine.algebra.types import BIGINT, BOOLEAN, INT, STRING
 from seine.evaluate.evaluate import truth
-from seine.optimizer.canonical.atoms import NEVER
-from seine.optimizer.canonical.canonicalise import Canonical, canonicalise, clause_expression, conjoin
+from seine.optimizer.canonical.atoms import NEVER, clause_expression
+from seine.optimizer.canonical.canonicalise import Canonical, canonicalise, conjoin
 from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import holds, random_condition, random_rows
 from tests.support.front_end import parse

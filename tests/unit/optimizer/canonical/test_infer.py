@@ -12,8 +12,8 @@ from seine.algebra.expressions import Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DATE, DOUBLE, INT, STRING, Type
 from seine.evaluate.evaluate import truth
-from seine.optimizer.canonical.atoms import NEVER, PredicateSet
-from seine.optimizer.canonical.canonicalise import canonicalise, clause_expression, conjoin
+from seine.optimizer.canonical.atoms import NEVER, PredicateSet, clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.infer import infer
 from tests.support.canonical_conditions import (
     COLUMNS,

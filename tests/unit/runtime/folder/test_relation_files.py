@@ -22,11 +22,10 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.errors import SeineError
 from seine.intake import spool
-from seine.operators.join import relation_index
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
-from seine.operators.join.relation_index import RelationIndex
-from seine.operators.state import run_file
+from seine.operators.state import relation_index, run_file
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.run_file import NUMBER, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local

@@ -1,18 +1,17 @@
-"""What stateless nodes do to a batch."""
+"""Projection: picked rows of a batch as a batch of computed columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.expressions import Column, Expression
+from seine.algebra.expressions import Column, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
-from seine.graph.nodes import MergeNode
-from seine.rows.delta import carried_names, data_names, identity_names
+from seine.rows.delta import carried_names, data_names
 
 
 class Picked:
@@ -51,18 +50,6 @@ def computed(
     return pa.RecordBatch.from_arrays(system + values, names + data_names(len(values)))
 
 
-def merged(node: MergeNode, port: int, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Give the rows of one input the identity of the merged output: input and tag, then their own."""
-    if not node.identities:
-        return batch
-    names = batch.schema.names
-    own = [batch[name] for name in names if name.startswith("_i")]
-    tags = batch["c0"].to_numpy()
-    parts = [pa.array(tags * len(node.ports) + port), *own]
-    parts += [pa.array(np.full(batch.num_rows, -1))] * (node.identities - len(parts))
-    lives = [name for name in names if name[0] == "_" and not name.startswith("_i")]
-    data = [name for name in names if name[0] == "c"]
-    return pa.RecordBatch.from_arrays(
-        [*(batch[name] for name in lives), *parts, *(batch[name] for name in data)],
-        [*lives, *identity_names(node.identities), *data],
-    )
+def parameters_in(expressions: Iterable[Expression]) -> set[int]:
+    """The parameters that expressions read."""
+    return {e.index for one in expressions for e in walk(one) if isinstance(e, Parameter)}

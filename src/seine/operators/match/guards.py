@@ -16,7 +16,7 @@ from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
 from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
-from seine.runtime.flow.stateless import Picked
+from seine.operators.match.computed_rows import Picked
 
 _COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
 
@@ -47,7 +47,7 @@ class Guards:
         for number in np.unique(which).tolist():
             mine = np.flatnonzero(which == number)
             first = int(self._ends[number]) - self._forms[number].size
-            good[mine] = _asked(self._forms[number], columns, rows[mine], places[mine] - first)
+            good[mine] = _checked(self._forms[number], columns, rows[mine], places[mine] - first)
         return np.flatnonzero(good)
 
     def _surely(self, columns: DataColumns, rows: np.ndarray) -> bool:
@@ -61,7 +61,7 @@ class Guards:
         return True
 
 
-def _asked(form: Checked, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _checked(form: Checked, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     at, picked = pa.array(places), Picked(columns, rows)
     constants = [column.take(at) for column in form.constants]
     good = np.ones(len(rows), bool)

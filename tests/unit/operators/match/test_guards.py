@@ -9,7 +9,7 @@ import pytest
 from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
-from seine.runtime.flow.guards import Checked, Guards
+from seine.operators.match.guards import Checked, Guards
 from tests.support.seeds import seeds
 
 HOLDS = {
@@ -79,7 +79,7 @@ def test_far_constants_are_not_asked_row_by_row(monkeypatch: pytest.MonkeyPatch)
     near, beyond = np.array([0, 1]), np.array([0, 2])
     assert guards.kept(columns, beyond, np.array([0, 0])).tolist() == [0]  # type: ignore[union-attr]
     assert guards.kept(columns, beyond, np.array([0, 1])).tolist() == [0, 1]  # type: ignore[union-attr]
-    monkeypatch.setattr("seine.runtime.flow.guards._asked", None)
+    monkeypatch.setattr("seine.operators.match.guards._checked", None)
     assert guards.kept(columns, near, np.array([0, 1])) is None
 
 
