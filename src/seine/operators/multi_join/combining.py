@@ -57,7 +57,7 @@ class CombinationSearch:
         return bool(extent.held if port < seed else extent.rows)
 
     def _order(self, seed: int) -> list[int]:
-        """The probe order: greedily the port that shares most groups with those before; ties to small ones."""
+        """The probe order: greedily the port that shares most groups with those before; then the smallest."""
         known, rest, order = set(self._shape.groups[seed]), set(range(self._shape.width)) - {seed}, []
         while rest:
             best = min(
