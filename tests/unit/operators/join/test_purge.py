@@ -229,7 +229,7 @@ def steps(
 def test_answers_are_those_of_nested_loops(name: str, lazy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # so that rows are masked before their runs are written again
     monkeypatch.setattr(
-        runs_module, "MOST_ROWS_MERGED_AT_ONCE", 4
+        runs_module, "FREELY_MERGED_ROWS", 4
     )  # so that rows are masked before their runs are written again
     scenario, total, freed = SCENARIOS[name], 0, 0
     operator = operator_of(scenario, lazy)

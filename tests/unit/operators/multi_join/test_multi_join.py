@@ -58,7 +58,7 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
     if how == "lazy":
         pace = PurgePace(punctuation=2, row=1, small=5)
     elif how == "few chains at once":
-        monkeypatch.setattr(chained_purge, "MOST", 2)
+        monkeypatch.setattr(chained_purge, "MOST_CHAINS_AT_ONCE", 2)
         monkeypatch.setattr(pairs.ranges, "__defaults__", (3,))
     else:
         monkeypatch.setattr(multi_join, "LEAST_ROWS_TO_COMPACT", 2)
