@@ -27,7 +27,7 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
-from seine.safety.freeing import ends_are_told
+from seine.safety.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -333,7 +333,7 @@ class Network:
 
 def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     form = form_of(query)
-    builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
+    builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
 
 
 def topological(nodes: dict[int, Node]) -> list[int]:

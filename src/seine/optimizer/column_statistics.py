@@ -76,8 +76,8 @@ def distinct_of(times: np.ndarray, rows: float) -> float:
     sampled, once = float(times.sum()), float((times == 1).sum())
     if rows <= sampled:
         return float(len(times))
-    found = sampled * len(times) / (sampled - once + once * sampled / rows)
-    return min(max(found, float(len(times))), rows)
+    estimate = sampled * len(times) / (sampled - once + once * sampled / rows)
+    return min(max(estimate, float(len(times))), rows)
 
 
 def join_selectivity(left: ColumnStatistics, right: ColumnStatistics) -> float:

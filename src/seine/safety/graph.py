@@ -7,7 +7,7 @@ connect them, and everything the check decides is reachability along them:
 
     a closed item gives facts       its rows are finitely many, so the values of its columns are
     facts imply facts               by conditions such as b.ts <= a.ts + 20
-    facts close an item             a promise for each known value has come, or the watermark passed
+    facts close an item             a punctuation for each known value has come, or the watermark passed
 
 A closer that needs one fact is an edge of the punctuation graph, one that needs several is a
 generalised edge. Between the streams the classes of equal columns stand as nodes of their own: so

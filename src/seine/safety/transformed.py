@@ -43,7 +43,7 @@ def transformed(graph: Graph) -> list[frozenset[int]]:
 
 def _ahead(graph: Graph, nodes: list[frozenset[int]], node: frozenset[int]) -> list[int]:
     """The nodes that an edge leads to: one of their streams is closed by what this node's streams tell."""
-    known = frozenset(told(graph, node))
+    known = frozenset(facts_of(graph, node))
     return [
         place
         for place, other in enumerate(nodes)
@@ -52,7 +52,7 @@ def _ahead(graph: Graph, nodes: list[frozenset[int]], node: frozenset[int]) -> l
     ]
 
 
-def told(graph: Graph, node: frozenset[int]) -> list[int]:
+def facts_of(graph: Graph, node: frozenset[int]) -> list[int]:
     """What the tuples of some streams tell by themselves, with the rules and what is given."""
     alone = Graph((), graph.facts, graph.rules, graph.given)
     return [*closure(alone, facts=[f for number in node for f in graph.items[number].gives]).causes]

@@ -64,9 +64,9 @@ def over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
 
 def group_keys(site: Site, node: AggregateNode) -> tuple[Expression, ...]:
     """The keys of an aggregate over the rows that it groups."""
-    found = grouping(node, site)
-    assert found is not None
-    return found[1]
+    rows_and_keys = grouping(node, site)
+    assert rows_and_keys is not None
+    return rows_and_keys[1]
 
 
 def tag_of_groups(site: Site, node: AggregateNode, constants: Sequence[Literal]) -> int | None:

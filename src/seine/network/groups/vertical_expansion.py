@@ -87,12 +87,12 @@ class Regrouping:
         """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
         if not self._limits.share or _are_freed(wanted.streams):
             return None
-        found = [
+        candidates = [
             (self._rank(wanted, node, keys), node.id, finer)
             for node, keys in self._site.groupings(self.rows(wanted))
             if (finer := self._serving(wanted, node, keys)) is not None
         ]
-        return min(found, key=lambda one: one[:2])[2] if found else None
+        return min(candidates, key=lambda one: one[:2])[2] if candidates else None
 
     def rows(self, wanted: Wanted) -> Signature:
         """What stands for the rows that are grouped."""
@@ -131,14 +131,14 @@ class Regrouping:
         """
         if self._estimates is not None and isinstance(wanted.below, SourceNode):
             (stream,) = wanted.streams
-            found = self._estimates.change_share(stream.name, stream.time, keys)
-            if found is not None:
-                return found
+            share = self._estimates.change_share(stream.name, stream.time, keys)
+            if share is not None:
+                return share
         return 1.0 if any(stream.domain == "timestamp" for stream in wanted.streams) else None
 
 
 def _are_freed(streams: Sequence[StreamDef]) -> bool:
-    """Whether promises may free such groups: those are made of rows, so that each can go alone."""
+    """Whether punctuations may free such groups: those are made of rows, so that each can go alone."""
     lasting = all(stream.window is None and not stream.retractable for stream in streams)
     return lasting and any(stream.schemes for stream in streams)
 
@@ -165,12 +165,12 @@ class FromFiner:
         fine = self._finer.node
         types = fine.types[: len(fine.ports[0].key)]
         candidate = RegroupNode(ports=(port_of(fine),), filters=(), **self._placer.like(fine, types))
-        gate = self._site.insert(candidate, None)
-        own = tuple(dict.fromkeys(map(self._over_finer, calls)))
-        results = [*(key.type for key in self._key), *(call.type for call in own)]
+        regroup = self._site.insert(candidate, None)
+        finer_calls = tuple(dict.fromkeys(map(self._over_finer, calls)))
+        results = [*(key.type for key in self._key), *(call.type for call in finer_calls)]
         common = self._placer.common(results, fine.streams, fine.streams, 1, fine.stage + 1)
-        ports = (port_of(gate, self._key),)
-        node = AggregateNode(ports=ports, calls=own, generation=generation, regroups=True, **common)
+        ports = (port_of(regroup, self._key),)
+        node = AggregateNode(ports=ports, calls=finer_calls, generation=generation, regroups=True, **common)
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
@@ -195,10 +195,10 @@ class FromFiner:
             self._placer.claim_fence(node, [self._wanted.shape.constants], True)
 
     def _claim_regrouped(self, node: AggregateNode) -> None:
-        gate = node.inputs[0]
-        self._placer.claim_node(gate)
+        regroup = node.inputs[0]
+        self._placer.claim_node(regroup)
         tag = Call("eq", (Column(0, BIGINT), Literal(self._finer.tag, BIGINT)), BOOLEAN)
-        self._placer.claim_filter(gate, [tag])
+        self._placer.claim_filter(regroup, [tag])
         self._placer.claim_node(node.id)
 
     def _over_finer(self, call: AggregateCall) -> AggregateCall:

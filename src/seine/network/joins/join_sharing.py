@@ -84,7 +84,7 @@ class Joining:
     def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
         """For each item the conjuncts that equate an expression over it alone with another: number, the
         other side, its own side, and the items that the other side reads."""
-        found: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
+        equalities: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
         for number, part in enumerate(self._block.conditions):
             if is_equality(part):
                 reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
@@ -92,8 +92,8 @@ class Joining:
                     if reads[here] and len(reads[there]) == 1:
                         (item,) = reads[there]
                         sides = (part.args[here], part.args[there])
-                        found.setdefault(item, []).append((number, *sides, reads[here]))
-        return found
+                        equalities.setdefault(item, []).append((number, *sides, reads[here]))
+        return equalities
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
         """Where each item's row begins when their rows stand side by side in this order."""
@@ -110,11 +110,11 @@ class Joining:
     def moving(self, offsets: dict[int, int]) -> Renumbering:
         """How expressions over the block become those over rows side by side."""
         key = tuple(offsets.items())
-        found = self._renumberings.get(key)
-        if found is None:
+        known = self._renumberings.get(key)
+        if known is None:
             columns = tuple([base.columns for base in self._bases])
-            found = self._renumberings[key] = renumbering(_side_by_side(columns, key))
-        return found
+            known = self._renumberings[key] = renumbering(_side_by_side(columns, key))
+        return known
 
     def by_plan(self) -> Order:
         """The order in which the items are given, with the joins that stand."""
@@ -243,16 +243,16 @@ class Joining:
 
     def _found_keys(self, items: tuple[int, ...], item: int) -> Keys:
         offsets = self.offsets(items)
-        found: dict[tuple[Expression, Expression], int] = {}
-        for number, theirs, own, reads in self._equalities.get(item, ()):
+        conjunct_of: dict[tuple[Expression, Expression], int] = {}
+        for number, theirs, ours, reads in self._equalities.get(item, ()):
             if reads <= offsets.keys():
-                pair = one_type(self.moved(theirs, offsets), self.moved(own, {item: 0}))
-                found.setdefault(pair, number)
-        pairs = sorted(found, key=lambda pair: (str(pair[0]), str(pair[1])))
+                pair = one_type(self.moved(theirs, offsets), self.moved(ours, {item: 0}))
+                conjunct_of.setdefault(pair, number)
+        pairs = sorted(conjunct_of, key=lambda pair: (str(pair[0]), str(pair[1])))
         return Keys(
             tuple(left for left, _ in pairs),
             tuple(right for _, right in pairs),
-            tuple(found[pair] for pair in pairs),
+            tuple(conjunct_of[pair] for pair in pairs),
         )
 
 
@@ -264,7 +264,7 @@ def _side_by_side(
     have offsets.
     """
     starts = dict(offsets)
-    return tuple([starts.get(item, 0) + column for item, own in enumerate(columns) for column in own])
+    return tuple([starts.get(item, 0) + column for item, places in enumerate(columns) for column in places])
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:

@@ -28,8 +28,8 @@ def live(stream: StreamDef) -> StreamDef:
     if "_live" not in known:
         fields = (*stream.fields, Field(ARRIVAL, BIGINT))
         known["_live"] = replace(stream, fields=fields, arrival=len(stream.fields))
-    found: StreamDef = known["_live"]
-    return found
+    live_stream: StreamDef = known["_live"]
+    return live_stream
 
 
 def young(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
