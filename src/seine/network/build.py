@@ -119,7 +119,7 @@ class Builder:
 
     def _deliver(self, rows: BlockRows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
-        way, computed = shaped((), rows.checks, rows.outputs)
+        form_shape, computed = shaped((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
         node = self._site.find(identity)
         if node is None:
@@ -132,7 +132,7 @@ class Builder:
         outputs, weight = computed[: len(form.names)], computed[len(form.names) :]
         written = Form(
             UNPLACED,
-            way.others,
+            form_shape.others,
             outputs,
             form.names,
             form.changelog,
@@ -140,7 +140,7 @@ class Builder:
             form.limit,
             weight[0] if weight else None,
         )
-        place = self._placer.claim_form(node.id, written, way.constants)
+        place = self._placer.claim_form(node.id, written, form_shape.constants)
         self._placer.claim_row(
             node.filter.table, [*shape.constants, *(Literal(number, BIGINT) for number in place)]
         )
@@ -199,8 +199,8 @@ class Builder:
     # ---- blocks
 
     def _block(self, block: Block) -> BlockRows:
-        found = [self._item(item, len(block.items) == 1) for item in block.items]
-        bases = [base for base, _ in found]
+        placed = [self._item(item, len(block.items) == 1) for item in block.items]
+        bases = [base for base, _ in placed]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
         streams = streams_at_once(block, bases)
         tree, multi = None, None
@@ -214,7 +214,7 @@ class Builder:
         move = joining.moving(offsets)
         words = [*map(move, block.conditions)]
         outputs = tuple(map(move, block.outputs))
-        for item, (_, breaker) in enumerate(found):
+        for item, (_, breaker) in enumerate(placed):
             words += breaker.tag_condition(offsets[item]) if breaker else []
         conditions = Conditions(tuple(words), self._strategy)
         growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
@@ -327,12 +327,12 @@ class Builder:
         """Let each join give what is read above it, by later joins or of the whole row."""
         if not joins:
             return
-        asked = _columns(conditions.enough(0, sys.maxsize))
+        conditions_read = _columns(conditions.enough(0, sys.maxsize))
         needed = _columns(above)
         for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
-            needed |= asked
+            needed |= conditions_read
             needed |= _columns(step.keys.left)
 
 

@@ -252,7 +252,7 @@ class Network:
                 for number, port in enumerate(node.ports):
                     if not isinstance(self.nodes[port.node], PunctuationsNode | DerivedPunctuationsNode):
                         places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
-        return {streams: ",".join(some) for streams, some in places.items()}
+        return {streams: ",".join(ports) for streams, ports in places.items()}
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""

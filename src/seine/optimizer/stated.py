@@ -1,8 +1,8 @@
-"""Conditions with the equalities of columns that they imply stated as `a = b`, the form that keys of joins need
-and that punctuations free rows by.
+"""Conditions with the equalities of columns that they imply stated as `a = b`: in this form they are keys of
+joins, and punctuations free rows by them.
 
-Law: the conditions returned hold for just those rows for which the conditions given do. The check and the builder
-read the same equalities, however a query spells them.
+Law: the conditions returned hold for just those rows for which the conditions given do. The check and the
+builder read the same equalities, however a query spells them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from seine.safety.graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, G
 
 @dataclass(frozen=True)
 class Offer:
-    """What a punctuation or watermark of an item can say: no more rows with given values of the columns `known`
+    """What a punctuation or watermark of an item says: no more rows with given values of the columns `known`
     and none above given values of the columns `bounded`, by position in its row.
     """
 

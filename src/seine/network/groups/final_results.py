@@ -52,7 +52,7 @@ def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tu
 def place_final(
     placer: Placer, streams: Mapping[str, StreamDef], breaker: BreakerRows, groupings: Sequence[GroupedBlock]
 ) -> BreakerRows:
-    """The final rows of a pipeline breaker, without its last column if that is the latest start of a tuple."""
+    """The final rows of a pipeline breaker, without a last column for the latest start of a tuple."""
     width = len(groupings[0].keys)
     node = breaker.node
     keys = tuple(Column(i, node.types[i]) for i in breaker.columns[:width])

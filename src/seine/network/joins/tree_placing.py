@@ -133,7 +133,7 @@ def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
 
 
 def _port(node: Node, key: Sequence[Expression], columns: tuple[int, ...], alike: Mapping[int, int]) -> Port:
-    """The port for punctuations of columns: to the bucket of a join's key, if they have all of it, or to all."""
+    """The port for punctuations of columns: to the bucket of a join's key if they have it, or to all."""
     named = [alike.get(index, index) for index in columns]
     moved = [_alike(e, alike) for e in key]
     if all(punctuated_column(e) in named for e in moved):
