@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from seine.optimizer.guesses import EQUAL
 
-COMMON = 20  # so many of the most common values are told apart
+COMMON = 20  # so many of the most common values are counted one by one
 OFTEN = 3  # a value is common if the sample has it so often
 QUANTILES = 10
 

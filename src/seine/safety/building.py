@@ -94,7 +94,7 @@ class _Building:
         return BlockGraph(graph, tuple(streams), known, bounded, self.classes, finite)
 
     def _clocked(self) -> frozenset[int]:
-        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        """The classes that can be bounded: by a condition, by another column, from outside."""
         columns = [bound.column for bound in self.limits]
         columns += [column for output in self.block.outputs for column in output.columns]
         return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
@@ -117,8 +117,8 @@ class _Building:
         return GraphItem(source.name, gives, closers, source.expires, source.deletable)
 
     def _is_read(self, terms: Terms) -> bool:
-        """Whether a row of one item tells a sum: of one column any that has its class, of several one of
-        which no other item tells all.
+        """Whether a row of one item has the value of a sum: of one column any item with its class, of several
+        columns an item that alone has all of them.
         """
         owners = {self.block.owner(column) for column, _ in terms}
         return len(terms) == 1 or (len(owners) == 1 and any(self._is_own(column) for column, _ in terms))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from seine.safety.closure import Closure, ClosureStep
 from seine.safety.graph import CLOCK, ClosureRule, Graph
 
-MOST_STEPS_SHOWN = 12  # steps of one chain that are told
+MOST_STEPS_SHOWN = 12  # of one chain; the others are counted
 
 
 def chain_words(graph: Graph, columns: Sequence[Sequence[str]], closed: Closure) -> str:

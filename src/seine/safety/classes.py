@@ -28,7 +28,7 @@ class Classes:
         return {self.of(column) for column in self._up}
 
     def of(self, column: int) -> int:
-        """The column that stands for the class of a column."""
+        """The representative of the class of a column."""
         top = column
         while (above := self._up.get(top, top)) != top:
             top = above

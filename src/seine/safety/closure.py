@@ -1,7 +1,7 @@
 """What is closed for one row: the chained purge strategy, carried out on schemes instead of punctuations.
 
-From what the row itself tells, closers fire and closed items tell more, until nothing is added. Each
-item is closed once and each fact found once, so the work is linear in the graph.
+From the facts that the row itself gives, closers fire and closed items give more facts, until nothing is
+added. Each item is closed once and each fact derived once, so the work is linear in the graph.
 
 Cites: SAFETY 3.2 (chained purge), SAFETY 4.2 (its generalisation, Def 9)
 """
@@ -36,7 +36,7 @@ class Closure:
 
 
 def closure(graph: Graph, items: Iterable[int] = (), facts: Iterable[int] = ()) -> Closure:
-    """What is closed for a row that has tuples of `items` in it and that tells `facts` besides."""
+    """What is closed for a row that has tuples of `items` in it and for which `facts` are known besides."""
     return _Chase(graph).run(list(items), list(facts))
 
 

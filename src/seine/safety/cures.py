@@ -1,11 +1,11 @@
 """The smallest additions to the declarations of streams that make a query safe.
 
 An addition is a punctuation scheme of one column, a scheme whose punctuations no longer lapse, or a window.
-Schemes come before windows: a scheme changes no answer, a window does. Every set that is told was judged.
+Schemes come before windows: a scheme changes no answer, a window does. Every set that is returned was judged.
 
-Of additions of which more never free less, a set that does not heal tells a *cut*: additions of which every
+Of additions of which more never free less, a set that does not heal gives a *cut*: additions of which every
 cure has one, as all others together do not heal. The smallest set that hits all cuts so far is tried, and
-heals or tells another cut; the first that heals is a smallest cure. When that takes too long, a set that
+heals or gives another cut; the first that heals is a smallest cure. When that takes too long, a set that
 hits all cuts, or all additions, are taken, and what can be left out is. In plans with more than joins a
 window may make a punctuation useless: there sets with windows are tried from the smallest on.
 
@@ -98,10 +98,11 @@ def _streams(plan: Plan) -> list[StreamDef]:
 
 
 def _schemes(plan: Plan) -> list[SchemeAddition]:
-    """The schemes that could help: lapsing ones that would last, and columns that something else tells."""
-    tellable = [SchemeAddition(scan.stream, (column,)) for scan, column in Sources().determined_columns(plan)]
+    """The schemes that could help: lapsing ones made to last, and those on columns that others determine."""
+    columns = Sources().determined_columns(plan)
+    determined = [SchemeAddition(scan.stream, (column,)) for scan, column in columns]
     have = {(stream.name, scheme.columns) for stream in _streams(plan) for scheme in stream.schemes}
-    fresh = [one for one in dict.fromkeys(tellable) if (one.stream.name, one.columns) not in have]
+    fresh = [one for one in dict.fromkeys(determined) if (one.stream.name, one.columns) not in have]
     return [*_lapsing(plan), *fresh]
 
 

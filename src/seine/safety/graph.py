@@ -1,4 +1,4 @@
-"""The punctuation graph of a block: what is told of a combination by what, and what can close its items.
+"""The punctuation graph of a block: facts about combinations, what follows from them, and what they close.
 
 A *fact* is something known of every combination that a given row can still be part of: that the
 values of a class of equal columns are finitely many, or that they are bounded above. An *item* is

@@ -53,7 +53,7 @@ def states_of(plan: Plan, sources: Sources) -> Iterator[State]:
 def result_state(plan: Plan, sources: Sources) -> Iterator[State]:
     """What the changelog at the top of a query holds: results that may still end.
 
-    Results that are combinations of lasting tuples never end, so they are told and not kept.
+    Results that are combinations of lasting tuples never end, so they are emitted and not kept.
     """
     if not any(isinstance(part, PIPELINE_BREAKERS) for part in walk(plan)) or emits_all_ends(plan):
         return

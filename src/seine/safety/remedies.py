@@ -94,8 +94,8 @@ class Joined:
     def cut(self, chosen: Chosen) -> Chosen:
         """Additions of which it takes one, lest some item that is not finished stays so.
 
-        For a row of the item what is closed is K. Only a scheme that K tells all of, of an item outside of
-        it, or a window of an item in it can change that. A way into another dead end is left out.
+        For a row of the item what is closed is K. Only a scheme all of whose columns K knows, of an item
+        outside of it, or a window of an item in it can change that. A way into another dead end is left out.
         """
         start = self._unfinished(chosen)
         assert start is not None

@@ -175,7 +175,7 @@ class _Search:
         return self._operator([plan for plan in plans if plan is not None])
 
     def _operator(self, plans: list[SafePlan]) -> SafePlan:
-        """A join of plans, the largest first: what has been joined stands on the left."""
+        """A join of plans, the largest first: what has been joined is on the left."""
         plans = sorted(plans, key=lambda plan: (-len(items_of(plan.tree)), min(items_of(plan.tree))))
         parts = [items_of(plan.tree) for plan in plans]
         cost = sum((plan.cost for plan in plans), PlanCost(sum(map(self.rows, parts)), self._met(parts)))

@@ -20,8 +20,8 @@ from seine.safety.schemes import schemes_used
 from seine.safety.stateful_streams import kept_scans
 from seine.safety.transformed import transformed
 
-MOST_STREAMS = 40  # of a query that is told about line by line
-MOST_PLANNED = 12  # streams of a query of which it is told how they are joined
+MOST_STREAMS = 40  # of a query that is explained line by line
+MOST_PLANNED = 12  # streams of a query whose join plan is shown
 Nested = str | tuple["Nested", ...]  # aliases; what is joined at one place is a tuple
 
 
@@ -36,7 +36,7 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     """What frees each state, the punctuation graph, how streams are joined that punctuations free, and
     the punctuations that stay.
 
-    There is little to tell if windows bound all, and nothing if nothing is kept.
+    There is little to say if windows bound all, and nothing if nothing is kept.
     """
     scans = kept_scans(plan)
     if len(scans) > MOST_STREAMS:
@@ -131,11 +131,11 @@ def edges(plan: Plan) -> list[GraphEdge]:
 def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:
     block, graph = sources.block(plan)
     columns = column_names(block, graph)
-    tellers = _tellers(graph.graph)
+    givers = _givers(graph.graph)
     for number, item in enumerate(graph.graph.items):
         for closer in item.closers:
             label = "watermark" if closer.kind == CLOCK else punctuated(columns[number], closer.columns)
-            yield from _of_closer(graph.graph, number, closer, label, tellers)
+            yield from _of_closer(graph.graph, number, closer, label, givers)
     for number in graph.items:
         breaker = block.items[number]
         if not isinstance(breaker, Scan):
@@ -143,29 +143,29 @@ def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:
                 yield from _edges(child, sources)
 
 
-def _tellers(graph: Graph) -> dict[int, frozenset[int]]:
-    """For each fact the items that tell it, through rules of one fact too."""
-    tellers: dict[int, set[int]] = {}
+def _givers(graph: Graph) -> dict[int, frozenset[int]]:
+    """For each fact the items that give it, through rules of one fact too."""
+    givers: dict[int, set[int]] = {}
     for number, item in enumerate(graph.items):
         for fact in item.gives:
-            tellers.setdefault(fact, set()).add(number)
+            givers.setdefault(fact, set()).add(number)
     changed = True
     while changed:
         changed = False
         for rule in graph.rules:
             if len(rule.needs) == 1:
-                known = tellers.get(min(rule.needs), set())
-                known_here = tellers.setdefault(rule.gives, set())
+                known = givers.get(min(rule.needs), set())
+                known_here = givers.setdefault(rule.gives, set())
                 changed = changed or not known <= known_here
                 known_here |= known
-    return {fact: frozenset(known) for fact, known in tellers.items()}
+    return {fact: frozenset(known) for fact, known in givers.items()}
 
 
 def _of_closer(
-    graph: Graph, head: int, closer: Closer, label: str, tellers: dict[int, frozenset[int]]
+    graph: Graph, head: int, closer: Closer, label: str, givers: dict[int, frozenset[int]]
 ) -> Iterator[GraphEdge]:
-    """An edge from each item that tells all that is needed; if there is none, one from all that tell some."""
-    needs = [tellers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
+    """An edge from each item that gives all facts needed; if there is none, one from all that give one."""
+    needs = [givers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
     if not all(needs):
         return
     names = [item.name for item in graph.items]

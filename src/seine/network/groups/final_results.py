@@ -31,7 +31,10 @@ def refuse_no_groups(plan: Plan) -> None:
 
 
 def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tuple[Aggregate, BlockRows]:
-    """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
+    """An aggregate with the latest start of a tuple as a further result.
+
+    By it a change because a tuple came differs from one because a tuple expired.
+    """
     windowed = [scan for scan, _ in grouping.block.scans if scan.stream.window is not None]
     if not windowed:
         return plan, rows

@@ -1,8 +1,8 @@
 """Aggregates and set operators, each with the fans that feed it.
 
 Queries that differ in constants share a pipeline breaker: the rows of each have a tag of its own there.
-Aggregates of the same rows by the same keys are one node with all functions that somebody
-asks for; a node that has run cannot learn another function, so then there is a further one.
+Aggregates of the same rows by the same keys are one node with all functions that a
+query asks for; a node that has run cannot learn another function, so then there is a further one.
 
 Cites: ARGUS 5.3 (horizontal expansion), 5.4 (set operators)
 """
@@ -35,7 +35,7 @@ class BreakerRows:
     columns: tuple[int, ...]
 
     def tag_condition(self, position: int) -> list[Expression]:
-        """What tells its rows where the tag is at a position."""
+        """The condition that selects its rows, with the tag at a position."""
         if self.tag is None:
             return []
         return [Call("eq", (Column(position, BIGINT), Literal(self.tag, BIGINT)), BOOLEAN)]
@@ -56,7 +56,7 @@ class PipelineBreakers:
         """The groups of some rows, made of finer groups of them where these stand.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
-        pass over what is not his; a join cannot, so for it there is a node with just its functions.
+        pass over what is not its own; a join cannot, so for it there is a node with just its functions.
         """
         keys = tuple(substitute(key, rows.outputs) for key in plan.keys)
         calls = [

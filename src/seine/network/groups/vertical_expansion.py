@@ -1,8 +1,8 @@
 """Vertical expansion: coarser groups are made of finer ones, not of rows once more.
 
-A query that groups the same rows by fewer keys, or by functions of the keys, of an aggregate that stands
-is fed by what that one's groups tell of themselves (`operators/aggregates/parted.py`). The same rows are
-those of one tag: the same conditions with the same constants, in a live network the same birth too.
+A query that groups the same rows by fewer keys, or by functions of the keys, of an existing aggregate is fed
+by the partial results of that one's groups (`operators/aggregates/parted.py`). The same rows are those of one
+tag: the same conditions with the same constants, in a live network the same birth too.
 
 What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.
 
@@ -64,9 +64,9 @@ class Finer:
 class Limits:
     """When regrouping pays.
 
-    If no more finer groups than `share` change for each row: what is told must be less than what it is made
-    of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage more
-    does no harm. What is `left` is not made use of.
+    If no more finer groups than `share` change for each row: what is passed on must be less than what it is
+    made of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage
+    more does no harm. What is `left` is not made use of.
     """
 
     share: float
@@ -95,7 +95,7 @@ class Regrouping:
         return min(candidates, key=lambda one: one[:2])[2] if candidates else None
 
     def rows(self, wanted: Wanted) -> Signature:
-        """What stands for the rows that are grouped."""
+        """The signature of the rows that are grouped."""
         shape = wanted.shape
         return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
 

@@ -1,7 +1,7 @@
 """The joins of a block: in which order, and which of them the network has already.
 
-Matching the plan takes the order that is best for the query alone and looks what of it stands.
-Selecting by sharing looks for the order of which most stands already; with estimates of the data
+Matching the plan takes the order that is best for the query alone and looks which of its joins exist.
+Selecting by sharing looks for the order of which most joins exist already; with estimates of the data
 the one of these two is taken that adds less work.
 
 Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
@@ -45,7 +45,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class JoinStep:
-    """One join or lookup of a block: an item joins what stands, by a node that exists or has to be built."""
+    """One join or lookup of a block: an item joins those before it, by an existing or a new node."""
 
     item: int
     keys: Keys
@@ -117,7 +117,7 @@ class Joining:
         return known
 
     def by_plan(self) -> Order:
-        """The order in which the items are given, with the joins that stand."""
+        """The order in which the items are given, with the joins that exist."""
         first, *rest = range(len(self._bases))
         if rest and self._bases[rest[0]].node is not None:
             second = rest[0]
@@ -134,7 +134,7 @@ class Joining:
         return self._extended(items[0], steps, rest)
 
     def in_order(self, items: Sequence[int], at_once: int) -> Order:
-        """Some items at once, these one after the other, whatever stands, then the rest."""
+        """Items in a given order, the first ones at once, whatever joins exist; then the rest."""
         steps = [JoinStep(item, Keys((), (), ()), None) for item in items[1:at_once]]
         for number in range(at_once, len(items)):
             steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
@@ -155,7 +155,7 @@ class Joining:
         return total
 
     def by_sharing(self) -> Order:
-        """The order of which most stands; of these the oldest: a query finds what an equal one used."""
+        """The order of which most joins exist; of these the oldest: a query finds what an equal one used."""
         if len(self._bases) > MOST_SEARCHED:
             return self.by_plan()
         best: tuple[int, tuple[JoinStep, ...]] = (0, ())
@@ -170,7 +170,7 @@ class Joining:
         return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
-        """Every sequence of joins that stand already, from the spot of these items on."""
+        """Every sequence of existing joins, from the node of these items on."""
         yield ()
         for item in range(len(self._bases)):
             if item not in items:
@@ -180,7 +180,7 @@ class Joining:
                         yield (step, *more)
 
     def _worth(self, steps: Sequence[JoinStep]) -> tuple[int, int, int]:
-        """Of two sequences that stand the higher is the better: more joins, more lookups, an older end."""
+        """The rank of a sequence of existing joins: more joins, more lookups, an older end."""
         joins = sum(self._bases[step.item].node is not None for step in steps)
         return joins, len(steps), -(steps[-1].existing or 0) if steps else 0
 

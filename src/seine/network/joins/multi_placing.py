@@ -45,7 +45,7 @@ def place_multi_join(
 
 
 def standing_multi_join(placer: Placer, plan: MultiPlan, generation: int) -> Node | None:
-    """The node that joins the streams of a plan, if it stands."""
+    """The node that joins the streams of a plan, if it exists."""
     nodes = [placer.site.find(punctuation_signature(use.stream.name, use.scheme)) for use in plan.schemes]
     punctuations = [node.id for node in nodes if node is not None]
     if len(punctuations) < len(nodes):

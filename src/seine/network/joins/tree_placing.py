@@ -42,7 +42,7 @@ class TreePlacing:
         return self._plan.first
 
     def generation(self, steps: Sequence[JoinStep], multi: MultiPlan | None) -> int:
-        """Which of the trees that are alike to use or to build on: one that stands whole, or has not run.
+        """The generation of equal trees to use or to extend: of one that exists whole, or has not run.
 
         A listener to a join that has run would miss the punctuations that it has derived before.
         """

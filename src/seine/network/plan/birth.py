@@ -43,7 +43,7 @@ def _since(arrival: int, born: int) -> Expression:
 
 
 def counted_from(plan: Plan, born: int) -> Plan:
-    """The same query over the tuples of epoch `born` and later.
+    """A query restricted to the tuples of epoch `born` and later.
 
     before: Scan(a)
     after:  Project(Select(Scan(a with arrival), arrival >= born), columns as before)

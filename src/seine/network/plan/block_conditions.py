@@ -140,7 +140,7 @@ def _without_conditions(
 
 
 def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
-    """The same over rows that begin further left."""
+    """Expressions renumbered for rows that begin `by` columns later."""
     return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
 
 

@@ -1,4 +1,4 @@
-"""Prune columns: what nobody above reads is not carried."""
+"""Prune columns: what no operator above reads is not carried."""
 
 from __future__ import annotations
 
