@@ -16,7 +16,7 @@ from seine.algebra.plan import Query
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.optimizer.block import block_of
-from seine.optimizer.bounding import bounds_told
+from seine.optimizer.bounding import implied_bounds
 from seine.optimizer.optimise import optimise
 from seine.safety.item_facts import Sources
 from seine.safety.judging import judge
@@ -50,7 +50,7 @@ def is_read_by_joins_alone(query: Query) -> bool:
     column is compared through casts, by which only some joins can route.
     """
     conditions = block_of(query.plan).conditions
-    sums = any(len(bound.terms) > 1 for condition in conditions for bound in bounds_told(condition))
+    sums = any(len(bound.terms) > 1 for condition in conditions for bound in implied_bounds(condition))
     parts = [part for condition in conditions for part in walk(condition)]
     return sums or any(isinstance(part, Call) and part.name == "cast" for part in parts)
 

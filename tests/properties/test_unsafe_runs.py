@@ -77,7 +77,7 @@ def kept_and_known(query: Any, case: Case, item: int) -> tuple[set[int], set[tup
     found = closure(graph.graph, [graph.items.index(item)])
     closed = {graph.items[place] for place in found.items}
     closed |= {i for i, table in enumerate(case.tables) if table.is_relation}
-    columns = [(i, c, block.starts[i] + c) for i in range(len(case.tables)) for c in range(3)]
+    columns = [(i, c, block.offsets[i] + c) for i in range(len(case.tables)) for c in range(3)]
     told = {graph.classes.of(column) for i, _, column in columns if i in closed}
     told |= {graph.classes.of(c) for _, _, c in columns if graph.known.get(c) in found.causes}
     return closed, {(i, c) for i, c, column in columns if graph.classes.of(column) in told}
@@ -87,7 +87,7 @@ def class_values(query: Any, case: Case, first: int) -> dict[tuple[int, int], in
     """A new value for each class of equal columns."""
     block, graph = Sources().block(query.plan)
     places = {
-        (i, c): graph.classes.of(block.starts[i] + c) for i in range(len(case.tables)) for c in range(3)
+        (i, c): graph.classes.of(block.offsets[i] + c) for i in range(len(case.tables)) for c in range(3)
     }
     numbers = {class_: first + n for n, class_ in enumerate(sorted(set(places.values())))}
     return {place: numbers[class_] for place, class_ in places.items()}

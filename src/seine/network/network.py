@@ -30,7 +30,7 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
-from seine.safety.freeing import ends_are_told
+from seine.safety.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -255,7 +255,7 @@ class Network:
                 for number, port in enumerate(node.ports):
                     if not self.nodes[port.node].is_punctuation:
                         places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
-        return {streams: ",".join(some) for streams, some in places.items()}
+        return {streams: ",".join(ports) for streams, ports in places.items()}
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
@@ -336,7 +336,7 @@ class Network:
 
 def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     form = form_of(query)
-    builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
+    builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
 
 
 def topological(nodes: dict[int, Node]) -> list[int]:

@@ -42,13 +42,13 @@ def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None)
     items, starts, outputs, conditions = block.items, block.offsets, block.outputs, stated(block.conditions)
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
-    own, common = _pushed(items, starts, conditions)
+    local, common = _pushed(items, starts, conditions)
     scans = [young(item) if isinstance(item, Scan) else (item, ()) for item in items]
-    order = tuple(_order(items, scans, own, common, starts, estimates))
+    order = tuple(_order(items, scans, local, common, starts, estimates))
     layout = (starts, order, tuple(len(scan.schema) for scan, _ in scans))
     return Block(
         tuple(scans[item][0] for item in order),
-        tuple(_placed(scans, own, common, layout)),
+        tuple(_placed(scans, local, common, layout)),
         tuple(_moved(output, layout) for output in outputs),
     )
 
@@ -69,22 +69,22 @@ def _pushed(
     items: Sequence[Plan], starts: Starts, conditions: Sequence[Expression]
 ) -> tuple[list[list[Expression]], list[Expression]]:
     """The conditions of each stream alone, and those of joins: lower joins, as written, come first."""
-    own: list[list[Expression]] = [[] for _ in items]
+    local: list[list[Expression]] = [[] for _ in items]
     joins: list[list[Expression]] = [[] for _ in items]
     for condition in conditions:
         read = {bisect_right(starts, column) - 1 for column in condition.columns} or {0}
         highest = max(read)
         if len(read) == 1 and not isinstance(items[highest], Lookup):
-            own[highest].append(condition)
+            local[highest].append(condition)
         else:
             joins[max(highest, 1)].append(condition)
-    return own, [condition for level in joins for condition in level]
+    return local, [condition for level in joins for condition in level]
 
 
 def _order(
     items: Sequence[Plan],
     scans: Sequence[tuple[Plan, tuple[Expression, ...]]],
-    own: Sequence[Sequence[Expression]],
+    local: Sequence[Sequence[Expression]],
     common: Sequence[Expression],
     starts: Starts,
     estimates: Estimates | None,
@@ -96,8 +96,8 @@ def _order(
         return choose_order(Block(tuple(items), tuple(common), ()))
     selected = []
     for number, (item, (scan, young)) in enumerate(zip(items, scans, strict=True)):
-        local = [_shifted(condition, -starts[number]) for condition in own[number]]
-        predicate = conjunction([*young, *local])
+        over_item = [_shifted(condition, -starts[number]) for condition in local[number]]
+        predicate = conjunction([*young, *over_item])
         chosen = scan if predicate is None else Select(scan, predicate)
         if len(scan.schema) > len(item.schema):
             chosen = Project(chosen, tuple(identity(item)), tuple(field.name for field in item.schema))
@@ -110,25 +110,25 @@ Layout = tuple[Starts, tuple[int, ...], tuple[int, ...]]  # as written; the orde
 
 def _placed(
     scans: Sequence[tuple[Plan, tuple[Expression, ...]]],
-    own: Sequence[Sequence[Expression]],
+    local: Sequence[Sequence[Expression]],
     common: Sequence[Expression],
     layout: Layout,
 ) -> list[Expression]:
     """All conditions, each as soon as the items that it reads are there."""
     starts, order, widths = layout
     waiting = [(c, {bisect_right(starts, column) - 1 for column in c.columns}) for c in common]
-    found: list[Expression] = []
+    placed: list[Expression] = []
     have: set[int] = set()
     base = 0
     for item in order:
         have.add(item)
-        found += [_shifted(condition, base) for condition in scans[item][1]]
-        found += [_moved(condition, layout) for condition in own[item]]
+        placed += [_shifted(condition, base) for condition in scans[item][1]]
+        placed += [_moved(condition, layout) for condition in local[item]]
         if len(have) > 1:
-            found += [_moved(condition, layout) for condition, reads in waiting if reads <= have]
+            placed += [_moved(condition, layout) for condition, reads in waiting if reads <= have]
             waiting = [(condition, reads) for condition, reads in waiting if not reads <= have]
         base += widths[item]
-    return found
+    return placed
 
 
 def _moved(expression: Expression, layout: Layout) -> Expression:

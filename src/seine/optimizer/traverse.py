@@ -10,7 +10,7 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project,
 
 
 def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
-    """The same operator over other inputs."""
+    """An operator with its inputs replaced."""
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     match plan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.upper_bounds import Terms, UpperBound
 from seine.optimizer.block import Block
-from seine.optimizer.bounding import bounds_told
+from seine.optimizer.bounding import implied_bounds
 from seine.optimizer.equalities import equal_columns
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
@@ -23,8 +23,8 @@ from seine.safety.graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, G
 
 @dataclass(frozen=True)
 class Offer:
-    """A promise that can be had of an item: no more rows with given values of the columns `known` and
-    none above given values of the columns `bounded`, by position in its row.
+    """What a punctuation or watermark of an item says: no more rows with given values of the columns `known`
+    and none above given values of the columns `bounded`, by position in its row.
     """
 
     known: frozenset[int]
@@ -70,9 +70,9 @@ class _Building:
     def __init__(self, block: Block, sources: Sequence[SafetyItem]) -> None:
         self.block, self.sources = block, sources
         equalities = [condition for condition in block.conditions if equal_columns(condition) is not None]
-        self.classes = Classes(_told_equal(equalities))
+        self.classes = Classes(_equal_pairs(equalities))
         others = [condition for condition in block.conditions if equal_columns(condition) is None]
-        bounds = [bound for condition in others for bound in bounds_told(condition)]
+        bounds = [bound for condition in others for bound in implied_bounds(condition)]
         self.limits = [bound for bound in bounds if self._is_read(bound.terms)]
         self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
@@ -94,7 +94,7 @@ class _Building:
         return BlockGraph(graph, tuple(streams), known, bounded, self.classes, finite)
 
     def _clocked(self) -> frozenset[int]:
-        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        """The classes that can be bounded: by a condition, by another column, from outside."""
         columns = [bound.column for bound in self.limits]
         columns += [column for output in self.block.outputs for column in output.columns]
         return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
@@ -117,16 +117,16 @@ class _Building:
         return GraphItem(source.name, gives, closers, source.expires, source.deletable)
 
     def _is_read(self, terms: Terms) -> bool:
-        """Whether a row of one item tells a sum: of one column any that has its class, of several one of
-        which no other item tells all.
+        """Whether a row of one item has the value of a sum: of one column any item with its class, of several
+        columns an item that alone has all of them.
         """
         owners = {self.block.owner(column) for column, _ in terms}
         return len(terms) == 1 or (len(owners) == 1 and any(self._is_own(column) for column, _ in terms))
 
     def _is_own(self, column: int) -> bool:
         """Whether no other item has a column of the class."""
-        class_, own = self.classes.of(column), self.block.owner(column)
-        numbers = [number for number in range(len(self.sources)) if number != own]
+        class_, owner = self.classes.of(column), self.block.owner(column)
+        numbers = [number for number in range(len(self.sources)) if number != owner]
         return all(self.classes.of(c) != class_ for number in numbers for c in self.block.columns(number))
 
     def _limit(self, bound: UpperBound) -> None:
@@ -151,16 +151,16 @@ class _Building:
 
     def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:
         """The facts of the columns whose classes have one."""
-        found = {}
+        of_columns = {}
         for number in range(len(self.sources)):
             for column in self.block.columns(number):
                 fact = facts.get(self.classes.of(column))
                 if fact is not None:
-                    found[column] = fact
-        return found
+                    of_columns[column] = fact
+        return of_columns
 
 
-def _told_equal(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
+def _equal_pairs(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
     """The columns that are equal. One that is compared as it is and also through a cast, or through two, is
     routed by different keys: of such only the equality without casts counts.
     """

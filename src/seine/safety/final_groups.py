@@ -1,8 +1,8 @@
-"""What makes groups final: promises of all streams beneath, or a watermark beyond the time in their keys.
+"""What makes groups final: punctuations of all streams beneath, or a watermark beyond the time in their keys.
 
-A group is final when no tuple can join it any more. So it is when every stream of its block has promised
+A group is final when no tuple can join it any more. So it is when every stream of its block has punctuated
 the values of its keys, or when its key is the time of every one and the watermarks have passed it. The check
-says by these rules which groups go, and the builder brings them the promises and clocks that they name.
+says by these rules which groups go, and the builder brings them the punctuations and clocks that they name.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class GroupedBlock:
         if scan.stream.retractable:
             return
         for number, scheme in enumerate(scan.stream.schemes):
-            told = [(self._classes.of(first + column), column) for column in scheme.columns]
-            if scheme.lifespan is None and all(class_ in place_of for class_, _ in told):
-                places = sorted((place_of[class_], column) for class_, column in told)
+            named = [(self._classes.of(first + column), column) for column in scheme.columns]
+            if scheme.lifespan is None and all(class_ in place_of for class_, _ in named):
+                places = sorted((place_of[class_], column) for class_, column in named)
                 yield KeyScheme(scan.stream.name, number, tuple(places))
 
     def rising_keys(self) -> Iterator[tuple[int, Expression]]:
@@ -136,7 +136,7 @@ def freeing_of(groupings: Sequence[GroupedBlock]) -> Finality:
 def _common_rising_keys(groupings: Sequence[GroupedBlock]) -> list[tuple[int, Expression]]:
     """The keys that are, in every block, the same function of the time of every stream."""
     first, *others = [{*one.rising_keys()} for one in groupings]
-    return sorted(first.intersection(*others), key=lambda found: (found[0], str(found[1])))
+    return sorted(first.intersection(*others), key=lambda key: (key[0], str(key[1])))
 
 
 def _equal(condition: Expression) -> tuple[int, int] | None:

@@ -1,7 +1,7 @@
-"""What frees rows that are grouped and rows that are told: the rules by which it is done when a query runs.
+"""When groups go, and which results end by a retraction that is emitted.
 
 A group, or a row of DISTINCT, UNION or EXCEPT, goes when nothing is left in it; where nothing beneath ever
-expires or is deleted, it goes when every stream beneath has promised its keys, or when its key is the time
+expires or is deleted, it goes when every stream beneath has punctuated its keys, or when its key is the time
 of every stream beneath and has passed.
 """
 
@@ -21,8 +21,8 @@ def groups_go(branches: Sequence[Branch]) -> bool:
     return bool(freeing_of([branch.grouping for branch in branches]))
 
 
-def ends_are_told(plan: Plan) -> bool:
-    """Whether every row ends by an early end that is told, none silently by its window.
+def emits_all_ends(plan: Plan) -> bool:
+    """Whether every row ends by a retraction that is emitted, none silently by its window.
 
     So it is above aggregates, distincts and excepts; such rows need no changelog node.
     """
@@ -30,5 +30,5 @@ def ends_are_told(plan: Plan) -> bool:
         case Aggregate() | Distinct() | Except():
             return True
         case Join(left, Lookup()):
-            return ends_are_told(left)
-    return bool(plan.inputs) and all(map(ends_are_told, plan.inputs))
+            return emits_all_ends(left)
+    return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))

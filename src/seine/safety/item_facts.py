@@ -1,6 +1,6 @@
 """What the check knows of the items of a block: streams, relations, results of aggregates and set operators.
 
-A result promises nothing: what is joined with it goes by windows alone.
+Results have no punctuations: what is joined with them goes by windows alone.
 
 Cites: SAFETY 2.3 (punctuation schemes)
 """
@@ -27,7 +27,7 @@ _NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Exc
 
 @dataclass(frozen=True)
 class Branch:
-    """What is beneath an aggregate or a set operator, and what its rows are told apart by there."""
+    """An input of an aggregate or a set operator: the block beneath, its graph, and the keys of groups."""
 
     grouping: GroupedBlock
     graph: BlockGraph
@@ -53,7 +53,7 @@ class Branch:
 
     @property
     def is_finished(self) -> bool:
-        """Whether rows with given values of the keys are final some day, if every promise is used."""
+        """Whether rows with given values of the keys are final some day, if every punctuation is used."""
         return finished(self.graph.graph, self.closed)
 
     @property
@@ -74,8 +74,8 @@ class Branch:
             self.graph.known.get(column) in self.graph.given([]).causes
         )
 
-    def told_scans(self) -> Iterator[tuple[Scan, int]]:
-        """The columns of streams of the block that a row of the result tells."""
+    def stream_columns(self) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams of the block that are keys, so that a row of the result has their values."""
         for column in (c for c in self.columns if c is not None):
             number = self.block.owner(column)
             item = self.block.items[number]
@@ -92,12 +92,12 @@ class Sources:
 
     def block(self, plan: Plan) -> tuple[Block, BlockGraph]:
         """The block at the top of a plan, with its graph."""
-        found = self._known.get(id(plan))
-        if found is None:
+        known = self._known.get(id(plan))
+        if known is None:
             block = block_of(plan, largest=None)  # nothing is computed here
             graph = build_graph(block, [self.source(item) for item in block.items])
-            found = self._known[id(plan)] = (plan, (block, graph))
-        return found[1]
+            known = self._known[id(plan)] = (plan, (block, graph))
+        return known[1]
 
     def why_not_purged(self, plan: Plan) -> str | None:
         """Why the joins of a plan's top block free nothing by punctuations; None if they do."""
@@ -122,8 +122,8 @@ class Sources:
         grouped = groupings_of(plan, lambda child: self.block(child)[0])
         return [Branch(grouping, self.block(grouping.plan)[1]) for grouping in grouped]
 
-    def told_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
-        """The columns of streams that something else tells: an equal column, or the row of a result."""
+    def determined_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams that something else determines: an equal column, or a row of a result."""
         block, graph = self.block(plan)
         shared = _shared(block, graph.classes)
         for item, start in zip(block.items, block.offsets, strict=False):
@@ -131,8 +131,8 @@ class Sources:
                 yield from ((item, c - start) for c in range(start, start + len(item.schema)) if c in shared)
                 continue
             for branch, child in zip(self.branches(item), item.inputs, strict=True):
-                yield from branch.told_scans()
-                yield from self.told_columns(child)
+                yield from branch.stream_columns()
+                yield from self.determined_columns(child)
 
     def source(self, plan: Plan) -> SafetyItem:
         if isinstance(plan, Scan | Lookup):
@@ -165,10 +165,10 @@ def _shared(block: Block, classes: Classes) -> set[int]:
 
 
 def _punctuations(stream: StreamDef) -> Iterable[Offer]:
-    """The promises of a stream that never lapse, and its watermark.
+    """The punctuations of a stream that never lapse, and its watermark.
 
-    A promise that lapses allows matches again later, and a tuple without a window waits for them. Of
-    a stream whose tuples may be deleted at any time the watermark promises too little.
+    A punctuation that lapses allows matches again later, and a tuple without a window waits for them. Of
+    a stream whose tuples may be deleted at any time the watermark says too little.
     """
     yield from (Offer(frozenset(scheme.columns)) for scheme in stream.schemes if scheme.lifespan is None)
     if stream.window is not None or not stream.retractable:

@@ -19,7 +19,7 @@ from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Scan
 from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
-from seine.optimizer.bounding import bounds_told
+from seine.optimizer.bounding import implied_bounds
 from seine.optimizer.equalities import is_equality, one_type, punctuated_column
 from seine.safety.item_facts import graph_of_tables
 from seine.safety.purgeable import purgeable
@@ -188,7 +188,7 @@ class JoinedStreams:
         """Ports whose times conditions bound, and the columns by which they do."""
         bounded = []
         for condition in self.block.conditions:
-            for bound in bounds_told(condition):
+            for bound in implied_bounds(condition):
                 port, column = self._place(bound.column)
                 if port is not None and port < len(self.scans) and column == self.scans[port].stream.time:
                     bounded.append((port, bound.terms))

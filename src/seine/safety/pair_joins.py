@@ -121,7 +121,7 @@ class PairJoins:
 
 
 def representatives(equal: Sequence[tuple[Place, Place]], ports: Items) -> dict[Place, Place]:
-    """For places that equalities of some ports connect, one that stands for all.
+    """For places that equalities of some ports connect, a representative.
 
     >>> representatives([((0, 0), (1, 0)), ((1, 0), (2, 5))], frozenset([0, 1]))
     {(0, 0): (0, 0), (1, 0): (0, 0)}

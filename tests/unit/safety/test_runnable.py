@@ -23,7 +23,7 @@ PUNCTUATED = {name: Stream([("a",)]) for name in "xyz"}
 
 
 def joined(levels: int) -> Query:
-    """x with a column doubled so many times, each time written out twice, joined with y by another."""
+    """A stream with a column doubled so many times, written out twice each time, joined with y by another."""
     text = "\n".join(PUNCTUATED[name].declared(name) for name in "xy")
     streams = parse(text).declarations.streams
     rows: Plan = Scan(streams["x"], "x")

@@ -76,10 +76,10 @@ class FromRows:
         )
         fan = self._placer.insert_with_table(candidate, [*shape.constants, *TAG_VALUE[:tagged]])
         by = columns_of_types(fan.types[: tagged + len(keys)])
-        own = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
-        types = [*(key.type for key in by), *(call.type for call in own)]
+        fan_calls = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
+        types = [*(key.type for key in by), *(call.type for call in fan_calls)]
         common = self._placer.common(types, fan.streams, fan.streams, 1, fan.stage + 1)
-        node = AggregateNode(ports=(port_of(fan, by),), calls=own, generation=generation, **common)
+        node = AggregateNode(ports=(port_of(fan, by),), calls=fan_calls, generation=generation, **common)
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:

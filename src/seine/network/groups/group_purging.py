@@ -1,6 +1,6 @@
-"""What frees groups before they are empty: the promises and clocks that make them final come to their fences.
+"""Ports for the punctuations and clocks that free groups before they are empty, because they are final.
 
-`safety.grouping` says which these are.
+`safety.final_groups` says which these are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
-from seine.network.groups.pipeline_breakers import Fenced
+from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.site.placing import Placer
 from seine.operators.group.aggregate_node import AggregateNode
@@ -24,17 +24,17 @@ from seine.safety.final_groups import Finality, GroupedBlock, freeing_of
 
 
 def release(
-    placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[GroupedBlock]
-) -> Fenced:
-    """Let a fence that has not run yet listen to the promises and clocks that free its groups."""
-    node = placer.site.nodes[fenced.node.id]
+    placer: Placer, streams: Mapping[str, StreamDef], breaker: BreakerRows, groupings: Sequence[GroupedBlock]
+) -> BreakerRows:
+    """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
+    node = placer.site.nodes[breaker.node.id]
     assert isinstance(node, AggregateNode | DistinctNode | ExceptNode)
     for below in node.inputs:
         if isinstance(placer.site.nodes[below], PunctuationsNode):
             placer.claim_node(below)
     freeing = freeing_of(groupings)
-    if node.releases or fenced.tag is None or not freeing or not placer.site.is_new(node.id):
-        return replace(fenced, node=node)
+    if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
+        return replace(breaker, node=node)
     # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere.
     listened = [
         (replace(port, broadcast=True), purge)
@@ -42,7 +42,7 @@ def release(
     ]
     ports = (*node.ports, *(port for port, _ in listened))
     releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), final_times(freeing))
-    return replace(fenced, node=placer.site.connect(node, ports=ports, releases=releases))
+    return replace(breaker, node=placer.site.connect(node, ports=ports, releases=releases))
 
 
 def key_punctuations(

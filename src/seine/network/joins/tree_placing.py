@@ -1,7 +1,7 @@
-"""Placing a tree of joins of two: what each of them listens to, and who tells it.
+"""Placing a tree of joins of two, with the nodes of derived punctuations between them.
 
-A promise of a stream goes up the tree from the join at which the stream comes in: each join on the way
-tells it when it holds no row with the promised values.
+A punctuation of a stream goes up the tree from the join at which the stream comes in: each join that it
+passes repeats it, of its own rows, when it holds no row with the punctuated values.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class TreePlacing:
         return self._plan.first
 
     def generation(self, steps: Sequence[JoinStep], multi: MultiPlan | None) -> int:
-        """Which of the trees that are alike to use or to build on: one that stands whole, or has not run.
+        """The generation of equal trees to use or to extend: of one that exists whole, or has not run.
 
-        Who listens to a join that has run would miss what it has told before.
+        A listener to a join that has run would miss the punctuations that it has derived before.
         """
         return next(n for n in count() if self._is_open(n, steps, multi))
 
@@ -51,12 +51,12 @@ class TreePlacing:
         for number in range(len(self._plan.derived)):
             if multi is None or number:
                 step = steps[number - (multi is not None)]
-                found = site.find(self._identity(spot, number, step, generation))
+                node = site.find(self._identity(spot, number, step, generation))
             else:
-                found = standing_multi_join(self._placer, multi, generation)
-            if found is None:
+                node = standing_multi_join(self._placer, multi, generation)
+            if node is None:
                 return young or not any(self._plan.derived[number:])
-            spot, young = found.id, young and site.is_new(found.id)
+            spot, young = node.id, young and site.is_new(node.id)
         return True
 
     def _identity(self, spot: int, number: int, step: JoinStep, generation: int) -> tuple[object, ...]:
@@ -69,29 +69,29 @@ class TreePlacing:
         return bool(self._plan.derived[len(self._joins)])
 
     def punctuations(self, key: Sequence[Expression]) -> list[Punctuating]:
-        """The ports by which the next join is told; `key` is what it compares of the rows beneath it."""
+        """The ports of the next join for derived punctuations; `key` is its key over the rows beneath it."""
         number = len(self._joins)
         if not self.listens():
             return []
         alike = self._plan.alike(number - 1, self._offsets)
         moved = [_alike(e, alike) for e in key]
-        found = []
+        ports = []
         for use in self._plan.derived[number]:
-            node, gathers = self._told(use, number - 1)
+            node, gathers = self._derived(use, number - 1)
             columns = [alike.get(index, index) for index in self._columns(use)]
-            found.append(punctuating(node, columns, 0, moved, gathers))
-        return found
+            ports.append(punctuating(node, columns, 0, moved, gathers))
+        return ports
 
     def add(self, join: JoinNode | MultiJoinNode) -> None:
         """The next join has been placed."""
         self._joins.append(join)
 
     def needed(self) -> list[tuple[int, list[int]]]:
-        """The columns that joins have to give so that those above can see what promises are about."""
+        """The columns that joins have to give so that those above can see what punctuations are about."""
         return [
             (self._joins[number].id, self._columns(use))
-            for top, told in enumerate(self._plan.derived)
-            for use in told
+            for top, uses in enumerate(self._plan.derived)
+            for use in uses
             for number in range(self._plan.entered(use.port), top)
         ]
 
@@ -100,8 +100,8 @@ class TreePlacing:
         first = self._offsets[self._plan.items[self._plan.ports.index(use.port)]]
         return [first + column for column in use.columns]
 
-    def _told(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
-        """The promises of a scheme as the join `last` tells them, and whether each of its buckets does."""
+    def _derived(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
+        """The punctuations of a scheme as the join `last` repeats them; and whether each bucket does."""
         node, gathers = place_punctuations(self._placer, use.stream, use.scheme), False
         types, first = node.types, self._plan.entered(use.port)
         for number in range(first, last + 1):
@@ -122,7 +122,7 @@ class TreePlacing:
 
 
 def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
-    """Claim nodes of promises, and those that they are told by."""
+    """Claim nodes of punctuations, and those that they are derived from."""
     for number in nodes:
         node: Node | None = placer.site.nodes[number]
         while node is not None:
@@ -131,14 +131,14 @@ def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
 
 
 def _port(node: Node, key: Sequence[Expression], columns: tuple[int, ...], alike: Mapping[int, int]) -> Port:
-    """How promises about columns come to a join: to the bucket of its key, if they tell it, or to all."""
+    """The port for punctuations of columns: to the bucket of a join's key if they have it, or to all."""
     named = [alike.get(index, index) for index in columns]
     moved = [_alike(e, alike) for e in key]
     if all(punctuated_column(e) in named for e in moved):
-        own = tuple(shift_columns(e, named.index) for e in moved)
-        return Port(node.id, node.types, node.streams, 0, own)
-    own = tuple(Column(place, node.types[place]) for place in range(len(columns)))
-    return Port(node.id, node.types, node.streams, 0, own, broadcast=True)
+        port_key = tuple(shift_columns(e, named.index) for e in moved)
+        return Port(node.id, node.types, node.streams, 0, port_key)
+    port_key = tuple(Column(place, node.types[place]) for place in range(len(columns)))
+    return Port(node.id, node.types, node.streams, 0, port_key, broadcast=True)
 
 
 def _alike(expression: Expression, alike: Mapping[int, int]) -> Expression:
