@@ -404,7 +404,7 @@ class Drive:
         return sum(
             entry["rows"]
             for number in range(len(self.setting.punctuated()))
-            for entry in self.store.head[f"promises{number}"]
+            for entry in self.store.head[f"punctuations{number}"]
         )
 
 

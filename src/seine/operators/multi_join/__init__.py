@@ -1,1 +1,1 @@
-"""Joins of three inputs or more at once, purged by what all of them tell together."""
+"""Joins of three inputs or more at once, purged by what all of them punctuate together."""

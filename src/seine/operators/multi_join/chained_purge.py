@@ -2,16 +2,16 @@
 
 A *chain* is a row of each of some ports, joined with one another. A port is **closed** for a chain if no
 later row of it can join the chain: the chain's life ends before any such row begins, or the port
-has promised no more rows with the values that the chain has in the groups of one of its schemes, for as
+has punctuated no more rows with the values that the chain has in the groups of one of its schemes, for as
 long as the chain lives. A chain is finished if all other ports are closed for it, or if one of them
 is and every chain with one of its held rows that joins is finished.
 
-Law: a chain is finished exactly if no stream that keeps its promises brings a new combination with it.
+Law: a chain is finished exactly if no stream that keeps its punctuations brings a new combination with it.
 *Sound.* A new combination with the chain has a row of the closed port. That row is not a later one, so
 it is held, and the combination is a new one with the longer chain; by induction there is none.
 *Complete.* If no port is closed for a chain, let every other port send a row with the chain's values in its
-groups and, in all others, a value of its own that no promise names; all of them begin at one
-instant that no watermark and no limit rules out within the chain's life. They break no promise, for
+groups and, in all others, a value of its own that no punctuation names; all of them begin at one
+instant that no watermark and no limit rules out within the chain's life. They break no punctuation, for
 each scheme has a group whose value is new, or lapses before; and they join.
 *Any closed port will do.* If a chain is finished in this sense then so is every longer one. So the search
 takes one closed port and never goes back; it ends, for chains grow.
@@ -88,7 +88,7 @@ class Lasting:
 
 
 class ChainedPurge:
-    """One look at all held rows and promises; no later row of a port begins before its `lows`."""
+    """One look at all held rows and punctuations; no later row of a port begins before its `lows`."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class ChainedPurge:
         self._timed = bounded or any(
             extent.rows and int(extent.numbers(END).min()) < FOREVER for extent in extents
         )
-        found = [self._kinds(port, extent) for port, extent in enumerate(extents)]
-        self._rows = [chains for chains, _ in found]
-        self._kind = [kinds for _, kinds in found]
+        by_port = [self._kinds(port, extent) for port, extent in enumerate(extents)]
+        self._rows = [chains for chains, _ in by_port]
+        self._kind = [kinds for _, kinds in by_port]
         self._row_indexes: Indexes = {}
         self._punctuation_indexes: dict[int, KeyIndex] = {}
 
@@ -194,28 +194,28 @@ class ChainedPurge:
         for scheme in self._shape.schemes[port]:
             if chains.codes.keys() >= {*scheme.groups} and self._punctuations[scheme.number].rows:
                 open_ = np.flatnonzero(~closed)
-                asked = [chains.codes[group][open_] for group in scheme.groups]
-                closed[open_] = self._are_punctuated(scheme, asked, horizon[open_])
+                values = [chains.codes[group][open_] for group in scheme.groups]
+                closed[open_] = self._are_punctuated(scheme, values, horizon[open_])
         return closed
 
     def _are_punctuated(
-        self, scheme: SchemeOf, asked: Sequence[np.ndarray], horizon: np.ndarray
+        self, scheme: SchemeOf, values: Sequence[np.ndarray], horizon: np.ndarray
     ) -> np.ndarray:
-        """Which values are promised until a horizon."""
+        """Which values are punctuated until a horizon."""
         limits = self._punctuations[scheme.number].numbers(END)
         index = self._punctuated(scheme)
         if int(limits.min()) == FOREVER:
-            return index.has(asked, len(horizon))
-        found = np.zeros(len(horizon), bool)
-        for places, rows in index.matches(asked, len(horizon)):
-            found[places[limits[rows] >= horizon[places]]] = True
-        return found
+            return index.has(values, len(horizon))
+        punctuated = np.zeros(len(horizon), bool)
+        for places, rows in index.matches(values, len(horizon)):
+            punctuated[places[limits[rows] >= horizon[places]]] = True
+        return punctuated
 
     def _longer(self, chains: Chains, port: int) -> Iterator[Chains]:
         """The chains with each held row of a port that joins, in parts."""
         groups = self._shared(chains, port)
-        asked = [chains.codes[group] for group in groups]
-        for places, met in self._index(port, groups).matches(asked, chains.size):
+        values = [chains.codes[group] for group in groups]
+        for places, met in self._index(port, groups).matches(values, chains.size):
             yield self._joined(*self._together(chains, places, port, met), port)
 
     def _together(
@@ -234,7 +234,7 @@ class ChainedPurge:
     def _joined(self, chains: Chains, rows: Chains, port: int) -> Chains:
         ports = chains.ports | {port}
         missing = [other for other in range(self._shape.width) if other not in ports]
-        asked = {group for other in missing for group in self._shape.groups[other]}
+        needed = {group for other in missing for group in self._shape.groups[other]}
         codes = {**rows.codes, **chains.codes}
         horizons = dict(chains.horizons)
         for other, limit in rows.horizons.items():
@@ -242,12 +242,12 @@ class ChainedPurge:
         longer = Chains(
             ports,
             chains.root,
-            {group: code for group, code in codes.items() if group in asked},
+            {group: code for group, code in codes.items() if group in needed},
             np.maximum(chains.start, rows.start),
             np.minimum(chains.end, rows.end),
             {other: limit for other, limit in horizons.items() if other not in ports},
         )
-        told_apart = rows.codes.keys() - chains.codes.keys() <= asked
+        told_apart = rows.codes.keys() - chains.codes.keys() <= needed
         return longer if told_apart else longer.merged(self._timed)
 
     def _shared(self, chains: Chains, port: int) -> tuple[int, ...]:

@@ -72,15 +72,15 @@ class CombinationSearch:
             return
         port, *rest = order
         owners = self._owners(partial.rows, port)
-        asked = [self._codes.of_rows(own, group)[partial.rows[own]] for group, own in owners.items()]
+        wanted = [self._codes.of_rows(owner, group)[partial.rows[owner]] for group, owner in owners.items()]
         extent = self._extents[port]
-        for places, rows in self._index(port, tuple(owners)).matches(asked, len(partial.start)):
+        for places, rows in self._index(port, tuple(owners)).matches(wanted, len(partial.start)):
             start = np.maximum(partial.start[places], extent.numbers(START)[rows])
             end = np.minimum(partial.end[places], extent.numbers(END)[rows])
             good = start < end
             if port < seed:
                 good &= rows < extent.held
-            met = {own: given[places] for own, given in partial.rows.items()}
+            met = {owner: given[places] for owner, given in partial.rows.items()}
             longer = Partial({**met, port: rows}, start, end)
             yield from self._extended(
                 longer if good.all() else _where(longer, np.flatnonzero(good)), seed, rest
@@ -88,13 +88,13 @@ class CombinationSearch:
 
     def _owners(self, known: dict[int, np.ndarray], port: int) -> dict[int, int]:
         """For each group of a port that is known already, a port that has it."""
-        found = {
-            group: own
+        owners = {
+            group: owner
             for group in self._shape.groups[port]
-            for own in known
-            if group in self._shape.groups[own]
+            for owner in known
+            if group in self._shape.groups[owner]
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(owners.items()))
 
     def _index(self, port: int, groups: tuple[int, ...]) -> KeyIndex:
         known = self._lasting if self._shape.is_lasting(port) else self._indexes

@@ -15,7 +15,7 @@ from seine.rows.pairs import ranges
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _ROW = "row"
-_FEWER = 8  # times; so few rows are made an index instead, and all others asked
+_TIMES_FEWER_FOR_INDEX = 8  # times; so few rows are made an index instead, and all others asked
 
 
 class KeyIndex:
@@ -37,7 +37,9 @@ class KeyIndex:
         if not columns:
             yield from ranges(np.zeros(count, np.int64), np.full(count, self.rows))
             return
-        if count * _FEWER < self.rows and "_run" not in self.__dict__:  # not worth an index of many rows
+        if (
+            count * _TIMES_FEWER_FOR_INDEX < self.rows and "_run" not in self.__dict__
+        ):  # not worth an index of many rows
             for ours, asking in KeyIndex(columns, count).matches(self._columns, self.rows):
                 yield asking, ours
             return
@@ -47,8 +49,8 @@ class KeyIndex:
                 same = np.flatnonzero(
                     np.logical_and.reduce(
                         [
-                            theirs[asking] == own[ours]
-                            for theirs, own in zip(columns, self._columns, strict=True)
+                            theirs[asking] == mine[ours]
+                            for theirs, mine in zip(columns, self._columns, strict=True)
                         ]
                     )
                 )
@@ -63,15 +65,17 @@ class KeyIndex:
         [False, True]
         """
         if len(columns) != 1 or not (self.rows and count):
-            found = np.zeros(count, bool)
+            matched = np.zeros(count, bool)
             for asking, _ in self.matches(columns, count):
-                found[asking] = True
-            return found
-        (asked,) = columns
-        if count * _FEWER < self.rows and "_sorted" not in self.__dict__:  # not worth sorting many rows
-            order = np.argsort(asked)
-            return _among(np.sort(self._columns[0][_among(asked[order], self._columns[0])]), asked)
-        return _among(self._sorted, asked)
+                matched[asking] = True
+            return matched
+        (codes,) = columns
+        if (
+            count * _TIMES_FEWER_FOR_INDEX < self.rows and "_sorted" not in self.__dict__
+        ):  # not worth sorting many rows
+            order = np.argsort(codes)
+            return _among(np.sort(self._columns[0][_among(codes[order], self._columns[0])]), codes)
+        return _among(self._sorted, codes)
 
     @cached_property
     def _sorted(self) -> np.ndarray:
@@ -93,13 +97,13 @@ class KeyIndex:
 Indexes: TypeAlias = dict[tuple[int, tuple[int, ...]], KeyIndex]  # by port and groups
 
 
-def _among(ordered: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def _among(ordered: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Which of some codes are among others, which are sorted."""
     if not len(ordered):
-        return np.zeros(len(asked), bool)
-    places = np.searchsorted(ordered, asked)
-    found: np.ndarray = ordered.take(places, mode="clip") == asked
-    return found
+        return np.zeros(len(codes), bool)
+    places = np.searchsorted(ordered, codes)
+    among: np.ndarray = ordered.take(places, mode="clip") == codes
+    return among
 
 
 def _one(columns: Sequence[np.ndarray]) -> np.ndarray:

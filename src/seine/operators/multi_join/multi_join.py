@@ -1,7 +1,13 @@
-"""Joins three inputs or more at once, and forgets what promises have finished.
+"""Symmetric hash join of three inputs or more at once (MJoin), purged by punctuations of all together.
 
-Law: after every step the output so far is {one row of each port | groups agree, some filter holds,
-max(_s) < min(_e)} over the input so far, whatever was promised and purged in between: see chained_purge.
+Law: after every step the output so far is {one row of each port | groups agree, a filter holds,
+max(_s) < min(_e)} over the input so far, whatever was punctuated and purged in between: see chained_purge.
+
+    SELECT ... FROM a JOIN b ON a.x = b.x JOIN c ON b.y = c.y
+
+    new rows of a port ──┬─ probe the other ports, the most constrained first ──> combinations
+                         └─ state of the port, by start
+    punctuations ──> state of their scheme ──> rows that no later combination can have are purged
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import Telling, forget_untold
+from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting
 from seine.operators.multi_join.combining import CombinationSearch, combined
@@ -34,14 +40,14 @@ if TYPE_CHECKING:
     from seine.operators.multi_join.multi_join_node import MultiJoinNode
 
 LEAST_ROWS_TO_COMPACT = 1024  # rows; a longer run is written again only if much of it has gone
-PENDING = "pending"  # promises and rows that came since the last look, and the lows then
+PENDING = "pending"  # punctuations and rows that came since the last look, and the lows then
 
 
 @dataclass(frozen=True)
 class PurgePace:
     """How often held rows are looked at: a look costs what is held, so what has come should be worth it.
 
-    A look is due when what came is as much as what is held, a promise counting as so many rows, and a row
+    A look is due when what came is as much as what is held, a punctuation counting as so many rows, and a row
     as so many; where little is held, always; and when what came has come before this step alone.
     """
 
@@ -67,18 +73,21 @@ class MultiJoinOperator:
         bounds: Sequence[TimeBound] = (),
         relations: Sequence[pa.RecordBatch] = (),
         pace: PurgePace | None = None,
-        tells: Sequence[DerivedPunctuationsNode] = (),
+        derived: Sequence[DerivedPunctuationsNode] = (),
         buckets: int = 1,
     ) -> None:
-        """`relations` has the tuples of each of the node's; by `tells` it promises of its own rows.
+        """`relations` has the tuples of each of the node's; `derived` are punctuations of its output.
 
-        Promises for that come behind the ports of the node.
+        What these follow from comes behind the ports of the node.
         """
         self._node, self._filters = node, filters
         self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
-        self._telling, self._tells = Telling(tells, node.ports, buckets, indexed=False), tells
+        self._derivers, self._derived_nodes = (
+            PunctuationDerivers(derived, node.ports, buckets, indexed=False),
+            derived,
+        )
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
@@ -96,21 +105,21 @@ class MultiJoinOperator:
         step = MultiJoinStep(self._shape, self._relations, store, rows, punctuations, clock)
         yield from coalesce(step.combinations(self._filters))
         step.retain(self._pace)
-        forget_untold(store, self._tells)
-        counts = [sum(d.num_rows for p in some for d in p) for some in (inputs[:width], inputs[width:])]
+        forget_unread(store, self._derived_nodes)
+        counts = [sum(d.num_rows for p in ports for d in p) for ports in (inputs[:width], inputs[width:])]
         held, ends = _all_runs(self._shape, store)[:width], [step.end(port) for port in range(width)]
-        yield from self._telling.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
+        yield from self._derivers.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
 
     def state_by_port(self, store: Store) -> list[int]:
-        """How much is held of each input: rows, and promises that it has made."""
+        """How much is held of each input: rows, and punctuations that it has made."""
         counts = [runs.rows for runs in _all_runs(self._shape, store)]
         held, punctuations = counts[: self._node.width], counts[self._node.width :]
         for punctuated, count in zip(self._node.punctuated, punctuations, strict=True):
             held[punctuated.port] += count
-        return [own + self._telling.state_rows(port, store) for port, own in enumerate(held)]
+        return [rows + self._derivers.state_rows(port, store) for port, rows in enumerate(held)]
 
 
 @dataclass(frozen=True)
@@ -166,10 +175,10 @@ class MultiJoinStep:
     def _is_due(self, pace: PurgePace) -> bool:
         """Whether to look what is finished; if not, what came is counted."""
         punctuations, rows, lows = self._head.get(PENDING, [0, 0, []])
-        told = sum(came.num_rows for came in self._punctuations_came if came is not None)
+        punctuations_came = sum(came.num_rows for came in self._punctuations_came if came is not None)
         met = sum(came.num_rows for came in self._came if came is not None)
-        idle = not told and (punctuations or (rows and not met))
-        punctuations, rows = punctuations + told, rows + met
+        idle = not punctuations_came and (punctuations or (rows and not met))
+        punctuations, rows = punctuations + punctuations_came, rows + met
         news = punctuations or rows or lows != self._lows
         held = sum(extent.rows for extent in (*self._extents, *self._punctuations))
         due = bool(news and held and self._may_help() and (idle or pace.is_due(punctuations, rows, held)))
@@ -177,7 +186,7 @@ class MultiJoinStep:
         return due
 
     def _may_help(self) -> bool:
-        """Nothing is closed without a relation, a promise, or a row whose time is over."""
+        """Nothing is closed without a relation, a punctuation, or a row whose time is over."""
         if self._relations.extents or any(extent.rows for extent in self._punctuations):
             return True
         filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
@@ -194,7 +203,7 @@ class MultiJoinStep:
         return min(low for other, low in enumerate(self._lows) if other != port)
 
     def _kept(self) -> list[np.ndarray | None]:
-        """Which rows and which promises stay."""
+        """Which rows and which punctuates stay."""
         shape, codes, lows = self._shape, self._codes, self._all_lows
         purge = ChainedPurge(
             shape, self._everything, self._punctuations, codes, lows, self._relations.lasting
@@ -211,9 +220,9 @@ class MultiJoinStep:
 
 
 def _all_runs(shape: Shape, store: Store) -> list[Runs]:
-    """The rows of each port, then the promises of each port of promises."""
+    """The rows of each port, then the punctuations of each port of punctuations."""
     names = [f"rows{port}" for port in range(shape.node.width)]
-    names += [f"promises{number}" for number in range(len(shape.node.punctuated))]
+    names += [f"punctuations{number}" for number in range(len(shape.node.punctuated))]
     return [Runs(store, name, START) for name in names]
 
 

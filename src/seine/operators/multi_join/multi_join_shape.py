@@ -1,4 +1,4 @@
-"""What a join of many inputs is made of: groups of equal values, and schemes that promise some of them."""
+"""What a join of many inputs is made of: groups of equal values, and the schemes that punctuate them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Named: TypeAlias = tuple[str, pa.Array]
 
 
 class SchemeOf(NamedTuple):
-    """A scheme of a port: which of the node's ports of promises tells of it, and the groups it binds."""
+    """A scheme of a port: which of the node's ports of punctuations brings it, and the groups it binds."""
 
     number: int
     groups: tuple[int, ...]
@@ -82,10 +82,10 @@ class Shape:
 
     def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
         """The rows that came by a port with their group values; a NULL among these joins nothing."""
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
+        filled = [batch for batch in batches if batch.num_rows]
+        if not filled:
             return None
-        batch = concat(found)
+        batch = concat(filled)
         values = key_columns(batch, [expression for _, expression in self.members[port]])
         others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
         others += [(horizon_name(to), pa.array(limit)) for to, limit in self._horizons(port, batch).items()]
@@ -93,12 +93,14 @@ class Shape:
 
     def _horizons(self, port: int, batch: pa.RecordBatch) -> dict[int, np.ndarray]:
         """From when on rows of other ports cannot join rows of this one, by port; a NULL joins nothing."""
-        found: dict[int, np.ndarray] = {}
+        horizons: dict[int, np.ndarray] = {}
         for bound in self.bounds[port]:
             choices = [after(batch, *choice) for choice in bound.choices]
             limit: np.ndarray = np.maximum.reduce(choices)
-            found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
-        return found
+            horizons[bound.port] = (
+                np.minimum(horizons[bound.port], limit) if bound.port in horizons else limit
+            )
+        return horizons
 
     def static(self, number: int, tuples: pa.RecordBatch) -> Extent:
         """The tuples of a relation as rows of its port: they have always been there, and stay."""
@@ -108,11 +110,11 @@ class Shape:
         return Extent([] if kept is None else [kept], None)
 
     def punctuations(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
-        """The promises that came by the port with this number among those of promises."""
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
+        """The punctuations that came by the port with this number among those of punctuations."""
+        filled = [batch for batch in batches if batch.num_rows]
+        if not filled:
             return None
-        batch, groups = concat(found), self.node.punctuated[number].groups
+        batch, groups = concat(filled), self.node.punctuated[number].groups
         values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
         return self._kept(batch, groups, values, [])
 
@@ -147,7 +149,7 @@ def group_name(group: int) -> str:
 class GroupCodes:
     """The values of groups in one step as whole numbers, equal where the values are.
 
-    `rows` are the extents of the ports, `promises` those of the ports of promises.
+    `rows` are the extents of the ports, `punctuations` those of the ports of punctuations.
     """
 
     def __init__(self, shape: Shape, rows: Sequence[Extent], punctuations: Sequence[Extent]) -> None:
@@ -166,7 +168,7 @@ class GroupCodes:
         return self._codes(group)[self._shape.width + number]
 
     def _codes(self, group: int) -> dict[int, np.ndarray]:
-        """The codes of a group in all extents that have it, by number: ports, then ports of promises."""
+        """The codes of a group in all extents that have it, by number: ports, then ports of punctuations."""
         if group not in self._coded:
             shape = self._shape
             having = [(port, self._rows[port]) for port in range(shape.width) if group in shape.groups[port]]

@@ -1,4 +1,4 @@
-"""How late rows of one input of a join may start, given a row of another: see reach.
+"""How late rows of one input of a join may start, given a row of another: see `join/time_bounds.py`.
 
 Of all filters of a node the weakest bound counts; where one of them has none, or is not read, there is none.
 A column that a group makes equal to another is as good as that. What is a time in a group bounds the other
@@ -37,8 +37,10 @@ Pair = tuple[int, int]  # a port, and another that bounds it
 def bounds_of(node: MultiJoinNode, tables: Tables) -> list[TimeBound]:
     """The bounds that hold for whatever some query wants of a node."""
     filters = [dict(_bounds(node, filter_, tables)) for filter_ in node.filters if len(tables[filter_.table])]
-    shared = set.intersection(*(set(found) for found in filters)) if filters else set[Pair]()
-    bounds = [TimeBound(*pair, tuple(sorted({found[pair] for found in filters}))) for pair in sorted(shared)]
+    shared = set.intersection(*(set(choices) for choices in filters)) if filters else set[Pair]()
+    bounds = [
+        TimeBound(*pair, tuple(sorted({choices[pair] for choices in filters}))) for pair in sorted(shared)
+    ]
     return bounds + list(_by_groups(node))
 
 
@@ -71,10 +73,10 @@ def _rows_with(node: MultiJoinNode, firsts: list[int], terms: Terms) -> Iterator
 
 
 def _by_groups(node: MultiJoinNode) -> Iterator[TimeBound]:
-    found = [(m.port, m.group, told) for m in node.members if (told := shifted(m.expression)) is not None]
-    for port, group, (time, later) in found:
+    shifts = [(m.port, m.group, shift) for m in node.members if (shift := shifted(m.expression)) is not None]
+    for port, group, (time, later) in shifts:
         if port < node.width and time == node.times[port]:
-            for other, same, (column, added) in found:
+            for other, same, (column, added) in shifts:
                 if same == group and other != port:
                     yield TimeBound(port, other, ((((column, 1),), added - later),))
 

@@ -1,9 +1,10 @@
-"""Which promises a join of many inputs can forget.
+"""Which punctuations a join of many inputs can forget.
 
-A promise closes its port for chains that have its values. It is of no more use if it has lapsed for all
-rows to come; if the same was promised for at least as long; or if no chain can have its values any more.
+A punctuation closes its port for chains that have its values. It is of no more use if it has lapsed for all
+rows to come; if the same was punctuated for at least as long; or if no chain can have its values any more.
 That is so if, for one of its groups, every other port with that group holds no row with these values and
-can send none: it has ended, or has promised so itself. Promises that need one another for this go together.
+can send none: it has ended, or has punctuated so itself. Punctuations that need one another for this go
+together.
 
 Law: without them no row stays that would have gone with them, now or later.
 
@@ -24,7 +25,7 @@ from seine.rows.delta import FOREVER
 
 
 class PunctuationPurge:
-    """One look at all promises and at the rows that stay: `staying` has a mask for each port."""
+    """One look at all punctuations and at the rows that stay: `staying` has a mask for each port."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class PunctuationPurge:
         self._lows = lows
 
     def needed(self, port: int, scheme: SchemeOf) -> np.ndarray:
-        """Which promises of a scheme have to be kept."""
+        """Which punctuations of a scheme have to be kept."""
         limits = self._punctuations[scheme.number].numbers(END)
         needed: np.ndarray = limits > self._lows[port]
         needed &= self._first_of_kind(scheme, limits)
@@ -50,7 +51,7 @@ class PunctuationPurge:
         return needed
 
     def _first_of_kind(self, scheme: SchemeOf, limits: np.ndarray) -> np.ndarray:
-        """Of equal promises the one that holds longest."""
+        """Of equal punctuations the one that holds longest."""
         columns = self._of(scheme, np.arange(len(limits)))
         order = np.lexsort((-limits, *columns))
         first = np.zeros(len(limits), bool)
@@ -73,7 +74,7 @@ class PunctuationPurge:
         return dead
 
     def _cannot_come(self, other: int, scheme: SchemeOf, places: np.ndarray) -> np.ndarray:
-        """Whether another port has promised no row with these values for as long as they are promised."""
+        """Whether another port has punctuated no row with these values for as long as they are punctuated."""
         if self._lows[other] == FOREVER:
             return np.ones(len(places), bool)
         limits = self._punctuations[scheme.number].numbers(END)[places]
@@ -82,12 +83,12 @@ class PunctuationPurge:
             if {*theirs.groups} <= {*scheme.groups}:
                 held = self._punctuations[theirs.number]
                 index = KeyIndex(self._of(theirs, np.arange(held.rows)), held.rows)
-                own = [self._codes.of_punctuations(scheme.number, group)[places] for group in theirs.groups]
+                codes = [self._codes.of_punctuations(scheme.number, group)[places] for group in theirs.groups]
                 ends = held.numbers(END)
                 if held.rows and int(ends.min()) == FOREVER:
-                    never |= index.has(own, len(places))
+                    never |= index.has(codes, len(places))
                     continue
-                for asking, rows in index.matches(own, len(places)):
+                for asking, rows in index.matches(codes, len(places)):
                     never[asking[ends[rows] >= limits[asking]]] = True
         return never
 
@@ -96,5 +97,5 @@ class PunctuationPurge:
         shared = [group for group in scheme.groups if group in self._shape.groups[other]]
         rows = self._staying[other]
         index = KeyIndex([self._codes.of_rows(other, group)[rows] for group in shared], len(rows))
-        own = [self._codes.of_punctuations(scheme.number, group)[places] for group in shared]
-        return index.has(own, len(places))
+        codes = [self._codes.of_punctuations(scheme.number, group)[places] for group in shared]
+        return index.has(codes, len(places))

@@ -124,7 +124,7 @@ def test_released_groups_tell_what_others_tell(
         told, ended, store = run(make(members), steps, members)
         assert told == plus and ended == minus and plus.total() > 20
         assert alive(before) > 20 > alive(store) == 0
-        assert not any(store.head[f"promises{member}"] for member in range(members))
+        assert not any(store.head[f"punctuations{member}"] for member in range(members))
 
 
 def test_a_group_waits_for_tuples_before_its_punctuation() -> None:
