@@ -117,7 +117,7 @@ def run(operator: Operator, steps: list[Any], members: int) -> tuple[Counter, Co
 def test_released_groups_tell_what_others_tell(
     make: Callable[[int], Operator], width: int, members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_release, "SHARE", 4)
+    monkeypatch.setattr(group_release, "GROUPS_PER_PUNCTUATION", 4)
     for seed in range(8):
         steps = list(story(Random(seed), members, width))
         plus, minus, before = run(make(0), steps, 0)
