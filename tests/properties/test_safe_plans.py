@@ -17,7 +17,7 @@ from typing import Any
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
 from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import UNTOLD
+from seine.operators.join.derived_punctuations import WAITING
 from seine.operators.join.join_node import JoinNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.rows.delta import FOREVER
@@ -215,7 +215,7 @@ def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
 def untold(pipeline: Pipeline) -> Iterator[str]:
     """Promises that joins have not told to those who listen, or not all of their buckets."""
     for store in pipeline.stores():
-        yield from (name for name, held in store.head.items() if name.startswith(UNTOLD) and held)
+        yield from (name for name, held in store.head.items() if name.startswith(WAITING) and held)
         yield from (name for name, held in store.head.items() if name.endswith("_parts") and held)
 
 

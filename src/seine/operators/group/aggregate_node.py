@@ -1,9 +1,11 @@
-"""GROUP BY: its node, with what makes two aggregates one.
+"""The node of GROUP BY, with what makes two aggregates one.
 
-SELECT k, count(*), max(v) FROM s GROUP BY k
+    SELECT k, count(*), max(v) FROM s GROUP BY k
 
-rows ── fan (tag, k, v) ── aggregate by (tag, k) ─┬─ results (tag, k, count, max)
-                                                  └─ partial aggregates for coarser groups (regroup)
+    rows ── fan (tag, k, v) ── aggregate by (tag, k) ─┬─ results (tag, k, count, max)
+                                                      └─ partial aggregates for coarser groups (regroup)
+
+Its operator is `aggregate.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""DISTINCT and UNION: each row once, as long as one like it is alive in any input."""
+"""DISTINCT, and UNION of several inputs: duplicate elimination among the rows that are alive.
+
+Law: at every instant the output has each row once that is alive in any input.
+
+    SELECT DISTINCT a FROM s            SELECT a FROM s UNION SELECT b FROM t
+
+    rows ──> events ──(progress)──> groups by all columns: count ──> + when it leaves 0, - when it returns
+"""
 
 from __future__ import annotations
 

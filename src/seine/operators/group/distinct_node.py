@@ -1,6 +1,8 @@
-"""DISTINCT, and UNION over several inputs: its node.
+"""The node of DISTINCT, and of UNION over several inputs.
 
-SELECT DISTINCT a, b FROM s            SELECT a FROM s UNION SELECT b FROM t
+    SELECT DISTINCT a, b FROM s            SELECT a FROM s UNION SELECT b FROM t
+
+Its operator is `distinct.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""EXCEPT: its node.
+"""The node of EXCEPT.
 
-SELECT a FROM s EXCEPT SELECT b FROM t
+    SELECT a FROM s EXCEPT SELECT b FROM t
+
+Its operator is `except_.py`.
 """
 
 from __future__ import annotations

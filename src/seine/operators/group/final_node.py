@@ -1,6 +1,8 @@
-"""Final results of groups, once each (`emit = 'final'`): its node.
+"""The node of final results of groups, once each (`emit = 'final'`).
 
-SELECT itemid, max(price) FROM bid GROUP BY itemid WITH (emit = 'final')
+    SELECT itemid, max(price) FROM bid GROUP BY itemid          WITH (emit = 'final')
+
+Its operator is `final.py`.
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ def least_rows(node: AggregateNode, above: Iterable[Node], tables: Tables) -> in
     filters = [
         filter_ for one in above for filter_ in (unknown if one.input_filters is None else one.input_filters)
     ]
-    asked = [_asked(one, counts, tables) for one in filters if one is None or len(tables[one.table])]
-    return max(1, min(asked, default=1))
+    least = [_least_of(one, counts, tables) for one in filters if one is None or len(tables[one.table])]
+    return max(1, min(least, default=1))
 
 
-def _asked(filter_: Filter | None, counts: set[int], tables: Tables) -> int:
+def _least_of(filter_: Filter | None, counts: set[int], tables: Tables) -> int:
     """The rows that a group must have to satisfy any row of a filter's table."""
     if filter_ is None or filter_.shape is None:
         return 1

@@ -1,11 +1,13 @@
-"""A join of two inputs on equal keys: its node.
+"""The node of a join of two inputs on equal keys.
 
-SELECT ... FROM bid b JOIN item i ON b.itemid = i.itemid WHERE b.price > 2 * i.price
+    SELECT ... FROM bid b JOIN item i ON b.itemid = i.itemid WHERE b.price > 2 * i.price
 
-left rows ─── prefilter ─┐
-                         join (itemid = itemid, filters over the pair) ─── pairs
-right rows ── prefilter ─┘
-punctuations of either ──┘   purge what no partner can come for
+    left rows ─── prefilter ─┐
+                             join (itemid = itemid, filters over the pair) ─── pairs
+    right rows ── prefilter ─┘
+    punctuations of either ──┘   purge what no partner can come for
+
+Its operator is `join.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Joins rows with the tuples of a relation, which are always alive.
+"""Index join of rows with the tuples of a relation, which are always alive.
 
-Law: lookup(rows) = {row + tuple | row_key = relation_key, some filter holds}, of plus and minus alike.
-A row keeps its life and identity; if it meets several tuples they share it, and end together.
+Law: lookup(rows) = {row + tuple | row_key = relation_key, a filter holds}, of plus and minus alike. A row
+keeps its lifetime and identity; if it meets several tuples they share it, and end together. Without state:
+the relation is an index that its host has (`relation_index.py`).
+
+    SELECT ... FROM transactions t JOIN customers c ON t.customer = c.id
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray
 from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import Telling, forget_untold
+from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting
 from seine.operators.multi_join.combining import CombinationSearch, combined
@@ -81,10 +81,10 @@ class MultiJoinOperator:
         bounds: Sequence[TimeBound] = (),
         relations: Sequence[pa.RecordBatch] = (),
         pace: PurgePace | None = None,
-        tells: Sequence[DerivedPunctuationsNode] = (),
+        derived: Sequence[DerivedPunctuationsNode] = (),
         buckets: int = 1,
     ) -> None:
-        """`relations` has the tuples of each relation of the node; `tells` are its derived punctuations.
+        """`relations` has the tuples of each relation of the node; `derived` are its derived punctuations.
 
         The inputs for derived punctuations come behind the ports of the node.
         """
@@ -92,7 +92,10 @@ class MultiJoinOperator:
         self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
-        self._telling, self._tells = Telling(tells, node.ports, buckets, indexed=False), tells
+        self._derivers, self._derived_nodes = (
+            PunctuationDerivers(derived, node.ports, buckets, indexed=False),
+            derived,
+        )
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port must have."""
@@ -110,10 +113,10 @@ class MultiJoinOperator:
         step = MultiJoinStep(self._shape, self._relations, store, rows, punctuations, clock)
         yield from coalesce(step.combinations(self._filters))
         step.retain(self._pace)
-        forget_untold(store, self._tells)
+        forget_unread(store, self._derived_nodes)
         counts = [sum(d.num_rows for p in part for d in p) for part in (inputs[:width], inputs[width:])]
         held, ends = _all_runs(self._shape, store)[:width], [step.end(port) for port in range(width)]
-        yield from self._telling.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
+        yield from self._derivers.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
@@ -124,7 +127,7 @@ class MultiJoinOperator:
         held, punctuations = counts[: self._node.width], counts[self._node.width :]
         for punctuated, count in zip(self._node.punctuated, punctuations, strict=True):
             held[punctuated.port] += count
-        return [count + self._telling.state_rows(port, store) for port, count in enumerate(held)]
+        return [count + self._derivers.state_rows(port, store) for port, count in enumerate(held)]
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class MultiJoinNode(FilteringNode, StatefulNode):
             any_of(self.filters, flow.tables),
             bounds_of(self, flow.tables),
             [flow.relations.tuples(static.relation) for static in self.statics],
-            tells=derived_punctuations_of(self.id, flow),
+            derived=derived_punctuations_of(self.id, flow),
             buckets=flow.buckets,
         )
 

@@ -1,4 +1,7 @@
-"""Resolves deletions: which tuple of a retractable stream a negative tuple deletes."""
+"""Resolves the deletions of a retractable stream: the node of `resolve.py`.
+
+Whoever reads a retractable stream reads this node above its source.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,11 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
     monkeypatch.setattr(slot_counts, "FEWEST", 4)
     found: Counter[str] = Counter()
-    wake, turned, lull = dormant_groups.Sleeping.wake, dormant_groups._turned, dormant_groups.Sleeping._lull
+    wake, turned, lull = (
+        dormant_groups.DormantGroups.wake,
+        dormant_groups._turned,
+        dormant_groups.DormantGroups._lull,
+    )
 
     def watched_wake(self: Any, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> Any:
         before = found["woke"]
@@ -70,9 +74,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         lull(self, *given)
         found["lulled"] += int(before - np.count_nonzero(self._slots.state == AWAKE))
 
-    monkeypatch.setattr(dormant_groups.Sleeping, "wake", watched_wake)
+    monkeypatch.setattr(dormant_groups.DormantGroups, "wake", watched_wake)
     monkeypatch.setattr(dormant_groups, "_turned", watched_turned)
-    monkeypatch.setattr(dormant_groups.Sleeping, "_lull", watched_lull)
+    monkeypatch.setattr(dormant_groups.DormantGroups, "_lull", watched_lull)
     return found
 
 

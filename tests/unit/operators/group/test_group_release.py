@@ -118,14 +118,14 @@ def run(operator: Operator, steps: list[Any], members: int) -> tuple[Counter, Co
 def test_released_groups_tell_what_others_tell(
     make: Callable[[int], Operator], width: int, members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_release, "SHARE", 4)
+    monkeypatch.setattr(group_release, "GROUPS_PER_PUNCTUATION", 4)
     for seed in seed_range(8):
         steps = list(story(Random(seed), members, width))
         plus, minus, before = run(make(0), steps, 0)
         told, ended, store = run(make(members), steps, members)
         assert told == plus and ended == minus and plus.total() > 20
         assert alive(before) > 20 > alive(store) == 0
-        assert not any(store.head[f"promises{member}"] for member in range(members))
+        assert not any(store.head[f"punctuations{member}"] for member in range(members))
 
 
 def test_a_group_waits_for_tuples_before_its_punctuation() -> None:

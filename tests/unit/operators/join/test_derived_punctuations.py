@@ -19,7 +19,7 @@ from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
 from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import UNTOLD
+from seine.operators.join.derived_punctuations import WAITING
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.purge_rule import Purge
@@ -100,7 +100,7 @@ def telling_join(columns: tuple[int, ...]) -> JoinOperator:
         columns=columns,
         **common,  # type: ignore[arg-type]
     )
-    return JoinOperator(node, any_of(filters, tables), tells=[tell])
+    return JoinOperator(node, any_of(filters, tables), derived=[tell])
 
 
 @pytest.mark.parametrize("column", [0, 1])
@@ -235,7 +235,7 @@ def test_who_listened_leaves_nothing_behind(tmp_path: Path) -> None:
     waited = []
     for number, input_ in enumerate(story.inputs[:-1]):
         pipeline.feed(input_)
-        held = [name for store in pipeline.stores() for name in store.head if name.startswith(UNTOLD)]
+        held = [name for store in pipeline.stores() for name in store.head if name.startswith(WAITING)]
         waited.append(
             any(store.head[name] for store in pipeline.stores() for name in store.head if name in held)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections import defaultdict
@@ -14,6 +15,7 @@ import pytest
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
+from seine.errors import SeineError
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
@@ -61,6 +63,18 @@ def test_a_deployment_reads_back_elsewhere(tmp_path: Path) -> None:
     (letter,) = there.versions.dead_letters(run.network.version)
     assert letter["line"] == 2
     run.close()
+
+
+def test_a_checkpoint_of_another_format_is_refused_with_one_line(tmp_path: Path) -> None:
+    options = Options(str(tmp_path / "out"), checkpoint=str(tmp_path / "d"))
+    script = script_file(tmp_path)
+    Run(read_script(script), options).close()
+    settings = next(path for path in (tmp_path / "d").rglob("*.json") if '"format"' in path.read_text())
+    form = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**form, "format": form["format"] - 1}))
+    with pytest.raises(SeineError) as refused:
+        Run(read_script(script), options)
+    assert str(refused.value).splitlines()[0].endswith("was made by another version of Seine")
 
 
 def test_a_run_without_a_checkpoint_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
