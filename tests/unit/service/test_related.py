@@ -17,7 +17,7 @@ from seine.network.plan.blocks import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
 from tests.support.seeds import seeds
-from tests.unit.service.test_registrar import STREAM, Rig
+from tests.support.service_rig import STREAM, Rig
 
 OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
 
@@ -162,7 +162,7 @@ def test_a_change_that_fails_enters_nothing(rig: Rig, monkeypatch: pytest.Monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "seine.catalog.catalog_change.Change.save_version", fail
+            "seine.catalog.catalog_change.CatalogChange.save_version", fail
         )  # the last step of the transaction
         with pytest.raises(SeineError, match="disk full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 6;")
