@@ -6,7 +6,6 @@ after its registration, cut into other micro-batches.
 
 from __future__ import annotations
 
-import inspect
 import json
 import tempfile
 from collections import Counter
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.operators.group import dormant_groups
 from seine.runtime.local_host import LocalHost
@@ -68,15 +66,12 @@ SLEEPING = (
     "SELECT k FROM s GROUP BY k HAVING COUNT(*) >= 2 EXCEPT SELECT k FROM t WHERE v > {d}",
 )
 
-BORN = "born" in inspect.signature(Network.add).parameters
-
 
 @seeds(6)
 def test_stateless_queries_count_from_their_registration(seed: int) -> None:
     _check(Random(seed), STATELESS)
 
 
-@pytest.mark.skipif(not BORN, reason="the network does not filter what is older than a query yet")
 @seeds(6)
 def test_all_queries_count_from_their_registration(seed: int) -> None:
     rng = Random(seed)

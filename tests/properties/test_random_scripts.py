@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,8 @@ from tests.generators.scenario import Scenario, random_scenario
 from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
-from tests.reference.verdict import disagreements, short
+from tests.reference.verdict import disagreements
+from tests.support.scenario_text import scenario_text, whole_record
 from tests.support.seeds import seed_range, seeds
 
 
@@ -26,7 +26,7 @@ def test_engine_agrees_with_reference(seed: int) -> None:
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
         again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:
@@ -52,7 +52,7 @@ def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
     yield from disagreements(answers, first.records, first.dead, looked_at)
     for batch_rows, buckets in _batchings(rng):
         other = run_local(str(path), batch_rows=batch_rows, buckets=buckets)
-        missing, extra = difference(map(whole, first.records), map(whole, other.records))
+        missing, extra = difference(map(whole_record, first.records), map(whole_record, other.records))
         if missing or extra:
             yield f"batch_rows={batch_rows} buckets={buckets}: {missing[:2]} became {extra[:2]}"
 
@@ -64,10 +64,6 @@ def _batchings(rng: Random) -> list[tuple[int, int]]:
     ]
 
 
-def whole(record: dict[str, Any]) -> tuple[Any, ...]:
-    return record["query"], *short(record)
-
-
 def _answer_sizes(scenario: Scenario) -> Iterator[int]:
     with tempfile.TemporaryDirectory() as name:
         scenario.write(Path(name))
@@ -77,10 +73,3 @@ def _answer_sizes(scenario: Scenario) -> Iterator[int]:
                 answers.net(query, answers.final) if answers.is_changelog(query) else answers.records(query)
             )
             yield len(rows)
-
-
-def told(scenario: Scenario) -> str:
-    parts = ["=== script", scenario.script()]
-    for table, lines in scenario.lines.items():
-        parts += [f"=== {table}.jsonl", *lines]
-    return "\n".join(parts)

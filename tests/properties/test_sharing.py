@@ -14,10 +14,10 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run_local import run_local
 from tests.generators.scenario import Scenario, nested_scenario, related_scenario
 from tests.generators.shrink import shrink
-from tests.properties.test_random_scripts import told, whole
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
+from tests.support.scenario_text import scenario_text, whole_record
 from tests.support.seeds import seed_range, seeds
 
 UNSHARED = CONFIGURATIONS["off"]
@@ -59,7 +59,7 @@ def _compare(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) 
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed, strategies)))
         again = _wrong(small, seed, strategies) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
 
 
 def _wrong(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> list[str]:
@@ -81,6 +81,6 @@ def _complaints(path: Path, folder: Path, rng: Random, strategies: Mapping[str, 
     for name, strategy in strategies.items():
         cut: dict[str, Any] = {"batch_rows": rng.choice([None, 3, 10]), "buckets": rng.choice([1, 2, 3])}
         shared = run_local(str(path), sharing=strategy, **cut)
-        missing, extra = difference(*(map(whole, r.records) for r in (unshared, shared)))
+        missing, extra = difference(*(map(whole_record, r.records) for r in (unshared, shared)))
         if missing or extra:
             yield f"{name} {cut}: {missing[:2]} became {extra[:2]}"

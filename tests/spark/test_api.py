@@ -205,10 +205,10 @@ def test_explain_shows_what_is_shared(spark: SparkSession, tmp_path: Path) -> No
     )
     text = engine.explain()
     assert "stream bid" in text
-    assert "shared by a, b, c" in text
-    assert "for a, b" in text
+    assert "shared by a, b, c: same stream" in text
+    assert "shared by a, b: same conditions" in text
     engine.register("DROP QUERY c")
-    assert "shared by a, b:" in engine.explain()
+    assert "shared by a, b: same stream" in engine.explain()
 
 
 def test_what_is_wrong_is_refused(spark: SparkSession, tmp_path: Path) -> None:

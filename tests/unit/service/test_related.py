@@ -17,7 +17,7 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
 from tests.support.seeds import seeds
-from tests.unit.service.test_registrar import STREAM, Rig
+from tests.support.service_rig import STREAM, Rig
 
 OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
 

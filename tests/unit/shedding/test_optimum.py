@@ -17,7 +17,7 @@ from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
 from tests.reference.memory_states import FactTuple, StreamTuple, optimum
 from tests.support.seeds import seed_range
-from tests.unit.shedding.test_shedder import Tuple, as_arrivals, common, random_streams
+from tests.support.shedding_streams import Tuple, as_arrivals, common, random_streams
 
 R = [(0, 1, 5), (1, 0, 1), (2, 1, 4), (3, 0, 8), (4, 2, 3), (5, 5, 2)]
 S = [(0, 1, 1), (1, 3, 5), (2, 3, 2), (3, 8, 6), (4, 3, 4), (5, 5, 3)]

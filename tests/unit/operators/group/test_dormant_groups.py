@@ -21,6 +21,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.slot_counts import AWAKE, Slots
 from seine.operators.state.store import MemoryStore
 from seine.rows.delta import FOREVER
+from tests.support.aggregate_law import call, reference
 from tests.support.changelog_law import (
     Results,
     Row,
@@ -32,7 +33,6 @@ from tests.support.changelog_law import (
     told_records,
 )
 from tests.support.seeds import seeds
-from tests.unit.operators.group.test_aggregate import call, reference
 
 TYPES = (STRING, BIGINT, DOUBLE)
 KEYS = (Column(0, STRING), Column(1, BIGINT))

@@ -24,9 +24,7 @@ from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, Parts
 from seine.rows.hashing import hash_columns
-from tests.support.changelog_law import Row, World, batch_of, check, drive
-from tests.support.seeds import seeds
-from tests.unit.operators.group.test_aggregate import (
+from tests.support.aggregate_law import (
     CALLS,
     N,
     S,
@@ -38,6 +36,8 @@ from tests.unit.operators.group.test_aggregate import (
     reference,
     world,
 )
+from tests.support.changelog_law import Row, World, batch_of, check, drive
+from tests.support.seeds import seeds
 
 FINE = (Column(0, S.type), Column(1, X.type), S)
 CARRIED = tuple(one for one in CALLS if not one.distinct)

@@ -17,7 +17,7 @@ from seine.operators.match.residual import Residual
 from seine.operators.match.staircase import Staircase, skyline
 from tests.support.seeds import seed_range
 from tests.support.selection_shapes import ShapeMaker, call, column, holds_alone, random_shape, rows_of, spied
-from tests.unit.operators.match.test_selection import vary
+from tests.support.selection_thresholds import vary_thresholds
 
 Filter = tuple[Expression | None, list[pa.Array], int]
 
@@ -59,7 +59,7 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
     passed = failed = 0
     for seed in seed_range(300):
         rng = random.Random(seed)
-        vary(monkeypatch, rng)
+        vary_thresholds(monkeypatch, rng)
         monkeypatch.setattr(staircase, "_MOST_ROUNDS", rng.choice([0, 1, 64]))
         filters: list[Filter] = []
         for _ in range(rng.choice([0, 1, 2, 3, 4])):

@@ -13,10 +13,9 @@ import pytest
 from seine.algebra.expressions import Column, Expression, Literal, Parameter, conjunction
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Type
-from seine.evaluate import data_columns, ordinals
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.ordinals import Places
-from seine.operators.match import box_index, boxes, code_lookup, prefilter, residual
+from seine.operators.match import box_index
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.code_lookup import CodeIndex
 from seine.operators.match.residual import Residual
@@ -36,6 +35,7 @@ from tests.support.selection_shapes import (
     rows_of,
     spied,
 )
+from tests.support.selection_thresholds import vary_thresholds
 
 WAYS: list[tuple[type, str]] = [
     (BoxIndex, "_cells"),
@@ -58,23 +58,6 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return spied(monkeypatch, WAYS)
 
 
-def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
-    """Thresholds so small that a few rows take every way; none may change an answer."""
-    monkeypatch.setattr(box_index, "_MOST_CELLS_AT_ONCE", rng.choice([7, 100, 1 << 20]))
-    monkeypatch.setattr(box_index, "_MOST_DIRECT_COMPARISONS", rng.choice([0, 0, 100, 1 << 15]))
-    monkeypatch.setattr(box_index, "_CELLS_PER_CANDIDATE", rng.choice([0, 0, 1, 12]))
-    monkeypatch.setattr(box_index, "_CANDIDATES_PER_ROW", rng.choice([0, 0, 6]))
-    monkeypatch.setattr(box_index, "_CANDIDATES_PER_BOX", rng.choice([0, 0, 15]))
-    monkeypatch.setattr(boxes, "_MOST_BOXES_FROM_LISTS", rng.choice([1, 20, 1 << 18]))
-    monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", rng.choice([0, 256]))
-    monkeypatch.setattr(code_lookup, "_ALWAYS_DIRECT_SLOTS", rng.choice([0, 1 << 12]))
-    monkeypatch.setattr(prefilter, "_MOST_ROWS_BY_INTERVAL", rng.choice([0, 256]))
-    monkeypatch.setattr(data_columns, "_MIN_ROWS_FOR_SUBSET", rng.choice([0, 1000]))
-    monkeypatch.setattr(data_columns, "_SUBSET_FRACTION", rng.choice([0, 1, 4]))
-    monkeypatch.setattr(ordinals, "_INSERTS_PER_SEARCH", rng.choice([0, 8, 1000]))
-    monkeypatch.setattr(residual, "_ROWS_FOR_SCALARS", rng.choice([1, 64]))
-
-
 def expected(
     shape: Expression | None, table: list[pa.Array], count: int, columns: DataColumns, num_rows: int
 ) -> list[tuple[int, int]]:
@@ -92,7 +75,7 @@ def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch, take
     hits = 0
     for seed in seed_range(800):
         rng = random.Random(seed)
-        vary(monkeypatch, rng)
+        vary_thresholds(monkeypatch, rng)
         shape, maker = random_shape(rng)
         checks = [maker.part()] if rng.random() < 0.2 else []
         count, num_rows = rng.choice([0, 1, 2, 9, 40]), rng.choice([0, 1, 5, 40])
