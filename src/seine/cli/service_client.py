@@ -39,7 +39,7 @@ def related_lines(related: Mapping[str, list[dict[str, Any]]]) -> list[str]:
     ['q: s: equal to p']
     """
     return [
-        f"{printable(name)}: {printable(one['text'])}" for name, found in related.items() for one in found
+        f"{printable(name)}: {printable(one['text'])}" for name, parts in related.items() for one in parts
     ]
 
 

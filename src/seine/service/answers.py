@@ -73,9 +73,7 @@ class QueryAnswer(TypedDict):
     state: Literal["running", "paused"]
     since: RegistrationPosition
     outputs: int
-    importance: Annotated[
-        float | None, Field(description="the sum over its results; null if they have none")
-    ]
+    importance: Annotated[float | None, Field(description="the sum over its results; null if they have none")]
     shed: Annotated[int, Field(description="tuples that its memory pushed out or kept out")]
     exact_share: ExactShare
     state_rows: Annotated[
@@ -96,9 +94,7 @@ class RelationAnswer(TypedDict):
     ]
     over: Annotated[list[str], Field(description="the tables that the conditions are on; else empty")]
     equal: Annotated[list[str], Field(description="queries that have the same")]
-    weaker: Annotated[
-        list[str], Field(description="queries with weaker conditions, or fewer keys or inputs")
-    ]
+    weaker: Annotated[list[str], Field(description="queries with weaker conditions, or fewer keys or inputs")]
     stronger: Annotated[
         list[str], Field(description="queries with stronger conditions, or more keys or inputs")
     ]

@@ -6,8 +6,8 @@ of the new epoch.
 
 The order of what becomes durable is what makes a crash harmless: first the files of the new
 network version, which nobody reads yet, then the catalog, in one transaction, which names that version;
-only then can an entry be cut that asks for it, and only then is a view of it published. Whatever a crash leaves half done has no name in
-the catalog and is written over by the next change.
+only then can an entry be cut that asks for it, and only then is a view of it published. Whatever a crash
+leaves half done has no name in the catalog and is written over by the next change.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ from seine.service.related import Related, related
 from seine.service.restore import RelationsInUse, relations_of
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
-_LONG_SCRIPT = 1 << 17  # characters; a longer one makes so many objects that looking at all of them is in vain
+_LONG_SCRIPT = (
+    1 << 17
+)  # characters; a longer one makes so many objects that looking at all of them is in vain
 _RARE_THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector
 _MOST_ADDED_WHILE_ENTRIES_WAIT = (
     100  # so many queries are added while entries wait; more of them must not stop the stream

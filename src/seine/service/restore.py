@@ -1,4 +1,4 @@
-"""Opens what a service had registered when it last ran: from its catalog, and the network version it names."""
+"""Restores what a service had registered when it last ran, from its catalog and network files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
         catalog.setting("since", {}),
     )
     running = (one.query for one in registered.values() if not one.paused)
-    return view, network, RelationsInUse(relations_of(running, declared), deployment.versions.relations(version))
+    return (
+        view,
+        network,
+        RelationsInUse(relations_of(running, declared), deployment.versions.relations(version)),
+    )
 
 
 def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""A pipeline in a folder that runs for ever, on whatever host runs its tasks; queries come and go meanwhile."""
+"""A pipeline in a folder that runs for ever, on any host, while queries come and go."""
 
 from __future__ import annotations
 

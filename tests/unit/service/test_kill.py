@@ -21,7 +21,7 @@ KILLS = 5
 # Registers, drops and runs until it is killed; a line on standard output acknowledges a change.
 WORKER = """
 import sys
-from seine.runtime.host import LocalHost
+from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 

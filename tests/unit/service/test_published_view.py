@@ -15,9 +15,6 @@ from tests.support.http_rig import HttpRig
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';"
 JOIN = "CREATE QUERY q AS SELECT x.a FROM s x, s y WHERE x.a = y.a;"
-LIMITED = (
-    "CREATE QUERY q WITH (memory = 4) AS SELECT x.a, y.a AS b, IMPORTANCE(x.a) FROM s x, s y WHERE x.a = y.a;"
-)
 
 
 @pytest.fixture
@@ -38,9 +35,7 @@ def read_all(rig: HttpRig) -> dict[str, Any]:
     return {"status": status[1], "others": [answer[1] for answer in others]}
 
 
-def in_the_middle_of(
-    patch: pytest.MonkeyPatch, owner: type, method: str, act: Callable[[], None]
-) -> None:
+def in_the_middle_of(patch: pytest.MonkeyPatch, owner: type, method: str, act: Callable[[], None]) -> None:
     """Let `act` happen right after each call of a method."""
     original = getattr(owner, method)
 

@@ -94,9 +94,7 @@ async def _list(calls: Calls) -> Response:
     return await calls.reads.run(lambda: JsonAnswer(calls.service.queries()))
 
 
-@ROUTER.get(
-    "/v1/queries/{name}", operation_id="show", summary="One query", response_model=QueryAnswer
-)
+@ROUTER.get("/v1/queries/{name}", operation_id="show", summary="One query", response_model=QueryAnswer)
 async def _show(calls: Calls, name: QueryName) -> Response:
     return JsonAnswer(calls.service.query(name))
 

@@ -19,7 +19,7 @@ class Listening:
     `longest_request` seconds to arrive, however it trickles in, and so may an answer to be taken.
     """
 
-    host: str = "127.0.0.1"
+    address: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
     most_body: int = MOST_BODY
@@ -30,9 +30,10 @@ class Listening:
 
 def refuse_open_door(listening: Listening) -> None:
     """Whoever listens beyond this machine needs a token, and a long one."""
-    if listening.token is None and not is_loopback(listening.host):
+    if listening.token is None and not is_loopback(listening.address):
         raise SeineError(
-            f"listening on {listening.host} needs a token: anybody who can reach it could register queries",
+            f"listening on {listening.address} needs a token: "
+            "anybody who can reach it could register queries",
             hint="name a file with --token-file or set SEINE_TOKEN, or listen on 127.0.0.1",
         )
     if listening.token is not None and len(listening.token) < _LEAST_TOKEN:
@@ -42,15 +43,15 @@ def refuse_open_door(listening: Listening) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Does this name stand for this machine alone?
+def is_loopback(name: str) -> bool:
+    """Whether a name or address stands for this machine alone.
 
     >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("")
     (True, True, False, False)
     """
-    if host.lower() == "localhost":
+    if name.lower() == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NotRequired
 
 from starlette.responses import Response
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from seine.errors import RunError, SeineError, TakenError
 from seine.service.published_view import MissingError

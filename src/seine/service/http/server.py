@@ -33,13 +33,13 @@ class Server:
         self._loop = asyncio.new_event_loop()
         app = AccessGuard(make_app(service, self._wakeup, listening.most_body), listening)
         self._server = uvicorn.Server(_configuration(app, listening))
-        self._host, self._port = self._socket.getsockname()[:2]
+        self._address, self._port = self._socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._run, name="seine-http", daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        shown = f"[{self._host}]" if ":" in self._host else self._host
+        shown = f"[{self._address}]" if ":" in self._address else self._address
         return f"http://{shown}:{self._port}"
 
     def close(self) -> None:
@@ -87,16 +87,16 @@ def _configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
 
 
 def _listen(listening: Listening) -> socket.socket:
-    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in listening.address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((listening.host, listening.port))
+        bound.bind((listening.address, listening.port))
         bound.listen(_BACKLOG)
     except OSError as error:
         bound.close()
         raise SeineError(
-            f"cannot listen on {listening.host}:{listening.port}: {error.strerror or error}",
+            f"cannot listen on {listening.address}:{listening.port}: {error.strerror or error}",
             hint="name another --host or --port",
         ) from error
     return bound
