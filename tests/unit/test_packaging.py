@@ -25,7 +25,7 @@ def test_every_dependency_is_locked() -> None:
 
 
 def test_what_lies_beside_the_modules_is_packaged() -> None:
-    """The wheel takes every file of the package that git does not ignore; so none may be ignored or left out."""
+    """The wheel takes every file of the package that git does not ignore, so none may be ignored."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel == {"packages": ["src/seine"]}
     data = [p for p in (ROOT / "src" / "seine").rglob("*") if p.suffix in {".html", ".css", ".js"}]
