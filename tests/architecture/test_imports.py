@@ -89,12 +89,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
 FACADES = {"cli", "bench", "__main__", "__init__"}
 
 # outside library -> the only packages that may know it
-OUTSIDE = {
+OUTSIDE: dict[str, set[str]] = {
     "pyspark": {"spark", "bench"},  # a benchmark also runs what Spark does by itself
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
-    "lxml": {"intake"},
+    "fastapi": {"service"},
+    "starlette": {"service"},
+    "uvicorn": {"service"},
+    "h11": {"service"},
+    "pydantic": {"service"},
+    "lxml": set(),  # tests look at pages with it
 }
 
 

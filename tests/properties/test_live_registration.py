@@ -19,7 +19,7 @@ import pytest
 from seine.network.plan.strategy import Strategy
 from seine.operators.group import dormant_groups
 from seine.runtime.local_host import LocalHost
-from seine.service import present
+from seine.service import restore
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -81,7 +81,7 @@ def test_all_queries_count_from_their_registration(seed: int) -> None:
 @seeds(6)
 def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are registered between the same two entries are made of one another, whatever it saves."""
-    monkeypatch.setattr(present, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
+    monkeypatch.setattr(restore, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
     regrouped = _check(Random(seed), NESTED)
     if seed == 0:  # of the first story it is known that there are some
         assert regrouped
@@ -170,7 +170,7 @@ def _check(rng: Random, pool: tuple[str, ...]) -> int:
         story.end()
         survivors = [one for one, life in story.lives.items() if not life.dropped]
         got = {one: story.records(one) for one in survivors}
-        regrouped = sum(node.kind == "regroup" for node in story.service.present.network)
+        regrouped = sum(node.kind == "regroup" for node in story.service.registrar.network)
         story.service.close()
         expected = {one: _fresh(story, one) for one in survivors}
     for one in survivors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 
 import seine
@@ -22,6 +23,17 @@ def test_every_dependency_is_locked() -> None:
     extras = PROJECT["optional-dependencies"].values()
     needed = {plain_name(r) for r in (*PROJECT["dependencies"], *(r for extra in extras for r in extra))}
     assert needed - {PROJECT["name"]} <= locked
+
+
+def test_what_lies_beside_the_modules_is_packaged() -> None:
+    """The wheel takes every file of the package that git does not ignore, so none may be ignored."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel == {"packages": ["src/seine"]}
+    data = [p for p in (ROOT / "src" / "seine").rglob("*") if p.suffix in {".html", ".css", ".js"}]
+    assert {path.name for path in data} >= {"page.html", "page.css", "page.js"}
+    ignored = subprocess.run(["git", "check-ignore", *map(str, data)], cwd=ROOT, capture_output=True)
+    assert ignored.stdout == b""
+    assert all((path.parent / "__init__.py").exists() for path in data)
 
 
 def test_lock_lines_are_names_and_versions_only() -> None:

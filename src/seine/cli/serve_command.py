@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from seine.cli.hosting import add_hosting, buckets, check_writable, positive
 from seine.cli.progress_line import ProgressLine
@@ -14,8 +15,10 @@ from seine.cli.service_client import FOLDER
 from seine.errors import RunError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
-from seine.service.server import MOST_BODY, Listening, Server, refuse_open_door
-from seine.service.service import Service, ServiceOptions
+from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
+
+if TYPE_CHECKING:
+    from seine.service.service import Service
 
 _logger = logging.getLogger(__name__)
 
@@ -69,6 +72,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def command(arguments: argparse.Namespace) -> int:
+    from seine.service.service import Service, ServiceOptions
+
     token = read_token(arguments.token_file)
     listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
     refuse_open_door(listening)
@@ -88,6 +93,8 @@ def command(arguments: argparse.Namespace) -> int:
 def _serve(
     service: Service, listening: Listening, arguments: argparse.Namespace, progress: ProgressLine
 ) -> None:
+    from seine.service.http.server import Server  # a web framework takes its time to import
+
     log = arguments.log or os.path.join(service.folder.path, "spark.log")
     check_writable(log)
 

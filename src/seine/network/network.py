@@ -23,6 +23,7 @@ from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.placing import Placer
 from seine.network.site.site import Claim, Site
+from seine.network.state_places import state_places
 from seine.operators.kinds import KINDS
 from seine.operators.limited.limited_node import LimitedNode
 from seine.operators.match.deliver_node import DeliverNode
@@ -144,17 +145,8 @@ class Network:
         return query.plan
 
     def plan_of(self, query: Query, born: int = 0) -> Plan:
-        """The plan as which a query would run.
-
-        One that is limited by memory runs as it is written: what it gives up is for its own words to decide.
-        """
-        if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
-            message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
-            raise SeineError(message, hint="it can be checked, but not run: split it")
-        plan = counted_from(query.plan, born) if self.live else query.plan
-        if star_limit(query) is not None:
-            return plan
-        return optimise(plan, estimates=self.estimates)
+        """The plan as which a query would run in this network."""
+        return running_plan(query, born if self.live else None, self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
@@ -243,19 +235,17 @@ class Network:
         used = {claim[1] for claim in self.queries[query] if claim[0] == "node"}
         return [self.nodes[i] for i in topological(self.nodes) if i in used]
 
+    def used_nodes(self, query: str) -> tuple[int, ...]:
+        """The ids of the nodes that a query uses, ascending; none if it is not in the network."""
+        return tuple(sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"}))
+
     def state_places(self, query: str) -> dict[str, str]:
         """Where a query holds rows of its streams: inputs of joins, `node/port`, parted by commas.
 
         Rows that several streams have made are told by the names of all of them.
         """
-        used = sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"})
-        places: dict[str, list[str]] = {}
-        for node in (self.nodes[i] for i in used if i in self.nodes):
-            if node.is_join:
-                for number, port in enumerate(node.ports):
-                    if not self.nodes[port.node].is_punctuation:
-                        places.setdefault(", ".join(port.streams), []).append(f"{node.id}/{number}")
-        return {streams: ",".join(ports) for streams, ports in places.items()}
+        places = state_places(self.used_nodes(query), self.nodes)
+        return {streams: ",".join(inputs) for streams, inputs in places.items()}
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
@@ -337,6 +327,18 @@ class Network:
 def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     form = form_of(query)
     builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
+
+
+def running_plan(query: Query, born: int | None, estimates: Estimates | None) -> Plan:
+    """The plan as which a query runs: counted from the epoch `born`, unless that is None, and optimised.
+
+    A query that is limited by memory runs as it is written: what it gives up is for its own words to decide.
+    """
+    if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
+        message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
+        raise SeineError(message, hint="it can be checked, but not run: split it")
+    plan = query.plan if born is None else counted_from(query.plan, born)
+    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
 
 
 def topological(nodes: dict[int, Node]) -> list[int]:

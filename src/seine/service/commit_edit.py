@@ -9,11 +9,11 @@ from seine.catalog import Catalog, CatalogChange
 from seine.catalog.index import Placement
 from seine.run import stored
 from seine.service.edit import Edit
-from seine.service.present import Present
+from seine.service.published_view import ServiceView
 
 
 def enter(
-    catalog: Catalog, edit: Edit, before: Present, after: Present, begun: Sequence[Placement] = ()
+    catalog: Catalog, edit: Edit, before: ServiceView, after: ServiceView, begun: Sequence[Placement] = ()
 ) -> None:
     """Record all of an edit, what it made of the network, and from when on; or nothing.
 
@@ -24,22 +24,22 @@ def enter(
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
         for key in edit.pause:
-            change.set_query(before.standing[key].query.name, paused=True)
+            change.set_query(before.registered[key].query.name, paused=True)
         for key in edit.resume:
-            now = after.standing[key]
-            change.set_query(now.query.name, paused=False, born=now.born, position=now.position)
+            now = after.registered[key]
+            change.set_query(now.query.name, paused=False, born=now.birth_epoch, position=dict(now.position))
         change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
         if after.since != before.since:
-            change.set("since", after.since)
+            change.set("since", dict(after.since))
         if after.version != before.version:
             change.save_version(after.version)
 
 
-def _drop(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
     for key in sorted(edit.go):
-        change.drop_query(before.standing[key].query.name)
+        change.drop_query(before.registered[key].query.name)
     for edge in before.declared.edges:
         if edge not in after.declared.edges:
             change.drop_edge(edge)
@@ -49,7 +49,7 @@ def _drop(change: CatalogChange, edit: Edit, before: Present, after: Present) ->
         change.drop_relation(name)
 
 
-def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
     for name in _new(before.declared.streams, after.declared.streams):
         change.add_stream(after.declared.streams[name])
     for name in _new(before.declared.relations, after.declared.relations):
@@ -57,8 +57,8 @@ def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> 
     for edge in after.declared.edges:
         if edge not in before.declared.edges:
             change.add_edge(edge)
-    come = [after.standing[key] for key in edit.come]
-    change.add_queries([stored(one.query, one.born, one.position) for one in come])
+    come = [after.registered[key] for key in edit.come]
+    change.add_queries([stored(one.query, one.birth_epoch, dict(one.position)) for one in come])
 
 
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from seine.algebra.plan import Query, Scan, walk
 from seine.intake.journal import Journal
+from seine.service.answers import RegistrationPosition
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class StreamPositions:
         arrivals = {name: state["admission"]["arrivals"] for name, state in states.items()}
         return StreamPositions(last.number + 1, arrivals, results)
 
-    def of(self, query: Query) -> dict[str, Any]:
+    def of(self, query: Query) -> RegistrationPosition:
         """The position of a query that begins here."""
         streams = {scan.stream.name: self.arrivals.get(scan.stream.name, 0) for scan in _scans(query)}
         return {"entry": self.entry, "results": self.results, "streams": streams}
 
 
 def _scans(query: Query) -> list[Scan]:
-    found = [part for part in walk(query.plan) if isinstance(part, Scan)]
-    return sorted(found, key=lambda scan: scan.stream.name)
+    scans = [part for part in walk(query.plan) if isinstance(part, Scan)]
+    return sorted(scans, key=lambda scan: scan.stream.name)

@@ -201,8 +201,8 @@ def _query(draw: random.Random, aliases: list[str], terms: list[str]) -> str:
 
 
 def _computed(rig: Rig, name: str) -> Any:
-    present = rig.service.present
-    plan = present.network.plan_of(present.find(name).query)
+    query = rig.service.published.view.find(name).query
+    plan = rig.service.registrar.network.plan_of(query)
     (found,) = placements(name, plan, Blocks())
     return found
 
@@ -218,7 +218,7 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         renamed = dict(zip(aliases, names, strict=True))
         said = ["".join(renamed.get(letter, letter) for letter in term) for term in terms]
         rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
-        (found,) = rig.service.registrar.related(f"q{number}")
+        (found,) = rig.service.registrar.related(f"q{number}")[1]
         assert f"p{number}" in found.equal, (terms, said)
 
 
@@ -232,7 +232,7 @@ def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
     computed = {name: _computed(rig, name) for name in names}
     pairs = 0
     for name, own in computed.items():
-        for one in rig.service.registrar.related(name):
+        for one in rig.service.registrar.related(name)[1]:
             for other in (*one.equal, *one.weaker, *one.stronger):
                 theirs = computed[other]
                 assert theirs.topology == own.topology

@@ -23,7 +23,8 @@ from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
 from seine.service.client import Client
 from seine.service.folder import ServiceFolder
-from seine.service.server import Listening, Server
+from seine.service.http.listening import Listening
+from seine.service.http.server import Server
 from seine.service.service import Service, ServiceOptions
 
 STRETCHES = (False, True, True, False)  # whether queries are registered meanwhile

@@ -10,11 +10,11 @@ from typing import Any
 from seine.errors import printable
 from seine.graph.node_words import BoxContent
 from seine.network.show.node_lines import NodeLine, States
-from seine.network.show.page import PAGE
+from seine.network.show.page import page_template
 from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
-TEXT_LENGTH = 40
+MOST_CHARACTERS = 40  # of a line in a box
 
 
 def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> str:
@@ -25,7 +25,7 @@ def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> 
     number = {name: i for i, name in enumerate(names)}
     facts = {
         "queries": [printable(name) for name in names],
-        "states": [[printable(told) for told in (states or {}).get(name, ())] for name in names],
+        "states": [[printable(text) for text in (states or {}).get(name, ())] for name in names],
         "boxes": [_facts(box, number) for box in boxes],
     }
     filling = {
@@ -33,7 +33,7 @@ def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> 
         "SVG": _svg(boxes, stages),
         "DATA": _inert(json.dumps(facts, ensure_ascii=True, separators=(",", ":"))),
     }
-    return "".join(filling.get(part, part) for part in PAGE.split("@@"))
+    return "".join(filling.get(part, part) for part in page_template().split("@@"))
 
 
 def _inert(data: str) -> str:
@@ -46,21 +46,21 @@ def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
 
     `users` is null if every query uses it; `own` has the users of each node of a pile.
     """
-    told = [*box.parts, *box.lines][:MOST_LISTED]
+    listed = [*box.parts, *box.lines][:MOST_LISTED]
     users = [number[user] for user in box.users]
     return {
         "inputs": list(box.inputs),
         "title": _title(box),
         "stage": box.stage,
-        "nodes": [_told(line) for line in told],
-        "own": [[number[user] for user in line.users] for line in told] if len(box.lines) > 1 else None,
-        "hidden": len(box.parts) + len(box.lines) - len(told),
+        "nodes": [_node_texts(line) for line in listed],
+        "own": [[number[user] for user in line.users] for line in listed] if len(box.lines) > 1 else None,
+        "hidden": len(box.parts) + len(box.lines) - len(listed),
         "users": None if len(users) == len(number) else users,
         "reason": box.lines[0].reason if len(box.lines) == 1 else None,
     }
 
 
-def _told(line: NodeLine) -> list[str]:
+def _node_texts(line: NodeLine) -> list[str]:
     """A node in the panel: what it is, then what passes it."""
     head = f"#{line.node.id} {line.node.kind}: {line.text}"
     return [printable(text) for text in (head, *line.details)]
@@ -105,7 +105,7 @@ def _box(box: Box) -> str:
     style = f' style="--tint: {tint}"' if tint else ""
     texts = "".join(
         f'<text x="10" y="{y}">{escape(_cut(printable(text)))}</text>'
-        for y, text in zip((37, 53), _said(box), strict=False)
+        for y, text in zip((37, 53), _box_texts(box), strict=False)
     )
     stack = f'<rect class="pile" x="5" y="5" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
     return (
@@ -118,7 +118,7 @@ def _box(box: Box) -> str:
     )
 
 
-def _said(box: Box) -> Sequence[str]:
+def _box_texts(box: Box) -> Sequence[str]:
     """The two lines of text in a box."""
     line = box.lines[0]
     part_details = [detail for part in box.parts for detail in part.details]
@@ -127,4 +127,4 @@ def _said(box: Box) -> Sequence[str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

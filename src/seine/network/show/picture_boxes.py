@@ -1,6 +1,6 @@
 """The boxes of the picture, placed by stages.
 
-A join is drawn with its gates, an aggregate or set operator with its fans. Deliveries of one
+A join is drawn with its prefilters, an aggregate or set operator with its fans. Deliveries of one
 input are drawn as one where they are many; in a large network all that does alike to the same.
 """
 
@@ -22,7 +22,7 @@ MARGIN, TOP = 24, 56
 
 @dataclass
 class Box:
-    """What is drawn as one: `lines` are nodes that do alike, `parts` the gates or fans before them."""
+    """One box of the picture: `lines` are nodes that do alike, `parts` the prefilters or fans before them."""
 
     number: int
     inputs: tuple[int, ...]
@@ -80,7 +80,7 @@ def _piled(lines: list[NodeLine], level: int) -> list[Box]:
 
 
 def _beneath(line: NodeLine, parts: dict[int, NodeLine]) -> tuple[int, ...]:
-    """The nodes whose rows arrive, gates and fans apart."""
+    """The nodes whose rows arrive, prefilters and fans apart."""
     return tuple(parts[i].node.inputs[0] if i in parts else i for i in line.node.inputs)
 
 
@@ -107,8 +107,8 @@ def _depth_within_stage(boxes: list[Box]) -> list[int]:
     """How many boxes of its own stage come before each box, at most."""
     depth: list[int] = []
     for box in boxes:
-        own = (depth[i] + 1 for i in box.inputs if boxes[i].stage == box.stage)
-        depth.append(max(own, default=0))
+        depths = (depth[i] + 1 for i in box.inputs if boxes[i].stage == box.stage)
+        depth.append(max(depths, default=0))
     return depth
 
 

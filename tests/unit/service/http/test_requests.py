@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import http.client
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,64 +13,24 @@ import pytest
 
 from seine.cli.main import main
 from seine.errors import RunError, SeineError
-from seine.runtime.local_host import LocalHost
 from seine.service.client import Client, read_token
-from seine.service.folder import ServiceFolder
-from seine.service.openapi import SCHEMAS, description
-from seine.service.server import Listening, Server, is_loopback, refuse_open_door
-from seine.service.service import Service, ServiceOptions
+from seine.service.http.app import description
+from seine.service.http.listening import Listening, is_loopback, refuse_open_door
+from tests.support.http_rig import HttpRig
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
 QUERY = "CREATE QUERY q AS SELECT a FROM s;"
 TOKEN = "a token that is long enough"
 
 
-class Rig:
-    """A service that is asked over HTTP and run by hand."""
-
-    def __init__(self, folder: Path, **listening: Any) -> None:
-        (folder / "s.jsonl").touch()
-        self.folder = folder
-        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(depth=1))
-        self.server = Server(self.service, Listening(**listening))
-        self.client = Client(self.server.url, listening.get("token"))
-        self.host = LocalHost(self.service.deployment)
-
-    def register(self, text: str, **options: Any) -> Any:
-        return self.client.register(text, file="x.sql", folder=str(self.folder), **options)
-
-    def feed(self, *values: int) -> None:
-        with (self.folder / "s.jsonl").open("a") as file:
-            file.writelines(json.dumps({"a": value, "ts": 1}) + "\n" for value in values)
-        while self.service.driver.run_some(self.host.run):
-            pass
-
-    def ask(
-        self, method: str, path: str, body: str | None = None, **headers: str
-    ) -> tuple[int, Any, http.client.HTTPMessage]:
-        connection = http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=10)
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, body, sent)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        assert answer.getheader("Content-Type") in ("application/json", "application/x-ndjson")
-        return answer.status, json.loads(content) if content else None, answer.headers
-
-    def close(self) -> None:
-        self.service.stop()
-        self.server.close()
-        self.service.close()
-
-
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, most_body=2000)
+def rig(tmp_path: Path) -> Iterator[HttpRig]:
+    rig = HttpRig(tmp_path, most_body=2000)
     yield rig
     rig.close()
 
 
-def test_a_query_lives_over_http(rig: Rig) -> None:
+def test_a_query_lives_over_http(rig: HttpRig) -> None:
     done = rig.register(STREAM + QUERY)
     assert done == {"version": 1, "entry": 0, "registered": ["q"], "dropped": [], "related": {"q": []}}
     rig.feed(1, 2)
@@ -85,20 +43,20 @@ def test_a_query_lives_over_http(rig: Rig) -> None:
     assert rig.client.queries() == []
 
 
-def test_a_name_of_any_kind_can_be_asked_for(rig: Rig) -> None:
+def test_a_name_of_any_kind_can_be_asked_for(rig: HttpRig) -> None:
     rig.register(STREAM + 'CREATE QUERY "a/b ?é%" AS SELECT a FROM s;')
     rig.feed(1)
     assert len(_tail(rig, "a/b ?é%")) == 1
     assert rig.client.drop("a/b ?é%")["dropped"] == ["a/b ?é%"]
 
 
-def test_what_queries_have_in_common_is_told(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_queries_have_in_common_is_told(rig: HttpRig, capsys: pytest.CaptureFixture[str]) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE a > 1;")
     (one,) = rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 2;")["related"]["p"]
-    assert set(one) == set(SCHEMAS["Relation"]["properties"]) and one["text"] == "s: covered by q"
+    assert set(one) == _described("RelationAnswer") and one["text"] == "s: covered by q"
     found = rig.client.related("Q")
     assert found["query"] == "q" and [each["stronger"] for each in found["related"]] == [["p"]]
-    assert set(found) == set(SCHEMAS["Related"]["properties"])
+    assert set(found) == _described("RelatedAnswer")
     body = json.dumps({"script": "CREATE QUERY r AS SELECT a FROM s;", "related": False})
     answer = rig.ask("POST", "/v1/scripts", body, Content_Type="application/json")[1]
     assert answer["related"] is None and answer["registered"] == ["r"]
@@ -107,17 +65,17 @@ def test_what_queries_have_in_common_is_told(rig: Rig, capsys: pytest.CaptureFix
     assert rig.ask("GET", "/v1/queries/none/related")[0] == 404
 
 
-def test_answers_are_as_described(rig: Rig) -> None:
+def test_answers_are_as_described(rig: HttpRig) -> None:
     rig.register(STREAM + QUERY)
     status, form, _ = rig.ask("GET", "/v1/openapi.json")
     assert status == 200 and form == description() and form["openapi"] == "3.1.0"
-    assert set(rig.client.status()) == set(SCHEMAS["Status"]["properties"])
-    assert set(rig.client.queries()[0]) == set(SCHEMAS["Query"]["properties"])
+    assert set(rig.client.status()) == _described("StatusAnswer")
+    assert set(rig.client.queries()[0]) == _described("QueryAnswer")
     references = json.dumps(form)
-    assert all(f'#/components/schemas/{name}"' in references for name in set(SCHEMAS) - {"Status"})
+    assert all(f'#/components/schemas/{name}"' in references for name in form["components"]["schemas"])
 
 
-def test_a_tail_wakes_up_when_there_is_something(rig: Rig) -> None:
+def test_a_tail_wakes_up_when_there_is_something(rig: HttpRig) -> None:
     rig.register(STREAM + QUERY)
     got: list[bytes] = []
 
@@ -135,14 +93,14 @@ def test_a_tail_wakes_up_when_there_is_something(rig: Rig) -> None:
     assert b'"row": {"a": 7}' in b"".join(got)
 
 
-def test_a_refusal_has_a_place_and_a_hint(rig: Rig) -> None:
+def test_a_refusal_has_a_place_and_a_hint(rig: HttpRig) -> None:
     with pytest.raises(SeineError) as refusal:
         rig.register(STREAM + "\nCREATE QUERY q AS SELECT b FROM s;")
     assert refusal.value.render() == "x.sql:2:26: no column b in FROM\n  hint: columns: a, ts"
-    assert rig.service.present.declared.streams == {}
+    assert rig.service.published.view.declared.streams == {}
 
 
-def test_collisions_are_told_apart(rig: Rig) -> None:
+def test_collisions_are_told_apart(rig: HttpRig) -> None:
     rig.register(STREAM + QUERY)
     assert _post(rig, {"script": QUERY})[0] == 409
     assert _post(rig, {"script": "DROP STREAM s;"})[0] == 409
@@ -150,7 +108,7 @@ def test_collisions_are_told_apart(rig: Rig) -> None:
     assert rig.ask("POST", "/v1/queries/q/resume")[0] == 409
 
 
-def test_a_full_disk_is_told_and_leaves_no_trace(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_and_leaves_no_trace(rig: HttpRig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.register(STREAM + QUERY)
 
     def full(*_: object) -> None:
@@ -166,7 +124,7 @@ def test_a_full_disk_is_told_and_leaves_no_trace(rig: Rig, monkeypatch: pytest.M
     assert len(_tail(rig, "q")) == 2 and len(_tail(rig, "p")) == 1
 
 
-def test_bulk_registrations_and_drops_take_turns(rig: Rig) -> None:
+def test_bulk_registrations_and_drops_take_turns(rig: HttpRig) -> None:
     """Clients that register, replace and drop at once: each change is whole, and the files agree with it."""
     rig.register(STREAM)
     bulk = "".join(f"CREATE QUERY b{{0}}_{i} AS SELECT a FROM s WHERE a > {i};" for i in range(120))
@@ -188,14 +146,14 @@ def test_bulk_registrations_and_drops_take_turns(rig: Rig) -> None:
     assert not failed
     names = {query["query"] for query in rig.client.queries()}
     assert names == {f"b{number}_{i}" for number in range(3) for i in range(1, 120, 2)}
-    present, versions = rig.service.present, rig.service.deployment.versions
-    assert versions.network(present.version, present.network.strategy).to_json() == present.network.to_json()
+    network, versions = rig.service.registrar.network, rig.service.deployment.versions
+    assert versions.network(network.version, network.strategy).to_json() == network.to_json()
     rig.feed(1000)
     tails = [json.loads(_tail(rig, name)[-1])["row"] for name in sorted(names)]
     assert tails == [{"a": 1000}] * 180
 
 
-def test_of_many_clients_one_wins(rig: Rig) -> None:
+def test_of_many_clients_one_wins(rig: HttpRig) -> None:
     rig.register(STREAM)
     seen: list[int] = []
     threads = [
@@ -247,7 +205,7 @@ def test_of_many_clients_one_wins(rig: Rig) -> None:
     ],
 )
 def test_what_is_wrong_is_refused_as_json(
-    rig: Rig, method: str, path: str, body: str | None, headers: dict[str, str], status: int
+    rig: HttpRig, method: str, path: str, body: str | None, headers: dict[str, str], status: int
 ) -> None:
     rig.register(STREAM + QUERY)
     got, form, _ = rig.ask(method, path, body, **headers)
@@ -265,17 +223,15 @@ def test_what_is_wrong_is_refused_as_json(
         b"Content-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n",
     ],
 )
-def test_a_body_needs_a_length(rig: Rig, head: bytes) -> None:
-    host, port = rig.server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
+def test_a_body_needs_a_length(rig: HttpRig, head: bytes) -> None:
+    with rig.connect() as connection:
         connection.sendall(b"POST /v1/scripts HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n")
         answer = connection.makefile("rb").read()
     assert answer.split()[1] in (b"411", b"400") and b'"message"' in answer
 
 
-def test_a_huge_body_is_refused_before_it_is_read(rig: Rig) -> None:
-    host, port = rig.server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
+def test_a_huge_body_is_refused_before_it_is_read(rig: HttpRig) -> None:
+    with rig.connect() as connection:
         connection.sendall(
             b"POST /v1/scripts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 99999999999\r\n\r\n"
@@ -290,17 +246,17 @@ def test_a_huge_body_is_refused_before_it_is_read(rig: Rig) -> None:
         (b"GET http://[::1/v1/status HTTP/1.1\r\nHost: localhost\r\n", b"400"),
     ],
 )
-def test_a_request_has_one_host_and_an_address(rig: Rig, head: bytes, status: bytes) -> None:
-    with _connected(rig) as connection:
+def test_a_request_has_one_host_and_an_address(rig: HttpRig, head: bytes, status: bytes) -> None:
+    with rig.connect() as connection:
         connection.sendall(head + b"\r\n")
         assert connection.makefile("rb").read().split()[1] == status
 
 
 def test_who_comes_when_all_are_served_is_sent_away(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, most_connections=3)
+    rig = HttpRig(tmp_path, most_connections=3)
     try:
-        held = [_connected(rig) for _ in range(3)]
-        with _connected(rig) as late:
+        held = [rig.connect() for _ in range(3)]
+        with rig.connect() as late:
             assert late.makefile("rb").read() == b""
         for connection in held:
             connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -313,9 +269,9 @@ def test_who_comes_when_all_are_served_is_sent_away(tmp_path: Path) -> None:
 
 
 def test_a_request_that_trickles_in_is_cut_off(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, longest_request=0.3)
+    rig = HttpRig(tmp_path, longest_request=0.3)
     try:
-        with _connected(rig) as connection:
+        with rig.connect() as connection:
             connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: local")
             assert connection.makefile("rb").read() == b""
         assert rig.client.status()["version"] == 0
@@ -324,7 +280,7 @@ def test_a_request_that_trickles_in_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_a_token_lets_in(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, token=TOKEN)
+    rig = HttpRig(tmp_path, token=TOKEN)
     try:
         assert rig.client.status()["version"] == 0
         for wrong in ({}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}):
@@ -350,7 +306,7 @@ def test_an_open_door_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_service_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
-    rig = Rig(tmp_path)
+    rig = HttpRig(tmp_path)
     rig.service.folder.publish({"url": rig.server.url})
     rig.close()
     with pytest.raises(RunError, match="does not answer"):
@@ -362,12 +318,14 @@ def test_a_service_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         Client("ftp://localhost")
 
 
-def _connected(rig: Rig) -> socket.socket:
-    host, port = rig.server.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), 10)
+def _described(schema: str) -> set[str]:
+    """The properties of an answer as the description has them; all of them are required."""
+    form = description()["components"]["schemas"][schema]
+    assert set(form["required"]) == set(form["properties"])
+    return set(form["properties"])
 
 
-def _one_that_is_served(rig: Rig) -> Any:
+def _one_that_is_served(rig: HttpRig) -> Any:
     """The status; a place is free a moment after its client has heard everything."""
     while True:
         try:
@@ -376,9 +334,9 @@ def _one_that_is_served(rig: Rig) -> Any:
             continue
 
 
-def _tail(rig: Rig, name: str) -> list[bytes]:
+def _tail(rig: HttpRig, name: str) -> list[bytes]:
     return b"".join(rig.client.tail(name, "start", follow=False)).splitlines()
 
 
-def _post(rig: Rig, body: dict[str, Any]) -> tuple[int, Any, Any]:
+def _post(rig: HttpRig, body: dict[str, Any]) -> tuple[int, Any, Any]:
     return rig.ask("POST", "/v1/scripts", json.dumps(body), Content_Type="application/json")
