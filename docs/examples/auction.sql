@@ -1,4 +1,4 @@
--- An auction without windows: the house promises when an item, and when bidding for it, is over.
+-- An auction without windows: the house punctuates when an item, and when bidding for it, is over.
 CREATE STREAM item (itemid BIGINT, name STRING, ts BIGINT) TIMESTAMP BY ts
   PUNCTUATED ON (itemid) FROM 'auction_item.jsonl';
 CREATE STREAM bid (itemid BIGINT, bidder STRING, increase DOUBLE, ts BIGINT) TIMESTAMP BY ts

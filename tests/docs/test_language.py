@@ -15,7 +15,7 @@ from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
 from seine.frontends.script.from_source import FORMATS, OPTIONS
-from seine.frontends.script.options import SHEDDERS
+from seine.frontends.script.options import SHEDDING_POLICIES
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 
@@ -71,7 +71,7 @@ def test_query_options() -> None:
     options = set(hint.removeprefix("options: ").split(", "))
     assert {"unbounded", "limit"} <= options
     assert _documented("query option") == options
-    assert all(f"`'{shedder}'`" in read(PAGE) for shedder in SHEDDERS)
+    assert all(f"`'{shedder}'`" in read(PAGE) for shedder in SHEDDING_POLICIES)
 
 
 def test_clauses_of_streams() -> None:
