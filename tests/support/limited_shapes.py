@@ -20,6 +20,7 @@ from seine.network.network import Network, build_network
 from seine.operators.join.lookup import index_relation
 from seine.operators.join.relation_index import RelationIndex
 from seine.operators.limited.limited_join import LimitedOperator
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.match.filters import any_of
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
@@ -250,7 +251,7 @@ class Played:
 
     told: Counter[Any]
     sizes: list[int]
-    account: dict[str, float]
+    account: MemoryAccount
 
 
 def ready(tables: dict[str, list[Row]]) -> dict[str, list[Row]]:

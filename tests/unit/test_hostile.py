@@ -12,10 +12,12 @@ import pytest
 
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.run import Options, Run, read_script
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.output.run_statistics import RunStatistics
 
 STREAM = (
     "CREATE STREAM s (a BIGINT, b STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM '{path}' {clauses};\n"
@@ -34,7 +36,7 @@ def select(items: str) -> str:
     return f"CREATE QUERY q AS SELECT {items} FROM s;"
 
 
-def carry(path: str, **options) -> dict:
+def carry(path: str, **options) -> RunStatistics:
     run = Run(read_script(path), Options(**options))
     try:
         run.driver.run_all(LocalHost(run.deployment).run)

@@ -77,11 +77,11 @@ class Catalog:
         with self._turn(), transaction(self._engine, writing=True) as connection:
             metadata.create_all(connection)
             change = CatalogChange(connection)
-            found = change.setting("schema")
-            if found is None:
+            schema = change.setting("schema")
+            if schema is None:
                 change.set("schema", SCHEMA_VERSION)
-        if found not in (None, SCHEMA_VERSION):
+        if schema not in (None, SCHEMA_VERSION):
             raise SeineError(
-                f"the catalog has schema version {found}, this Seine needs {SCHEMA_VERSION}",
+                f"the catalog has schema version {schema}, this Seine needs {SCHEMA_VERSION}",
                 hint="open it with the Seine that wrote it, or start a new one",
             )

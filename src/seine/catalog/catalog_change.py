@@ -17,9 +17,10 @@ from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Placement
 from seine.catalog.network_rows import save_version
-from seine.catalog.stored import StoredQuery, name_key, shown, storable
+from seine.catalog.stored import QueryPosition, StoredNode, StoredQuery, name_key, shown, storable
 from seine.catalog.table_rows import ids_by_key, put, put_all, refusing
 from seine.errors import SeineError
+from seine.typed_json import write_json
 
 _OTHER_NAME = "choose another name or drop it first"
 
@@ -104,26 +105,31 @@ class CatalogChange(CatalogView):
         if not gone.rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
-    def set_query(self, name: str, **values: Any) -> None:
-        """Change `born`, `position` or `paused` of a query."""
-        if "position" in values:
-            values["position"] = json.dumps(values["position"])
-        ask = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
-        if not self._connection.execute(ask).rowcount:
+    def pause_query(self, name: str) -> None:
+        """Note that a query is in no network for now."""
+        self._set_query(name, paused=True)
+
+    def resume_query(self, name: str, born: int, position: QueryPosition | None) -> None:
+        """Note that a query runs, and from where on it counts."""
+        self._set_query(name, paused=False, born=born, position=_position_text(position))
+
+    def _set_query(self, name: str, **values: object) -> None:
+        change = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
+        if not self._connection.execute(change).rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
     def save_version(
         self,
         version: int,
         *,
-        added: Iterable[dict[str, Any]] = (),
+        added: Iterable[StoredNode] = (),
         removed: Iterable[int] = (),
         users: Mapping[int, Iterable[str]] | None = None,
         note: str = "",
     ) -> None:
         """Record a network version by what changed in it since the one before.
 
-        `added` are nodes in their JSON form, `removed` ids of nodes; a node that changed is in
+        `added` are nodes, `removed` ids of nodes; a node that changed is in
         both. `users` replaces the users of the nodes it names.
         """
         message, hint = f"network version {version} is saved already", "read the catalog again, then retry"
@@ -140,7 +146,7 @@ class CatalogChange(CatalogView):
         return (ids[name_key(edge.left)], edge.left_column), (ids[name_key(edge.right)], edge.right_column)
 
     def _add_input(self, name: str, kind: str, fields: Sequence[Field], source: Source | None) -> int:
-        key = put(
+        key: int = put(
             self._connection,
             t.input_,
             key=name_key(name),
@@ -196,9 +202,13 @@ def _query_row(query: StoredQuery) -> dict[str, Any]:
         "options": json.dumps(query.options),
         "plan": json.dumps(query.plan),
         "born": query.born,
-        "position": json.dumps(query.position),
+        "position": _position_text(query.position),
         "paused": query.paused,
     }
+
+
+def _position_text(position: QueryPosition | None) -> str:
+    return "" if position is None else write_json(position).decode()
 
 
 def _edge_key(ends: tuple[tuple[int, int], tuple[int, int]]) -> str:

@@ -158,7 +158,7 @@ query = Table(
     Column("options", Text, nullable=False),  # JSON
     Column("plan", Text, nullable=False),  # JSON
     Column("born", BigInteger, nullable=False),  # the first epoch that counts
-    Column("position", Text, nullable=False),  # JSON: where that was
+    Column("position", Text, nullable=False),  # JSON: where that was; empty if it was the beginning
     Column("paused", Boolean, nullable=False),
 )
 

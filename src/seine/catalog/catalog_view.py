@@ -12,7 +12,8 @@ from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, Str
 from seine.algebra.types import Field, Type
 from seine.catalog import catalog_tables as t
 from seine.catalog.index.search_index import Search
-from seine.catalog.stored import StoredQuery, name_key
+from seine.catalog.stored import QueryPosition, StoredQuery, name_key
+from seine.typed_json import read_json
 
 
 class CatalogView:
@@ -204,6 +205,6 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         inputs=tuple(inputs),
         options=json.loads(row.options),
         born=row.born,
-        position=json.loads(row.position),
+        position=read_json(row.position.encode(), QueryPosition) if row.position else None,
         paused=row.paused,
     )

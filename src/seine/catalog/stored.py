@@ -4,29 +4,56 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
+from seine.algebra.plan import Query, tables_of
+from seine.algebra.serialise import plan_to_json
 from seine.errors import SeineError
 
 
-@dataclass(frozen=True)
-class StoredQuery:
+class QueryPosition(Struct, frozen=True):
+    """Where a query was registered: the first entry that counts, how long the results were then, and of each
+    of its streams the number of the next arrival."""
+
+    entry: int
+    results: int
+    streams: dict[str, int]
+
+
+class StoredNode(Struct, frozen=True):
+    """A node of a network version: what it is found by, and its whole JSON form."""
+
+    id: int
+    kind: str
+    stage: int
+    inputs: tuple[int, ...]  # the nodes at its ports
+    form: dict[str, Any]
+
+
+class StoredQuery(Struct, frozen=True):
     """A registered query.
 
-    It counts tuples of epoch `born` and later; `position` tells a reader where that was: the entry, and
-    of each stream the number of the next arrival. A paused query is in no network.
+    It counts tuples of epoch `born` and later; `position` says where that was, None for a query that
+    has been there from the beginning. A paused query is in no network.
     """
 
     name: str
     text: str
     plan: Any  # a JSON value
     inputs: tuple[str, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = {}
     born: int = 0
-    position: dict[str, Any] = field(default_factory=dict)
+    position: QueryPosition | None = None
     paused: bool = False
+
+    @staticmethod
+    def of(query: Query, born: int = 0, position: QueryPosition | None = None) -> StoredQuery:
+        """A query as the catalog keeps it."""
+        inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
+        return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -13,7 +13,7 @@ from seine.algebra.plan import Query
 from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
 from seine.errors import SeineError, printable
 from seine.frontends.script.script import Declarations
-from seine.run import read_script
+from seine.frontends.script.script_file import read_script
 from seine.runtime.output.json_records import json_instants
 
 _ABOUT = """\

@@ -95,7 +95,7 @@ def _resume(service: Service, request: Request) -> Form:
 def _results(service: Service, request: Request) -> TailedRecords:
     """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
     standing = service.present.find(request.path["name"])
-    start = _start(service, standing.position["results"], request.words.get("from", "start"))
+    start = _start(service, standing.position.results, request.words.get("from", "start"))
     wait = _number(request.words, "wait", 0.0, LONGEST_WAIT)
     found = _read(service, standing.query.name, start)
     if not found.lines and found.next >= service.sink.settled and wait:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from seine.catalog import Catalog, CatalogChange
+from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
-from seine.run import stored
 from seine.service.edit import Edit
 from seine.service.present import Present
 
@@ -24,10 +23,10 @@ def enter(
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
         for key in edit.pause:
-            change.set_query(before.standing[key].query.name, paused=True)
+            change.pause_query(before.standing[key].query.name)
         for key in edit.resume:
             now = after.standing[key]
-            change.set_query(now.query.name, paused=False, born=now.born, position=now.position)
+            change.resume_query(now.query.name, now.born, now.position)
         change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
@@ -58,7 +57,7 @@ def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> 
         if edge not in before.declared.edges:
             change.add_edge(edge)
     come = [after.standing[key] for key in edit.come]
-    change.add_queries([stored(one.query, one.born, one.position) for one in come])
+    change.add_queries([StoredQuery.of(one.query, one.born, one.position) for one in come])
 
 
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, tables_of
 from seine.algebra.serialise import plan_from_json
-from seine.catalog import CatalogView, StoredQuery
+from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError, SeineError
-from seine.frontends.script.script import Declarations, tables_of
+from seine.frontends.script.script import Declarations
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.folder.deployment import Deployment
@@ -29,7 +28,7 @@ class RegisteredQuery:
 
     query: Query
     born: int
-    position: dict[str, Any]
+    position: QueryPosition
     paused: bool = False
 
 
@@ -101,4 +100,5 @@ def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[st
 def _standing(stored: StoredQuery) -> RegisteredQuery:
     options = tuple(stored.options.items())
     query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
-    return RegisteredQuery(query, stored.born, stored.position, stored.paused)
+    position = stored.position or QueryPosition(0, 0, {})
+    return RegisteredQuery(query, stored.born, position, stored.paused)

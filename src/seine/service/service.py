@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 from threading import Condition, RLock
 from typing import Any
 
+from msgspec import to_builtins
+
 from seine.catalog import Catalog
 from seine.intake.intake import Intake
 from seine.network.network import Network
-from seine.run import limit_of, new_settings, refuse_other_format
+from seine.network.plan.output_form import limit_of
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.output.sink import Sink, exact_share
+from seine.runtime.folder.settings import new_settings
+from seine.runtime.output.sink import Sink
+from seine.runtime.output.totals import exact_share
 from seine.service.folder import ServiceFolder
 from seine.service.present import Present, restore
 from seine.service.registrar import Registrar, planned_depth
@@ -75,7 +79,7 @@ class Service:
     def _prepare(self, options: ServiceOptions) -> None:
         """Make the folder of the pipeline; a crash in the middle of that leaves it to be made anew."""
         if self.deployment.exists():
-            refuse_other_format(self.deployment)
+            self.deployment.refuse_other_format()
             return
         self.deployment.refuse_foreign()
         self.deployment.versions.save(Network(live=True), [], {})
@@ -112,7 +116,7 @@ class Service:
         self.driver.close()
         self.sink.close()
         self._catalog.close()
-        shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
+        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
         self._lock.release()
 
     def wait_beyond(self, length: int, seconds: float) -> int:
@@ -138,14 +142,14 @@ class Service:
             "dead_letters": totals.dead_letters,
             "rows_per_second": round(self._pace(), 1),
             "state_rows": sum(totals.state_rows.values()),
-            "shed": sum(int(account["shed"]) for account in totals.memory.values()),
+            "shed": sum(account.shed for account in totals.memory.values()),
             "exact_share": exact_share(totals.memory.values()),
             "state_by_query": self._largest_states(),
             "streams": len(present.declared.streams),
             "relations": len(present.declared.relations),
             "queries": {"running": len(present.standing) - paused, "paused": paused},
             "nodes": present.nodes,
-            "depth": {"used": present.depth, "stages": self.deployment.settings["depth"]},
+            "depth": {"used": present.depth, "stages": self.deployment.settings.depth},
         }
 
     def queries(self) -> list[dict[str, Any]]:
@@ -157,7 +161,7 @@ class Service:
         return {
             "query": found.query.name,
             "state": "paused" if found.paused else "running",
-            "since": found.position,
+            "since": to_builtins(found.position),
             "outputs": self.sink.totals.outputs.get(found.query.name, 0),
             **self._given_up(found.query.name),
             "state_rows": self._state_of(found.query.name),
@@ -169,7 +173,7 @@ class Service:
         rows = self.sink.totals.state_rows
         names: dict[str, None] = {}
         for node in sorted(rows, key=lambda node: -rows[node]):
-            names.update(dict.fromkeys(self.present.network.users(int(node))[:_LARGEST]))
+            names.update(dict.fromkeys(self.present.network.users(node)[:_LARGEST]))
             if len(names) >= _LARGEST:
                 break
         states = {name: self._state_of(name) for name in names}
@@ -178,20 +182,18 @@ class Service:
 
     def _state_of(self, query: str) -> dict[str, int]:
         """Rows held for the joins of a query, by the streams that they are of."""
-        parts = self.sink.totals.state_parts
+        rows_at = self.sink.totals.rows_at
         places = self.present.network.state_places(query)
-        return {
-            streams: sum(parts.get(place, 0) for place in some.split(",")) for streams, some in places.items()
-        }
+        return {", ".join(streams): sum(map(rows_at, holding)) for streams, holding in places.items()}
 
     def _given_up(self, name: str) -> dict[str, Any]:
         """What a query's results are worth, and what its memory has cost it so far."""
         totals, network = self.sink.totals, self.present.network
         node = network.limited_node(name) if name in network.queries else None
-        account = totals.memory.get(str(node))
+        account = None if node is None else totals.memory.get(node)
         return {
             "importance": None if name in totals.cut else totals.importance.get(name),
-            "shed": int(account["shed"]) if account else 0,
+            "shed": account.shed if account else 0,
             "exact_share": exact_share([account]) if account else None,
         }
 
@@ -230,7 +232,7 @@ def _remind(sink: Sink, present: Present, deployment: Deployment) -> None:
     reached, last = sink.totals.entry, deployment.journal.last()
     running = [one for one in present.standing.values() if not one.paused]
     for one in running:
-        if one.position["entry"] > reached:
-            sink.roster.announce(one.position["entry"], [], {one.query.name: limit_of(one.query)})
+        if one.position.entry > reached:
+            sink.roster.announce(one.position.entry, [], {one.query.name: limit_of(one.query)})
     gone = set(sink.totals.outputs) - {one.query.name for one in present.standing.values()}
     sink.roster.announce(last.number + 1 if last is not None else 0, gone, {})

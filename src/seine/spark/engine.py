@@ -30,8 +30,9 @@ from seine.frontends.script.script import Declarations, Script
 from seine.intake.journal import file_name
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
-from seine.run import Options, Run, read_statements
+from seine.run import Options, Run
 from seine.runtime.output.outlets import Folder
+from seine.safety.read_statements import read_statements
 from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings

@@ -70,8 +70,8 @@ class Running:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """What `seine run --stats` tells, up to the last micro-batch."""
-        return self._run.statistics(time.monotonic() - self._started)
+        """The document of `seine run --stats`, up to the last micro-batch."""
+        return self._run.statistics(time.monotonic() - self._started).document()
 
     def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:

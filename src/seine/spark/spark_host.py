@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -12,6 +12,7 @@ from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.task_report import TaskReport
 from seine.spark.pipeline import start_pipeline
 
 
@@ -31,7 +32,7 @@ def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAg
         return
     refused: list[SeineError] = []
 
-    def commit(_: int, reports: list[dict[str, Any]]) -> None:
+    def commit(_: int, reports: list[TaskReport]) -> None:
         try:
             run.driver.commit(reports)
         except SeineError as error:

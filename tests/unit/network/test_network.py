@@ -43,9 +43,10 @@ from seine.graph.nodes import (
     SourceNode,
 )
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import MOST_TABLES, Network, build_network, network_text
+from seine.network.network import MOST_TABLES, Network, NetworkRecord, build_network, network_text
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.optimizer.estimates import Estimates, Sample
+from seine.typed_json import read_json
 from tests.support.front_end import parse
 from tests.support.plan_interpreter import (
     SOURCES,
@@ -451,7 +452,7 @@ def test_json_round_trip_keeps_everything() -> None:
         rng = RandomPlans(seed)
         plans = [plan for plan in (rng.plan() for _ in range(8)) if not has_lone_relation(plan)]
         network = build_network(Query(f"q{i}", plan) for i, plan in enumerate(plans))
-        back = Network.from_json(json.loads(network_text(network)))
+        back = Network.of(read_json(network_text(network).encode(), NetworkRecord))
         assert network_text(back) == network_text(network)
         assert back.nodes == network.nodes and back.queries == network.queries
         assert not back.add(Query("more", plans[0])).added

@@ -25,10 +25,10 @@ class FakeIntake:
         last = self.journal.last()
         number = last.number + 1 if last else 0
         if number < self.count:
-            return self.journal.append(Draft(1, clock(number), {"s": rows([number])}, {}, [], {}))
+            return self.journal.append(Draft(1, clock(number), {"s": rows([number])}, {}, []))
         if self.follow or (last and last.end):
             return None
-        return self.journal.append(Draft(1, clock(number, end=True), {}, {}, [], {}, end=True))
+        return self.journal.append(Draft(1, clock(number, end=True), {}, {}, [], end=True))
 
     def close(self) -> None:
         self.closed = True

@@ -189,7 +189,7 @@ def test_bulk_registrations_and_drops_take_turns(rig: Rig) -> None:
     names = {query["query"] for query in rig.client.queries()}
     assert names == {f"b{number}_{i}" for number in range(3) for i in range(1, 120, 2)}
     present, versions = rig.service.present, rig.service.deployment.versions
-    assert versions.network(present.version, present.network.strategy).to_json() == present.network.to_json()
+    assert versions.network(present.version, present.network.strategy).record() == present.network.record()
     rig.feed(1000)
     tails = [json.loads(_tail(rig, name)[-1])["row"] for name in sorted(names)]
     assert tails == [{"a": 1000}] * 180

@@ -22,6 +22,7 @@ from seine.algebra.expressions import (
     shift_columns,
 )
 from seine.algebra.linear_names import WEIGHTED, without_weights
+from seine.graph.claims import RowClaim, TagClaim
 from seine.graph.nodes import (
     JOINS,
     DeliverNode,
@@ -76,8 +77,8 @@ class Story:
         self._query = query
         self._rows: dict[int, list[int]] = {}
         for claim in self._network.queries[query]:
-            if claim[0] == "row":
-                self._rows.setdefault(claim[1], []).append(claim[2])
+            if isinstance(claim, RowClaim):
+                self._rows.setdefault(claim.table, []).append(claim.number)
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -141,7 +142,7 @@ class Story:
         """The other queries that read the finer groups of the same rows for themselves."""
         finer, queries = node.inputs[0], self._network.queries
         readers = [n for n in self._network.nodes.values() if finer in n.inputs and n.kind != node.kind]
-        tags = {claim for claim in queries[self._query] if claim[0] == "tag"}
+        tags = {claim for claim in queries[self._query] if isinstance(claim, TagClaim)}
         names = dict.fromkeys(query for reader in readers for query in self._network.users(reader.id))
         return [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
 

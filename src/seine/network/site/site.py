@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
+from seine.graph.claims import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
 from seine.graph.nodes import (
     AggregateNode,
     DeliverNode,
@@ -25,7 +26,6 @@ from seine.graph.nodes import (
 from seine.graph.parameter_table import ParameterTable
 from seine.network.site.node_signatures import Signature, grouping, signature
 
-Claim = tuple[Any, ...]  # ("node", id) | ("row", table, number) | ("columns", node, positions) | ("tag", tag)
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
@@ -36,7 +36,7 @@ class Site:
         self.nodes: dict[int, Node] = {}
         self.tables: dict[int, ParameterTable] = {}
         self.users: dict[int, dict[str, int]] = {}
-        self.tags: dict[int, tuple[Hashable, Counter[str]]] = {}
+        self.tags: dict[int, tuple[TagIdentity, Counter[str]]] = {}
         self.next_id = 1  # of nodes, tables and tags alike
         self.touched_nodes: set[int] = set()
         self.touched_rows: set[tuple[int, int]] = set()
@@ -50,7 +50,7 @@ class Site:
         self._parts: dict[int, Hashable] = {}
         self._index: dict[Hashable, int] = {}
         self._joins: dict[tuple[int, int], dict[int, None]] = {}
-        self._tag_of: dict[Hashable, int] = {}
+        self._tag_of: dict[TagIdentity, int] = {}
         self._groupings: dict[Signature, dict[int, tuple[Expression, ...]]] = {}
         self._stages: Counter[int] = Counter()
         self._needed: dict[int, Counter[int]] = {}
@@ -59,20 +59,20 @@ class Site:
 
     def find(self, identity: Hashable) -> Node | None:
         """The node that does this, if there is one."""
-        found = self._index.get(identity)
-        return None if found is None else self.nodes[found]
+        node_id = self._index.get(identity)
+        return None if node_id is None else self.nodes[node_id]
 
     def joins(self, left: int, right: int) -> list[JoinNode]:
         """The joins of the rows of one node with those of another."""
-        found = [self.nodes[i] for i in self._joins.get((left, right), ())]
-        return [node for node in found if isinstance(node, JoinNode)]
+        nodes = (self.nodes[i] for i in self._joins.get((left, right), ()))
+        return [node for node in nodes if isinstance(node, JoinNode)]
 
     def groupings(self, rows: Signature) -> list[tuple[AggregateNode, tuple[Expression, ...]]]:
         """The aggregates of the same rows, and their keys over these."""
-        found = [(self.nodes[i], keys) for i, keys in self._groupings.get(rows, {}).items()]
-        return [(node, keys) for node, keys in found if isinstance(node, AggregateNode)]
+        nodes = ((self.nodes[i], keys) for i, keys in self._groupings.get(rows, {}).items())
+        return [(node, keys) for node, keys in nodes if isinstance(node, AggregateNode)]
 
-    def find_tag(self, identity: Hashable) -> int | None:
+    def find_tag(self, identity: TagIdentity) -> int | None:
         """The tag of the rows that this identity stands for, if somebody claims it."""
         return self._tag_of.get(identity)
 
@@ -123,19 +123,19 @@ class Site:
 
     # ---- claims
 
-    def claim_node(self, node: int, query: str) -> Claim:
+    def claim_node(self, node: int, query: str) -> NodeClaim:
         users = self.users[node]
         users[query] = users.get(query, 0) + 1
-        return ("node", node)
+        return NodeClaim(node)
 
-    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> Claim:
+    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> RowClaim:
         number = self.tables[table].claim(constants, query)
         self.touched_rows.add((table, number))
-        return ("row", table, number)
+        return RowClaim(table, number)
 
     def claim_filter(
         self, node: int, shape: Expression | None, constants: Sequence[Literal], query: str
-    ) -> Claim:
+    ) -> RowClaim:
         """A row of the filter of this shape, which a gate, lookup or join gets if it has none."""
         standing = self.nodes[node]
         assert isinstance(standing, FilteringNode)
@@ -146,7 +146,7 @@ class Site:
             self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
         return self.claim_row(table, constants, query)
 
-    def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> Claim:
+    def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> RowClaim:
         """A row of this form, which a deliver gets if it has none like it."""
         standing = self.nodes[node]
         assert isinstance(standing, DeliverNode)
@@ -158,16 +158,16 @@ class Site:
             self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
         return self.claim_row(table, constants, query)
 
-    def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
+    def claim_columns(self, node: int, positions: tuple[int, ...]) -> ColumnsClaim:
         """Columns that a join or lookup has to give."""
         needed = self._needed.setdefault(node, Counter())
         more = any(needed[position] <= 0 for position in positions)
         needed.update(positions)
         if more:
             self._set_out(node)
-        return ("columns", node, positions)
+        return ColumnsClaim(node, positions)
 
-    def claim_tag(self, identity: Hashable, query: str) -> tuple[Claim, int]:
+    def claim_tag(self, identity: TagIdentity, query: str) -> TagClaim:
         """The tag of the rows that this identity stands for."""
         tag = self._tag_of.get(identity)
         if tag is None:
@@ -175,21 +175,21 @@ class Site:
             self.tags[tag] = (identity, Counter())
             self.touched_tags.add(tag)
         self.tags[tag][1][query] += 1
-        return ("tag", tag), tag
+        return TagClaim(tag)
 
     def release(self, claims: Sequence[Claim], query: str) -> list[Node]:
         """Undo the claims of a query; returns the nodes that are gone with them."""
         freed: list[Node] = []
         for claim in reversed(claims):
             match claim:
-                case ("node", int(node)):
+                case NodeClaim(node):
                     freed += self._release_node(node, query)
-                case ("row", int(table), int(number)):
+                case RowClaim(table, number):
                     self._release_row(table, number, query)
-                case ("columns", int(node), positions):
+                case ColumnsClaim(node, positions):
                     self._needed[node].subtract(positions)
                     self._set_out(node)
-                case ("tag", int(tag)):
+                case TagClaim(tag):
                     self._release_tag(tag, query)
         return freed
 
@@ -218,7 +218,7 @@ class Site:
         self,
         nodes: Mapping[int, Node],
         tables: Mapping[int, ParameterTable],
-        tags: Mapping[int, Hashable],
+        tags: Mapping[int, TagIdentity],
         queries: Mapping[str, Sequence[Claim]],
     ) -> None:
         """Stand as it was: what there is, and the claims of every query."""
@@ -231,11 +231,11 @@ class Site:
         for query, claims in queries.items():
             for claim in claims:
                 match claim:
-                    case ("node", int(i)):
+                    case NodeClaim(i):
                         self.claim_node(i, query)
-                    case ("columns", int(i), positions):
+                    case ColumnsClaim(i, positions):
                         self._needed.setdefault(i, Counter()).update(positions)
-                    case ("tag", int(tag)):
+                    case TagClaim(tag):
                         self.tags[tag][1][query] += 1
         for node in nodes.values():
             if isinstance(node, FilteringNode):
@@ -357,9 +357,9 @@ class Site:
             self.touched_tags.add(tag)
 
 
-def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> Hashable:
+def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> TagIdentity:
     """What a tag of a fence stands for: the constants of each of its inputs."""
-    return (node, tuple(tuple(map(str, given)) for given in constants))
+    return TagIdentity(node, tuple(tuple(map(str, given)) for given in constants))
 
 
 def _discard(index: dict[Any, dict[int, Any]], key: Hashable, node: int) -> None:

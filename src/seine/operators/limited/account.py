@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seine.operators.limited.losses import Losses, Shadows
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.residents import Residents, most_held
 from seine.operators.limited.shed_sample import Ghosts, lots, most_ghosts
 from seine.operators.state.store import Store
@@ -24,9 +25,10 @@ class Account:
         self._note, self._losses = note, losses
         self._ghosts: list[Ghosts] = []
 
-    def to_json(self) -> dict[str, float]:
-        """Tuples shed; the most that were held; the importance told; that which is likely to be lost."""
-        return {name: self._note[name] for name in ("shed", "peak", "told", "lost")}
+    def summary(self) -> MemoryAccount:
+        """What it has come to so far."""
+        note = self._note
+        return MemoryAccount(note["shed"], note["peak"], float(note["told"]), float(note["lost"]))
 
     def open(self, store: Store) -> None:
         self._ghosts = [Ghosts(store.get(name)) for name in self._note["ghosts"]]

@@ -20,6 +20,7 @@ from seine.graph.nodes import LimitedNode
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.meeting import Meeting
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.replay import Replay
 from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
 from seine.operators.limited.tokens import Carrier, Relations
@@ -72,9 +73,9 @@ class LimitedOperator:
     def state_by_port(self, store: Store) -> list[int]:
         return self._memory(store).rows_by_port
 
-    def account(self, store: Store) -> dict[str, float]:
+    def account(self, store: Store) -> MemoryAccount:
         """What memory has come to so far."""
-        return self._memory(store).account.to_json()
+        return self._memory(store).account.summary()
 
     def _memory(self, store: Store) -> Memory:
         return Memory(self._node, store, self._losses)

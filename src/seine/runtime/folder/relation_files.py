@@ -26,7 +26,7 @@ from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import LookupOperator, index_relation
 from seine.operators.join.relation_index import RelationIndex, write_index
 from seine.operators.match.any_of import AnyOf
-from seine.runtime.flow.parcels import read_ipc
+from seine.rows.arrow_ipc import read_ipc
 from seine.runtime.folder.durable import whole_file
 
 SMALL = 1 << 17  # tuples; so few are indexed in memory

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from seine.algebra.types import Type
 from seine.graph.nodes import Form
 from seine.rows.delta import NEVER, concat, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
+from seine.runtime.output.task_report import WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -107,19 +108,15 @@ class Results:
         if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
             self._flush(kind)
 
-    def close(self) -> dict[str, Any] | None:
+    def close(self) -> WrittenResults | None:
         """Finish the file; what the sink must know of it, or None if there was no record."""
         for kind in self._waiting:
             self._flush(kind)
         if self._file is None:
             return None
         self._file.close()
-        return {
-            "path": self.path,
-            "counts": dict(self.counts),
-            "importance": self.importance,
-            "cut": sorted(self.cut),
-        }
+        name = os.path.basename(self.path)
+        return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
 
     def _weigh(self, names: list[str], sums: np.ndarray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
