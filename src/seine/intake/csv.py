@@ -15,6 +15,7 @@ from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
+from seine.rows.arrays import Bools, Ints, Numbers
 
 _FANOUT = 16
 _OP = "@op"
@@ -33,11 +34,11 @@ class CsvLines:
     def parse(self, block: LineBlock) -> Parsed:
         positions = self._positions(block)
         dead: list[DeadLine] = []
-        tables: list[tuple[np.ndarray, pa.Table]] = []
+        tables: list[tuple[Ints, pa.Table]] = []
         too_long = (block.ends - block.starts > LINE_LIMIT) | (block.skipped is not None)
         _bury(block, np.flatnonzero(too_long), f"the line is longer than {LINE_LIMIT} bytes", dead)
         self._split(block, np.flatnonzero(_present_lines(block) & ~too_long), len(positions), tables, dead)
-        lines = np.concatenate([np.array([], np.int64), *[found for found, _ in tables]]) + block.first
+        lines = np.concatenate([np.array([], np.int64), *[numbers for numbers, _ in tables]]) + block.first
         table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
         return self._typed(block, positions, lines, table, dead)
 
@@ -45,7 +46,7 @@ class CsvLines:
         """For each field its column; None for `@op`."""
         if block.header is None:
             return list(range(len(self.layout.fields)))
-        found: list[int | None] = []
+        columns: list[int | None] = []
         for name in block.header:
             index = self.layout.column(name.strip())
             if index is None and name.strip() != _OP:
@@ -53,17 +54,17 @@ class CsvLines:
                     f"{block.path}: the header names an unknown column '{shorten(name.encode())}'",
                     hint="declare it, or set the option header = 'false' if the file has no header line",
                 )
-            found.append(index)
-        if len(set(found)) < len(found):
+            columns.append(index)
+        if len(set(columns)) < len(columns):
             raise SeineError(f"{block.path}: the header names a column twice")
-        return found
+        return columns
 
     def _split(
         self,
         block: LineBlock,
-        chosen: np.ndarray,
+        chosen: Ints,
         width: int,
-        tables: list[tuple[np.ndarray, pa.Table]],
+        tables: list[tuple[Ints, pa.Table]],
         dead: list[DeadLine],
     ) -> None:
         """Whole pieces where the records are well formed, smaller ones around those that are not."""
@@ -82,7 +83,7 @@ class CsvLines:
         self,
         block: LineBlock,
         positions: list[int | None],
-        lines: np.ndarray,
+        lines: Ints,
         table: pa.Table,
         dead: list[DeadLine],
     ) -> Parsed:
@@ -104,13 +105,14 @@ class CsvLines:
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 
-def _read_ops(texts: pa.Array, op: np.ndarray) -> np.ndarray:
+def _read_ops(texts: pa.Array, op: Numbers) -> Bools:
     minus = pc.fill_null(pc.equal(texts, "-"), False).to_numpy(zero_copy_only=False)
     op[minus] = NEGATIVE
-    return texts.is_valid().to_numpy(zero_copy_only=False) & ~minus
+    wrong: Bools = texts.is_valid().to_numpy(zero_copy_only=False) & ~minus
+    return wrong
 
 
-def _bury(block: LineBlock, chosen: np.ndarray, reason: str, dead: list[DeadLine]) -> None:
+def _bury(block: LineBlock, chosen: Ints, reason: str, dead: list[DeadLine]) -> None:
     for index in chosen.tolist():
         dead.append(DeadLine(block.first + index, reason, block.record(block.first + index)))
 
@@ -140,7 +142,7 @@ def _read(data: bytes, width: int, delimiter: str) -> pa.Table | None:
         return None
 
 
-def _present_lines(block: LineBlock) -> np.ndarray:
+def _present_lines(block: LineBlock) -> Bools:
     """A mask of the lines that are not blank."""
     lengths = block.ends - block.starts
     first = np.frombuffer(block.data, np.uint8)[np.minimum(block.starts, max(len(block.data) - 1, 0))]

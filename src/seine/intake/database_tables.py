@@ -36,15 +36,15 @@ def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     where = _where(relation.source, address)
     schema, _, name = dict(relation.source.options)["table"].rpartition(".")
     columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
-    asked = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
+    query = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
     try:
         engine = create_engine(address)
         with engine.connect() as connection:
-            rows = connection.execution_options(yield_per=_BATCH).execute(asked)
+            rows = connection.execution_options(yield_per=_BATCH).execute(query)
             first = 1
-            for some in rows.partitions():
-                yield _parsed(where, layout, some, first)
-                first += len(some)
+            for part in rows.partitions():
+                yield _parsed(where, layout, part, first)
+                first += len(part)
         engine.dispose()
     except ModuleNotFoundError as missing:
         message = f"the driver {missing.name} of a database is not installed"

@@ -23,17 +23,17 @@ class Files:
         """The files that exist now, in name order."""
         if os.path.isdir(self.path):
             names = [name for name in os.listdir(self.path) if not name.startswith((".", "_"))]
-            found = [os.path.join(self.path, name) for name in names]
+            paths = [os.path.join(self.path, name) for name in names]
         elif self.is_glob:
-            found = glob.glob(self.path, recursive=True)
+            paths = glob.glob(self.path, recursive=True)
         else:
-            found = [self.path]
-        return sorted(path for path in found if os.path.isfile(path))
+            paths = [self.path]
+        return sorted(path for path in paths if os.path.isfile(path))
 
     def check(self, what: str, *, follow: bool) -> None:
         """Refuse a source that cannot be read; one that may still appear is waited for in follow mode."""
-        found = self.listing()
-        if not found and not (follow and self._may_appear()):
+        paths = self.listing()
+        if not paths and not (follow and self._may_appear()):
             reason = "no file matches" if self.is_glob else "no such file"
             reason = "it is no plain file" if os.path.exists(self.path) else reason
             reason = "the folder has no files" if os.path.isdir(self.path) else reason
@@ -41,7 +41,7 @@ class Files:
                 f"cannot read '{self.path}' of {what}: {reason}",
                 hint="check the path in its FROM clause",
             )
-        for path in found:
+        for path in paths:
             if not os.access(path, os.R_OK):
                 raise SeineError(f"cannot read '{path}' of {what}: permission denied")
 

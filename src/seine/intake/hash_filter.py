@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from seine.rows.arrays import Bools, Ints
+
 _SHIFTS = (np.int64(0), np.int64(31))  # where the groups of bits begin
 _BITS = 1 << np.arange(8, dtype=np.uint8)
 
@@ -21,7 +23,7 @@ class Sieve:
     [1, 3]
     """
 
-    def __init__(self, hashes: np.ndarray) -> None:
+    def __init__(self, hashes: Ints) -> None:
         self.room = max(2 * len(hashes), 64)  # hashes; more of them would let too much pass
         self.count = 0
         size = 1 << (32 * self.room - 1).bit_length()
@@ -29,24 +31,24 @@ class Sieve:
         self._mask = np.int64(size - 1)
         self.add(hashes)
 
-    def add(self, hashes: np.ndarray) -> None:
+    def add(self, hashes: Ints) -> None:
         self.count += len(hashes)
         for shift in _SHIFTS:
             number = (hashes >> shift) & self._mask
             np.bitwise_or.at(self._bits, number >> 3, _BITS[number & 7])
 
-    def passing(self, hashes: np.ndarray) -> np.ndarray:
+    def passing(self, hashes: Ints) -> Ints:
         """The places of the hashes that may be in the set."""
         passed = np.flatnonzero(self._hits(hashes))
         return passed[self._hits(hashes[passed] >> _SHIFTS[1])]
 
-    def _hits(self, hashes: np.ndarray) -> np.ndarray:
+    def _hits(self, hashes: Ints) -> Bools:
         number = hashes & self._mask
-        hits: np.ndarray = (self._bits[number >> 3] & _BITS[number & 7]) != 0
+        hits: Bools = (self._bits[number >> 3] & _BITS[number & 7]) != 0
         return hits
 
 
-def passing_since(made: np.ndarray, since: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+def passing_since(made: Ints, since: Ints, hashes: Ints) -> Ints:
     """The places of the hashes of which an equal one may have been made for this place or an earlier one.
 
     `since` ascends: hash i of `made` counts from the place since[i] on. A table has for each value of some
@@ -57,10 +59,10 @@ def passing_since(made: np.ndarray, since: np.ndarray, hashes: np.ndarray) -> np
     """
     size = 1 << (16 * len(made)).bit_length()
     mask, never = np.int64(size - 1), np.iinfo(np.int32).max
-    places: np.ndarray = np.arange(len(hashes), dtype=np.int32)
+    places: Ints = np.arange(len(hashes), dtype=np.int32)
     for shift in _SHIFTS:
         first = np.full(size, never, np.int32)
         first[((made >> shift) & mask)[::-1]] = since[::-1]  # what is written last is the first of all
-        asked = hashes if len(places) == len(hashes) else hashes[places]
-        places = places[first[(asked >> shift) & mask] <= places]
+        suspects = hashes if len(places) == len(hashes) else hashes[places]
+        places = places[first[(suspects >> shift) & mask] <= places]
     return places

@@ -23,6 +23,7 @@ from seine.intake.parsed import (
 )
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
+from seine.rows.arrays import Bools, Ints
 
 
 class Refused(Exception):
@@ -75,7 +76,7 @@ class JsonLine:
     def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
-    def parse(self, block: LineBlock, chosen: np.ndarray) -> Parsed:
+    def parse(self, block: LineBlock, chosen: Ints) -> Parsed:
         rows = _LineRows()
         for index in chosen.tolist():
             raw = block.raw(index)
@@ -152,12 +153,12 @@ class JsonLine:
         tuples, punctuations = whole.take(whole.kind < 0), whole.take(whole.kind >= 0)
         ops = {row.line: row.op for row in rows.kept}
         signs = np.array([ops[line] for line in tuples.numbers.tolist()], np.int8)
-        told = punctuations.rows.select(self.layout.punctuated_schema.names)
+        columns = punctuations.rows.select(self.layout.punctuated_schema.names)
         return Parsed(
-            block.path, replace(tuples, kind=signs), replace(punctuations, rows=told), dead, block.record
+            block.path, replace(tuples, kind=signs), replace(punctuations, rows=columns), dead, block.record
         )
 
-    def _times(self, block: LineBlock, rows: _LineRows, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _times(self, block: LineBlock, rows: _LineRows, alive: Bools) -> tuple[Ints, Bools]:
         """Event times, and which rows have none; punctuations keep theirs apart from their attributes."""
         count = len(rows.kept)
         if self.layout.time is None:
@@ -170,7 +171,7 @@ class JsonLine:
         return event_times(values), null_places(values)
 
     def _bury(
-        self, block: LineBlock, rows: _LineRows, declared: Field, texts: list[str | None], bad: np.ndarray
+        self, block: LineBlock, rows: _LineRows, declared: Field, texts: list[str | None], bad: Bools
     ) -> None:
         for index in np.flatnonzero(bad):
             line = rows.kept[index].line

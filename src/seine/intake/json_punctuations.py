@@ -18,6 +18,7 @@ from seine.intake.line_block import LineBlock
 from seine.intake.line_text import Text
 from seine.intake.parsed import Parsed, ParsedLines, event_times, no_lines, null_places, refuse_times
 from seine.intake.record_layout import RecordLayout
+from seine.rows.arrays import Ints, Numbers
 
 MARK = "@punctuate"
 _QUOTED = (Kind.STRING, Kind.XML, Kind.DATE, Kind.TIMESTAMP)  # values that JSON writes as strings
@@ -28,7 +29,7 @@ class PunctuationColumns(NamedTuple):
     """Typed columns by position, which ascends, and the number of the scheme of each line."""
 
     columns: dict[int, pa.Array]
-    schemes: np.ndarray
+    schemes: Numbers
 
 
 class JsonPunctuations:
@@ -45,7 +46,7 @@ class JsonPunctuations:
             fields.append(pa.field(time.name, read_as(time.type)))
         self.schema = pa.schema(fields)
 
-    def parsed(self, table: pa.Table, data: Text, block: LineBlock, chosen: np.ndarray) -> Parsed | None:
+    def parsed(self, table: pa.Table, data: Text, block: LineBlock, chosen: Ints) -> Parsed | None:
         """Lines as Arrow's reader gave them; None if the exact way has to look at them."""
         assert self.layout.time is not None
         declared = self.layout.fields[self.layout.time]
@@ -80,10 +81,10 @@ class JsonPunctuations:
         """Whether all names that stand there have a value: else there are more strings than the mark of each
         line, a name for each value, and the values that are strings."""
         assert self.layout.time is not None
-        told = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
-        told.append((self.layout.fields[self.layout.time].type, times))
+        values = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
+        values.append((self.layout.fields[self.layout.time].type, times))
         strings = len(times)
-        for type_, column in told:
+        for type_, column in values:
             strings += (len(column) - column.null_count) * (2 if type_.kind in _QUOTED else 1)
         return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord('"'))) == 2 * strings
 

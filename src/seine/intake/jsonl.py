@@ -23,6 +23,7 @@ from seine.intake.line_text import Text, lines_with, lines_with_at, text_of
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
+from seine.rows.arrays import Bools, Ints, Numbers
 
 _PIECE = 256  # lines; a smaller piece that is not clean is read line by line
 _FANOUT = 32
@@ -31,7 +32,7 @@ _JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
 _ESCAPED_NAME = re.compile(rb"\\u00[467]")  # "@op" may be written so
 _PUNCTUATION = b'"@punctuate"'
-Fast = Callable[[LineBlock, np.ndarray, Text], Parsed | None]
+Fast = Callable[[LineBlock, Ints, Text], Parsed | None]
 _AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
@@ -64,9 +65,7 @@ class JsonLines:
         parsed.dead.append(dead)
         return parsed
 
-    def _pieces(
-        self, block: LineBlock, chosen: np.ndarray, fast: Fast, text: Text | None = None
-    ) -> list[Parsed]:
+    def _pieces(self, block: LineBlock, chosen: Ints, fast: Fast, text: Text | None = None) -> list[Parsed]:
         """Clean runs fast, the lines of the last unclean pieces exactly."""
         if not len(chosen):
             return []
@@ -77,7 +76,7 @@ class JsonLines:
             return [self._exact.parse(block, chosen)]
         return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part, fast)]
 
-    def _fast(self, block: LineBlock, chosen: np.ndarray, text: Text) -> Parsed | None:
+    def _fast(self, block: LineBlock, chosen: Ints, text: Text) -> Parsed | None:
         names = self._spelling(block.raw(int(chosen[0])))
         if names is None or not _harmless(text, len(chosen)):
             return None
@@ -91,7 +90,7 @@ class JsonLines:
             return None
         return parsed_tuples(self.layout, block.path, rows, chosen + block.first, op, block.record)
 
-    def _fast_punctuations(self, block: LineBlock, chosen: np.ndarray, text: Text) -> Parsed | None:
+    def _fast_punctuations(self, block: LineBlock, chosen: Ints, text: Text) -> Parsed | None:
         names = [field.name for field in self.layout.fields]
         quoted = self._quote_decimals(text, names) if _harmless(text, len(chosen)) else None
         table = _read(quoted, self._punctuations.schema, block.longest) if quoted is not None else None
@@ -150,7 +149,7 @@ def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
     return column
 
 
-def _ops(column: pa.ChunkedArray, data: Text) -> np.ndarray | None:
+def _ops(column: pa.ChunkedArray, data: Text) -> Numbers | None:
     """+1 or -1 for each row; None if some "@op" is not a plain "-"."""
     given = len(column) - column.null_count
     if (data.count(b'"@op"') if b"@" in data else 0) != given:
@@ -190,7 +189,7 @@ def _harmless(data: Text, lines: int) -> bool:
     return True
 
 
-def _regular_lines(block: LineBlock) -> np.ndarray:
+def _regular_lines(block: LineBlock) -> Bools:
     """Lines that look like `{...}`.
 
     If every line does, and there are as many objects as lines, then every line is one object: an
@@ -205,7 +204,7 @@ def _regular_lines(block: LineBlock) -> np.ndarray:
     return regular
 
 
-def _punctuating_lines(block: LineBlock, regular: np.ndarray) -> tuple[np.ndarray, Text]:
+def _punctuating_lines(block: LineBlock, regular: Bools) -> tuple[Bools, Text]:
     """The regular lines that may be punctuations, and the text of the others.
 
     Most begin with the mark. If one stands elsewhere, there is an "@" in the text of the others; one byte

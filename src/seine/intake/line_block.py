@@ -10,6 +10,7 @@ import numpy as np
 
 from seine.intake.intake_state import Fingerprint, LineCursor
 from seine.intake.parsed import shorten
+from seine.rows.arrays import Ints
 
 LINE_LIMIT = 16 * 1024 * 1024  # a longer line is a dead letter
 PRINT_BYTES = 1024  # this much of a file's head tells it from another
@@ -33,15 +34,15 @@ class LineBlock:
     skipped: int | None = None
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def ends(self) -> Ints:
         """Where each line ends, its newline not included."""
-        found = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
+        ends = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
         if self.data and not self.data.endswith(b"\n"):
-            found = np.append(found, len(self.data))
-        return found
+            ends = np.append(ends, len(self.data))
+        return ends
 
     @cached_property
-    def starts(self) -> np.ndarray:
+    def starts(self) -> Ints:
         return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else self.ends
 
     @cached_property

@@ -14,6 +14,7 @@ from seine.errors import RunError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LineCursor
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
+from seine.rows.arrays import Ints
 
 _FIRST_READ = 64 * 1024
 _SCAN = 1024 * 1024
@@ -256,7 +257,7 @@ class LineReader:
         return LineBlock(opened.key, opened.path, start, line + 1, offset, head, header, skipped=at - offset)
 
 
-def _cut(data: bytes, newlines: np.ndarray, lines: int, whole_to_end: bool) -> bytes:
+def _cut(data: bytes, newlines: Ints, lines: int, whole_to_end: bool) -> bytes:
     """At most `lines` whole lines from the front.
 
     >>> [_cut(b"a\\nb\\nc", np.array([1, 3]), *limits) for limits in ((9, False), (9, True), (1, True))]

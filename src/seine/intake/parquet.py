@@ -20,6 +20,7 @@ from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, ParquetCursor
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
+from seine.rows.arrays import Bools
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray | None]:
+def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, Bools | None]:
     """The values as the declared type, and where one has no place in it; None if that is nowhere."""
     try:
         converted = _cast(values, kind)
@@ -218,10 +219,10 @@ def _cast_one(value: pa.Scalar, kind: Type) -> Any:
         return None
 
 
-def check_schema(path: str, found: pa.Schema, layout: RecordLayout) -> None:
+def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
     """Refuse a file with unknown or doubled columns, without the timestamp, or of other types."""
     seen: set[int] = set()
-    for field in found:
+    for field in schema:
         index = layout.column(field.name)
         if index is None:
             raise SeineError(
@@ -237,22 +238,22 @@ def check_schema(path: str, found: pa.Schema, layout: RecordLayout) -> None:
         raise SeineError(f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing")
 
 
-def _fits(found: pa.DataType, wanted: Type) -> bool:
+def _fits(given: pa.DataType, wanted: Type) -> bool:
     """May values of this Arrow type be values of the declared one?"""
     types = pa.types
-    if types.is_dictionary(found):
-        return _fits(found.value_type, wanted)
-    if types.is_null(found):
+    if types.is_dictionary(given):
+        return _fits(given.value_type, wanted)
+    if types.is_null(given):
         return True
     accepted: dict[Kind, bool] = {
-        Kind.BOOLEAN: types.is_boolean(found),
-        Kind.INT: types.is_integer(found),
-        Kind.BIGINT: types.is_integer(found),
-        Kind.DOUBLE: types.is_floating(found) or types.is_integer(found),
-        Kind.DECIMAL: types.is_decimal(found) or types.is_integer(found),
-        Kind.STRING: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
-        Kind.XML: types.is_string(found) or types.is_large_string(found) or types.is_string_view(found),
-        Kind.DATE: types.is_date(found),
-        Kind.TIMESTAMP: types.is_timestamp(found),
+        Kind.BOOLEAN: types.is_boolean(given),
+        Kind.INT: types.is_integer(given),
+        Kind.BIGINT: types.is_integer(given),
+        Kind.DOUBLE: types.is_floating(given) or types.is_integer(given),
+        Kind.DECIMAL: types.is_decimal(given) or types.is_integer(given),
+        Kind.STRING: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
+        Kind.XML: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
+        Kind.DATE: types.is_date(given),
+        Kind.TIMESTAMP: types.is_timestamp(given),
     }
     return accepted.get(wanted.kind, False)

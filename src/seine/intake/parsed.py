@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.intake.record_layout import RecordLayout, empty_batch
+from seine.rows.arrays import Bools, Ints, Numbers
 from seine.rows.delta import FOREVER, NEVER
 
 TUPLE, NEGATIVE = 1, -1
@@ -36,14 +37,14 @@ class ParsedLines:
     """
 
     rows: pa.RecordBatch  # c0, c1, ..
-    kind: np.ndarray  # int8: TUPLE or NEGATIVE; or int16: the scheme of a punctuation
-    time: np.ndarray  # int64: event time; zeros for a relation
-    numbers: np.ndarray  # int64: line numbers from 1
+    kind: Numbers  # int8: TUPLE or NEGATIVE; or int16: the scheme of a punctuation
+    time: Ints  # int64: event time; zeros for a relation
+    numbers: Ints  # int64: line numbers from 1
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, chosen: np.ndarray) -> ParsedLines:
+    def take(self, chosen: Numbers) -> ParsedLines:
         """The lines of a boolean mask or of positions."""
         at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         return ParsedLines(self.rows.take(pa.array(at)), self.kind[at], self.time[at], self.numbers[at])
@@ -85,8 +86,8 @@ class Parsed:
 
     def beyond(self, horizon: int) -> int | None:
         """The number of the first line with a later event time."""
-        found = [lines.beyond(horizon) for lines in (self.tuples, self.punctuations)]
-        return min((number for number in found if number is not None), default=None)
+        firsts = [lines.beyond(horizon) for lines in (self.tuples, self.punctuations)]
+        return min((number for number in firsts if number is not None), default=None)
 
     def split(self, line: int) -> tuple[Parsed, Parsed]:
         """The lines before `line`, and those from it on."""
@@ -105,8 +106,8 @@ def parsed_tuples(
     layout: RecordLayout,
     file: str,
     rows: pa.RecordBatch,
-    numbers: np.ndarray,
-    kind: np.ndarray,
+    numbers: Ints,
+    kind: Numbers,
     record: Record,
 ) -> Parsed:
     """Tuples and negatives whose event time is their timestamp column; a row without one is dead."""
@@ -125,22 +126,20 @@ def no_lines(schema: pa.Schema, kind: type[np.signedinteger[Any]]) -> ParsedLine
     return ParsedLines(empty_batch(schema), none.astype(kind), none, none)
 
 
-def event_times(column: pa.Array) -> np.ndarray:
+def event_times(column: pa.Array) -> Ints:
     """Timestamps as int64: plain units, or microseconds of UTC; 0 where NULL."""
     plain = column.cast(pa.int64())
     return np.asarray(pc.fill_null(plain, 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def null_places(column: pa.Array) -> np.ndarray:
+def null_places(column: pa.Array) -> Bools:
     """A mask of the rows in which a column is NULL."""
     if not column.null_count:
         return np.zeros(len(column), bool)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def refuse_times(
-    lines: ParsedLines, missing: np.ndarray, record: Record
-) -> tuple[ParsedLines, list[DeadLine]]:
+def refuse_times(lines: ParsedLines, missing: Bools, record: Record) -> tuple[ParsedLines, list[DeadLine]]:
     """Kill lines without a timestamp, or with one that is reserved for the ends of time."""
     bad = missing | (lines.time == FOREVER) | (lines.time == NEVER)
     if not bad.any():

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from seine.intake.hash_filter import Sieve, passing_since
 from seine.intake.record_layout import empty_batch
+from seine.rows.arrays import Bools, Ints
 from seine.rows.delta import FOREVER
 from seine.rows.hashing import hash_columns
 
@@ -33,13 +34,13 @@ class PunctuationProbe:
     """Tuples, or what else might break promises: values of the scheme's columns, and times."""
 
     keys: list[pa.Array]
-    times: np.ndarray
+    times: Ints
 
     @cached_property
-    def hashes(self) -> np.ndarray:
+    def hashes(self) -> Ints:
         return hash_columns(_plain(self.keys), len(self.times))
 
-    def take(self, chosen: np.ndarray) -> PunctuationProbe:
+    def take(self, chosen: Ints) -> PunctuationProbe:
         return PunctuationProbe([key.take(pa.array(chosen)) for key in self.keys], self.times[chosen])
 
 
@@ -48,11 +49,11 @@ class Fresh:
     """Promises of the lines at hand, with their places among the punctuations, which ascend."""
 
     keys: list[pa.Array]
-    limits: np.ndarray
-    places: np.ndarray
+    limits: Ints
+    places: Ints
 
     @cached_property
-    def asked(self) -> PunctuationProbe:
+    def probe(self) -> PunctuationProbe:
         """As what would break a promise of the same, for as long or longer."""
         return PunctuationProbe(self.keys, self.limits - 1)
 
@@ -70,41 +71,41 @@ class Punctuations:
     def __len__(self) -> int:
         return sum(run.num_rows for run in self.runs.values())
 
-    def broken(self, asked: PunctuationProbe, fresh: Fresh | None, since: np.ndarray) -> np.ndarray:
+    def broken(self, probe: PunctuationProbe, fresh: Fresh | None, since: Ints) -> Ints:
         """The places of what breaks a kept promise, or a fresh one that counts for its place.
 
         Fresh promise i counts from place since[i] on; `since` ascends.
         """
-        suspects = self._suspects(asked, fresh, since)
-        made = self._made(asked.hashes[suspects], fresh, since) if len(suspects) else None
+        suspects = self._suspects(probe, fresh, since)
+        made = self._made(probe.hashes[suspects], fresh, since) if len(suspects) else None
         if made is None or not len(made.limits):
             return suspects[:0]
-        some = asked.take(suspects)
-        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, some.keys, strict=True)])
+        probed = probe.take(suspects)
+        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, probed.keys, strict=True)])
         count = len(made.limits)
-        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, some.times)
+        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, probed.times)
         return suspects[broken]
 
-    def repeated(self, fresh: Fresh) -> np.ndarray:
+    def repeated(self, fresh: Fresh) -> Ints:
         """Which of some fresh promises say nothing new."""
-        return self.broken(fresh.asked, fresh, np.arange(1, len(fresh.limits) + 1))
+        return self.broken(fresh.probe, fresh, np.arange(1, len(fresh.limits) + 1))
 
-    def _suspects(self, asked: PunctuationProbe, fresh: Fresh | None, since: np.ndarray) -> np.ndarray:
+    def _suspects(self, probe: PunctuationProbe, fresh: Fresh | None, since: Ints) -> Ints:
         """The places of all that may break a promise; there are hardly more than do."""
-        found = np.zeros(0, np.int64)
-        if len(asked.times) and self.runs:
-            found = self._sieve.passing(asked.hashes)
-        if len(asked.times) and fresh is not None:
-            found = np.union1d(found, passing_since(fresh.asked.hashes, since, asked.hashes))
-        return found
+        suspects = np.zeros(0, np.int64)
+        if len(probe.times) and self.runs:
+            suspects = self._sieve.passing(probe.hashes)
+        if len(probe.times) and fresh is not None:
+            suspects = np.union1d(suspects, passing_since(fresh.probe.hashes, since, probe.hashes))
+        return suspects
 
-    def _made(self, hashes: np.ndarray, fresh: Fresh | None, since: np.ndarray) -> _Made:
+    def _made(self, hashes: Ints, fresh: Fresh | None, since: Ints) -> _Made:
         """The promises that have one of these hashes, kept ones and fresh ones."""
         kept = self._candidates(hashes)
         always = np.zeros(kept.num_rows, np.int64)
         if fresh is None:
             return _Made(kept.columns[2:], kept.column("_l").to_numpy(), always)
-        few = _sharing(fresh.asked.hashes, hashes)
+        few = _sharing(fresh.probe.hashes, hashes)
         keys = [key.take(pa.array(few)) for key in fresh.keys]
         return _Made(
             [pa.concat_arrays([a, b]) for a, b in zip(kept.columns[2:], keys, strict=True)],
@@ -123,7 +124,7 @@ class Punctuations:
         if self._sieve.count + len(fresh.limits) > self._sieve.room:
             self._sieve = self._sieve_of_runs()
         else:
-            self._sieve.add(fresh.asked.hashes)
+            self._sieve.add(fresh.probe.hashes)
 
     def _similar(self, rows: int) -> list[str]:
         """The last runs, if they should be one with a run of so many rows."""
@@ -140,18 +141,18 @@ class Punctuations:
         none = np.zeros(0, np.int64)
         return Sieve(np.concatenate([none, *(run.column("_h").to_numpy() for run in self.runs.values())]))
 
-    def _candidates(self, hashes: np.ndarray) -> pa.RecordBatch:
+    def _candidates(self, hashes: Ints) -> pa.RecordBatch:
         """Kept promises that have one of these hashes."""
-        found = [empty_batch(self.schema)]
+        parts = [empty_batch(self.schema)]
         wanted = np.unique(hashes)
         for run in self.runs.values():
             places = _positions(run.column("_h").to_numpy(), wanted)
             if len(places):
-                found.append(run.take(pa.array(places)))
-        return _stack(found)
+                parts.append(run.take(pa.array(places)))
+        return _stack(parts)
 
     def _batch(self, fresh: Fresh) -> pa.RecordBatch:
-        columns = [pa.array(fresh.asked.hashes), pa.array(fresh.limits), *fresh.keys]
+        columns = [pa.array(fresh.probe.hashes), pa.array(fresh.limits), *fresh.keys]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @property
@@ -165,11 +166,11 @@ class _Made(NamedTuple):
     """Promises, and from which place on each of them counts."""
 
     keys: list[pa.Array]
-    limits: np.ndarray
-    since: np.ndarray
+    limits: Ints
+    since: Ints
 
 
-def limits_of(times: np.ndarray, lifespan: int | None) -> np.ndarray:
+def limits_of(times: Ints, lifespan: int | None) -> Ints:
     """When promises made at these times lapse; FOREVER if never or beyond all time."""
     if lifespan is None:
         return np.full(len(times), FOREVER, np.int64)
@@ -177,7 +178,7 @@ def limits_of(times: np.ndarray, lifespan: int | None) -> np.ndarray:
     return np.where(times >= room, FOREVER, np.minimum(times, room) + lifespan)
 
 
-def key_codes(columns: Sequence[pa.Array]) -> np.ndarray:
+def key_codes(columns: Sequence[pa.Array]) -> Ints:
     """Small integers, equal where the rows are; NULL equals NULL, and -0.0 equals 0.0."""
     codes = np.zeros(len(columns[0]), np.int64)
     for column in _plain(columns):
@@ -202,7 +203,7 @@ def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
     return batch.take(pa.array(first[np.argsort(hashes[first], kind="stable")]))
 
 
-def _sharing(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _sharing(hashes: Ints, wanted: Ints) -> Ints:
     """The places of the hashes that are among the wanted; few of both are, by some of their bits."""
     marked = np.zeros(1 << 16, bool)
     marked[wanted & 0xFFFF] = True
@@ -211,13 +212,13 @@ def _sharing(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _broken(
-    punctuated: np.ndarray,
-    since: np.ndarray,
-    limits: np.ndarray,
-    codes: np.ndarray,
-    order: np.ndarray,
-    times: np.ndarray,
-) -> np.ndarray:
+    punctuated: Ints,
+    since: Ints,
+    limits: Ints,
+    codes: Ints,
+    order: Ints,
+    times: Ints,
+) -> Bools:
     """A tuple breaks a promise if the largest limit that counts for its key and place is beyond its time."""
     span = int(max(since.max(), order.max())) + 1
     place = punctuated * span + since
@@ -228,14 +229,16 @@ def _broken(
     at = np.searchsorted(place[sort], codes * span + order, side="right") - 1
     same = (at >= 0) & (punctuated[sort][np.maximum(at, 0)] == codes)
     longest = ranks[0][running[np.maximum(at, 0)] % len(ranks[0])]
-    return same & (times < longest)
+    broken: Bools = same & (times < longest)
+    return broken
 
 
-def _positions(sorted_hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _positions(sorted_hashes: Ints, wanted: Ints) -> Ints:
     low = np.searchsorted(sorted_hashes, wanted, side="left")
     counts = np.searchsorted(sorted_hashes, wanted, side="right") - low
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(low, counts) + offsets
+    places: Ints = np.repeat(low, counts) + offsets
+    return places
 
 
 def _plain(columns: Sequence[pa.Array]) -> list[pa.Array]:

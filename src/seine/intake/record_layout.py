@@ -40,11 +40,11 @@ class RecordLayout:
 
     @cached_property
     def _folded(self) -> dict[str, int | None]:
-        found: dict[str, int | None] = {}
+        columns: dict[str, int | None] = {}
         for index, field in enumerate(self.fields):
             key = field.name.lower()
-            found[key] = None if key in found else index
-        return found
+            columns[key] = None if key in columns else index
+        return columns
 
     def column(self, name: str) -> int | None:
         exact = self._exact.get(name)

@@ -17,6 +17,7 @@ from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout
 from seine.intake.spool import gathered
 from seine.intake.xml_columns import refuse_documents
+from seine.rows.arrays import Bools
 
 
 def check_relation(relation: RelationDef) -> None:
@@ -59,16 +60,17 @@ def _open(relation: RelationDef, layout: RecordLayout) -> tuple[Reader, LinePars
     )
 
 
-def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> np.ndarray:
+def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> Bools:
     if valid is None:
         return np.ones(len(parsed.tuples), bool)
     rows = parsed.tuples.rows
     backward = pc.less(rows.column(valid[1]), rows.column(valid[0]))
-    return ~pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
+    forward: Bools = ~pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
+    return forward
 
 
-def _letters(name: str, parsed: Parsed, backward: np.ndarray) -> list[Letter]:
+def _letters(name: str, parsed: Parsed, backward: Bools) -> list[Letter]:
     reason = "the VALID interval ends before it begins"
     lines = parsed.tuples.numbers[backward].tolist()
     dead = sorted([*parsed.dead, *[DeadLine(line, reason, parsed.record(line)) for line in lines]])
-    return [letter(name, parsed.file, *found) for found in dead]
+    return [letter(name, parsed.file, *line) for line in dead]

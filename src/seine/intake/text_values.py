@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.types import Kind, Type
+from seine.rows.arrays import Bools
 
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -27,7 +28,7 @@ _FIRST_INSTANT = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 _LAST_INSTANT = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1_000_000 + 999_999
 
 
-def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, np.ndarray]:
+def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, Bools]:
     """The values of `texts` as a type, and a mask of those that are none (NULL is fine).
 
     >>> values, bad = read_text(pa.array(["7", "7.5", None, "99999999999"]), Type(Kind.INT))

@@ -1,4 +1,4 @@
-"""A pipeline without Spark: the same tasks in the same order, in this process, state in memory."""
+"""A host without Spark: the tasks of a pipeline in the same order, in this process, state in memory."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Running:
             landing.stop()
 
     def _end_with_landings(self) -> None:
-        """A DataFrame that fails ends the input, too: what has landed is processed and the reason told.
+        """A DataFrame that fails ends the input, too: what has landed is processed and the reason reported.
 
         One that is stopped in the middle of a micro-batch may look as if it had failed.
         """

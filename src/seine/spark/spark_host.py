@@ -1,4 +1,4 @@
-"""A run hosted by Spark."""
+"""Spark as a host: it runs the tasks of a pipeline."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from seine.runtime.output.task_report import TaskReport
 from seine.spark.pipeline import start_pipeline
 
 
-class Hosted(Protocol):
-    """What Spark carries: a run of a script, or a service."""
+class Carried(Protocol):
+    """What a host carries to its end: a run of a script, or a service."""
 
     @property
     def deployment(self) -> Deployment: ...
@@ -26,7 +26,7 @@ class Hosted(Protocol):
     def driver(self) -> Driver: ...
 
 
-def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
+def run_on_spark(spark: SparkSession, run: Carried, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return

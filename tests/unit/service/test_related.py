@@ -161,7 +161,7 @@ def test_a_change_that_fails_enters_nothing(rig: Rig, monkeypatch: pytest.Monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "seine.catalog.catalog_change.Change.save_version", fail
+            "seine.catalog.catalog_change.CatalogChange.save_version", fail
         )  # the last step of the transaction
         with pytest.raises(SeineError, match="disk full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 6;")

@@ -1,4 +1,4 @@
-"""What follows a node: its gates, lookups, fans and delivers at work on one delta after the other."""
+"""What follows a node: its prefilters, lookups, fans and delivers at work on one delta after the other."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ from seine.graph.nodes import (
 )
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.join.lookup import LookupOperator
+from seine.operators.match.box_index import Pairs
 from seine.operators.match.filters import Tables, any_of, selection_of, table_columns
-from seine.operators.match.selection import Pairs, SelectionGroup
+from seine.operators.match.selection import SelectionGroup
+from seine.rows.arrays import Bools, Ints
 from seine.rows.delta import Delta
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.guards import Checked, Guards
@@ -101,7 +103,7 @@ class PrefilterStep:
         read = flow.read_of(self._node.id)
         flow.push(self._node.id, arrived.each(partial(self._passed, read)), emission)
 
-    def wants(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
+    def wants(self, columns: DataColumns, num_rows: int) -> Bools | None:
         """Which rows pass; None if all."""
         return self._filters.holds(columns, num_rows)
 
@@ -176,20 +178,21 @@ class DeliverStep:
 
     def __init__(self, node: DeliverNode, tables: Tables, below: Node) -> None:
         table = tables[node.filter.table]
-        asked = node.filter.shape.columns if node.filter.shape is not None else frozenset()
+        selected = node.filter.shape.columns if node.filter.shape is not None else frozenset()
         *constants, forms, rows = table_columns(table)
         self._selection = SelectionGroup(node.filter.shape, constants, len(table))
-        self._ways: list[RecordWriter] = []
-        self._way = np.zeros(len(table), np.int64)  # of each row of the table
-        self._row = np.zeros(len(table), np.int64)  # in the tables of its way
+        self._writers: list[RecordWriter] = []
+        self._writer_of = np.zeros(len(table), np.int64)  # of each row of the table
+        self._row = np.zeros(len(table), np.int64)  # in the tables of its writer
         numbers, places = forms.to_numpy(), rows.to_numpy()
-        for i, (read, alike) in enumerate(_alike(node.forms, below, asked)):
-            self._ways.append(RecordWriter(alike, tables, read))
+        for i, (read, alike) in enumerate(_alike(node.forms, below, selected)):
+            self._writers.append(RecordWriter(alike, tables, read))
             first = 0
             for form in alike:
                 known = np.fromiter(tables[form.table].rows, np.int64, len(tables[form.table]))
-                own = numbers == form.table
-                self._way[own], self._row[own] = i, first + np.searchsorted(known, places[own])
+                rows_of_form = numbers == form.table
+                self._writer_of[rows_of_form] = i
+                self._row[rows_of_form] = first + np.searchsorted(known, places[rows_of_form])
                 first += len(known)
         self._queries = Queries(table)
 
@@ -197,34 +200,34 @@ class DeliverStep:
         delta = arrived.delta
         plus, minus = matched(self._selection, arrived)
         for i in self._hit(plus, minus):
-            begun, ended = self._own(i, plus), None if minus is None else self._own(i, minus)
+            begun, ended = self._pairs_of(i, plus), None if minus is None else self._pairs_of(i, minus)
             if ended is not None and arrived.minus is not None and len(ended[0]):
-                begun, ended = self._ways[i].changed(arrived, begun, ended)
+                begun, ended = self._writers[i].changed(arrived, begun, ended)
             records = self._chosen(i, delta.plus, arrived.plus, begun)
             ends = None
             if delta.minus is not None and arrived.minus is not None and ended is not None:
                 ends = self._chosen(i, delta.minus, arrived.minus, ended)
             if len(records.picks) or (ends is not None and len(ends.picks)):
-                emission.results.deliver(self._ways[i].form, self._queries.names, records, ends)
+                emission.results.deliver(self._writers[i].form, self._queries.names, records, ends)
 
     def _hit(self, plus: Pairs, minus: Pairs | None) -> list[int]:
-        """The ways of which some row was matched."""
+        """The writers that a row was matched for."""
         picks = plus[1] if minus is None else np.concatenate([plus[1], minus[1]])
-        if len(self._ways) == 1:
+        if len(self._writers) == 1:
             return [0] if len(picks) else []
-        hit: list[int] = np.unique(self._way[picks]).tolist()
+        hit: list[int] = np.unique(self._writer_of[picks]).tolist()
         return hit
 
-    def _own(self, i: int, pairs: Pairs) -> Pairs:
-        """What was matched for one way."""
-        if len(self._ways) == 1:
+    def _pairs_of(self, i: int, pairs: Pairs) -> Pairs:
+        """What was matched for one writer."""
+        if len(self._writers) == 1:
             return pairs
-        own = np.flatnonzero(self._way[pairs[1]] == i)
-        return pairs[0][own], pairs[1][own]
+        mine = np.flatnonzero(self._writer_of[pairs[1]] == i)
+        return pairs[0][mine], pairs[1][mine]
 
     def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> Chosen:
         rows, picks = pairs
-        answers, kept = self._ways[i].answers(batch, columns, rows, self._row[picks])
+        answers, kept = self._writers[i].answers(batch, columns, rows, self._row[picks])
         return self._queries.of(answers, picks if kept is None else picks[kept])
 
 
@@ -238,11 +241,11 @@ class RecordWriter:
         self._outputs = _outputs(self.form)
         constants = [table_columns(tables[form.table]) for form in forms]
         self._constants = constants[0] if len(forms) == 1 else []
-        self._asked = _parameters(self._outputs)
+        self._read_parameters = _parameters(self._outputs)
         self._guards = Guards(
             [
-                Checked(form.checks, own, len(tables[form.table]))
-                for form, own in zip(forms, constants, strict=True)
+                Checked(form.checks, values, len(tables[form.table]))
+                for form, values in zip(forms, constants, strict=True)
             ]
         )
 
@@ -256,19 +259,20 @@ class RecordWriter:
         return (begun[0][first], begun[1][first]), (ended[0][last], ended[1][last])
 
     def answers(
-        self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
-    ) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        self, batch: pa.RecordBatch, columns: DataColumns, rows: Ints, places: Ints
+    ) -> tuple[pa.RecordBatch, Ints | None]:
         """The records of rows, each with the constants at a place, and which of them passed the checks."""
         kept = self._guards.kept(columns, rows, places)
         if kept is not None:
             rows, places = rows[kept], places[kept]
         return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
-    def _picked(self, places: np.ndarray) -> list[pa.Array | None]:
-        if not self._asked:
+    def _picked(self, places: Ints) -> list[pa.Array | None]:
+        if not self._read_parameters:
             return []
         at = pa.array(places)
-        return [column.take(at) if i in self._asked else None for i, column in enumerate(self._constants)]
+        used = self._read_parameters
+        return [column.take(at) if i in used else None for i, column in enumerate(self._constants)]
 
 
 def _parameters(expressions: Iterable[Expression]) -> set[int]:
@@ -284,23 +288,23 @@ def _outputs(form: Form) -> tuple[Expression, ...]:
     return form.expressions if form.importance is None else (*form.expressions, form.importance)
 
 
-def _alike(forms: Sequence[Form], below: Node, asked: frozenset[int]) -> Iterable[Alike]:
+def _alike(forms: Sequence[Form], below: Node, selected: frozenset[int]) -> Iterable[Alike]:
     """The forms by what their records are like, with the columns that count; one with constants is alone."""
     groups: dict[Hashable, Alike] = {}
     for form in forms:
-        read = _partly_read(below, form, asked)
+        read = _partly_read(below, form, selected)
         fixed = not _parameters(_outputs(form))
         key = (read, replace(form, table=0, checks=())) if fixed else form.table
         groups.setdefault(key, (read, []))[1].append(form)
     return groups.values()
 
 
-def _partly_read(below: Node, form: Form, asked: frozenset[int]) -> tuple[int, ...] | None:
+def _partly_read(below: Node, form: Form, selected: frozenset[int]) -> tuple[int, ...] | None:
     """The columns of an aggregate that a form reads, keys included; None if these are all there are."""
     if not isinstance(below, AggregateNode):
         return None
     keys = range(len(below.ports[0].key))
-    read = asked.union(keys, *(e.columns for e in (*form.checks, *form.expressions)))
+    read = selected.union(keys, *(e.columns for e in (*form.checks, *form.expressions)))
     return None if len(read) == len(below.types) else tuple(sorted(read))
 
 
@@ -314,7 +318,7 @@ class Queries:
         self._firsts = np.cumsum(self._counts) - self._counts
         self._single = bool((self._counts == 1).all())
 
-    def of(self, answers: pa.RecordBatch, picks: np.ndarray) -> Chosen:
+    def of(self, answers: pa.RecordBatch, picks: Ints) -> Chosen:
         """Each answer once for every query of its row."""
         if self._single:
             return Chosen(answers, picks)

@@ -42,6 +42,7 @@ from seine.operators.match.filters import any_of
 from seine.operators.multi_join.multi_join import MultiJoinOperator
 from seine.operators.multi_join.multi_time_bounds import bounds_of
 from seine.operators.state.operator import Operator
+from seine.rows.arrays import Bools
 from seine.rows.delta import Delta, Parts
 from seine.runtime.flow.consumers import ArrivedDelta, Consumer, PrefilterStep, consumer
 from seine.runtime.flow.emission import Emission
@@ -97,7 +98,7 @@ class Dataflow:
     def follow(self, before: Dataflow, changed: Set[int]) -> Dataflow:
         """Take over from an earlier version what was compiled for nodes that have not changed.
 
-        An aggregate is compiled anew also if what follows it has changed, for that says what it tells.
+        An aggregate is compiled anew also if what follows it has changed, for that says what it emits.
         """
         same = self.nodes.keys() - changed - self._telling(changed) - before._telling(changed)
         self._consumers = {key: made for key, made in before._consumers.items() if key[0] in same}
@@ -110,11 +111,13 @@ class Dataflow:
         return self
 
     def _telling(self, changed: Set[int]) -> set[int]:
-        """The joins of which some who listen to them have changed: they hold what these ask for."""
-        return {join for join, told in self._tells.items() if any(node.id in changed for node in told)}
+        """The joins whose listeners have changed: a join derives the punctuations that its listeners want."""
+        return {
+            join for join, listeners in self._tells.items() if any(node.id in changed for node in listeners)
+        }
 
     def tells(self, join: int) -> Sequence[DerivedPunctuationsNode]:
-        """What a join promises of its rows to those who listen."""
+        """The nodes that want punctuations of a join's output, which the join derives."""
         return self._tells.get(join, ())
 
     def _reads_anew(self, node_id: int, before: Dataflow, changed: Set[int]) -> bool:
@@ -165,8 +168,8 @@ class Dataflow:
         return [node for node in self.nodes.values() if isinstance(node, LimitedNode)]
 
     def _sources_of(self, node: Node) -> list[int]:
-        """The sources beneath a node's gates."""
-        return [self.nodes[gate].inputs[0] for gate in node.inputs]
+        """The sources beneath a node's prefilters."""
+        return [self.nodes[prefilter].inputs[0] for prefilter in node.inputs]
 
     def lookup(self, node: LookupNode) -> LookupOperator:
         return self.lookups(node, any_of(node.filters, self.tables))
@@ -193,7 +196,7 @@ class Dataflow:
     def push(
         self,
         node_id: int,
-        told: Delta | Parts,
+        output: Delta | Parts,
         emission: Emission,
         to: Callable[[Node], bool] | None = None,
     ) -> None:
@@ -201,13 +204,13 @@ class Dataflow:
 
         Parts go to those who regroup them.
         """
-        following = (self._regrouping if isinstance(told, Parts) else self._following)[node_id]
+        following = (self._regrouping if isinstance(output, Parts) else self._following)[node_id]
         if to is not None:
             following = [(node, port) for node, port in following if to(node)]
-        if not following or (isinstance(told, Delta) and not told.num_rows):
+        if not following or (isinstance(output, Delta) and not output.num_rows):
             return
         consumers = [self._consumer(node, port) for node, port in following]
-        delta = Delta(told.make(partial(_wanted_by, consumers))) if isinstance(told, Parts) else told
+        delta = Delta(output.make(partial(_wanted_by, consumers))) if isinstance(output, Parts) else output
         if not delta.num_rows:
             return
         arrived = ArrivedDelta.of(delta)
@@ -220,9 +223,9 @@ class Dataflow:
         return self._consumers[node.id, port]
 
 
-def _wanted_by(gates: Sequence[Consumer], keys: pa.RecordBatch) -> np.ndarray | None:
+def _wanted_by(consumers: Sequence[Consumer], keys: pa.RecordBatch) -> Bools | None:
     """The groups, by their keys, of which somebody wants the parts; None if all."""
     columns = DataColumns(keys)
-    masks = [gate.wants(columns, keys.num_rows) for gate in gates if isinstance(gate, PrefilterStep)]
+    masks = [step.wants(columns, keys.num_rows) for step in consumers if isinstance(step, PrefilterStep)]
     known = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(known) if len(known) == len(masks) else None

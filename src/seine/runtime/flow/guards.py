@@ -16,6 +16,7 @@ from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
 from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
+from seine.rows.arrays import Bools, Ints
 from seine.runtime.flow.stateless import Picked
 
 _COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
@@ -38,7 +39,7 @@ class Guards:
         self._any = any(form.checks for form in forms)
         self._worst = _worst(forms)
 
-    def kept(self, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray | None:
+    def kept(self, columns: DataColumns, rows: Ints, places: Ints) -> Ints | None:
         """Which of the rows, each with the constants at a place, pass; None if all do."""
         if not self._any or not len(rows) or self._surely(columns, rows):
             return None
@@ -47,10 +48,10 @@ class Guards:
         for number in np.unique(which).tolist():
             mine = np.flatnonzero(which == number)
             first = int(self._ends[number]) - self._forms[number].size
-            good[mine] = _asked(self._forms[number], columns, rows[mine], places[mine] - first)
+            good[mine] = _passing(self._forms[number], columns, rows[mine], places[mine] - first)
         return np.flatnonzero(good)
 
-    def _surely(self, columns: DataColumns, rows: np.ndarray) -> bool:
+    def _surely(self, columns: DataColumns, rows: Ints) -> bool:
         """Do all rows pass, whichever constants they are checked with?"""
         if self._worst is None:
             return False
@@ -61,7 +62,7 @@ class Guards:
         return True
 
 
-def _asked(form: Checked, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _passing(form: Checked, columns: DataColumns, rows: Ints, places: Ints) -> Bools:
     at, picked = pa.array(places), Picked(columns, rows)
     constants = [column.take(at) for column in form.constants]
     good = np.ones(len(rows), bool)

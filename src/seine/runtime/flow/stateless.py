@@ -12,13 +12,14 @@ from seine.algebra.expressions import Column, Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.graph.nodes import MergeNode
+from seine.rows.arrays import Ints
 from seine.rows.delta import carried_names, data_names, identity_names
 
 
 class Picked:
     """Some rows of a batch, gathered column by column when asked for."""
 
-    def __init__(self, columns: DataColumns, rows: np.ndarray) -> None:
+    def __init__(self, columns: DataColumns, rows: Ints) -> None:
         self._columns = columns
         self._rows = pa.array(rows)
 
@@ -29,7 +30,7 @@ class Picked:
 def computed(
     batch: pa.RecordBatch,
     columns: DataColumns,
-    rows: np.ndarray,
+    rows: Ints,
     expressions: Sequence[Expression],
     parameters: Sequence[pa.Array | None],
     tags: pa.Array | None = None,
@@ -56,9 +57,9 @@ def merged(node: MergeNode, port: int, batch: pa.RecordBatch) -> pa.RecordBatch:
     if not node.identities:
         return batch
     names = batch.schema.names
-    own = [batch[name] for name in names if name.startswith("_i")]
+    identity = [batch[name] for name in names if name.startswith("_i")]
     tags = batch["c0"].to_numpy()
-    parts = [pa.array(tags * len(node.ports) + port), *own]
+    parts = [pa.array(tags * len(node.ports) + port), *identity]
     parts += [pa.array(np.full(batch.num_rows, -1))] * (node.identities - len(parts))
     lives = [name for name in names if name[0] == "_" and not name.startswith("_i")]
     data = [name for name in names if name[0] == "c"]

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from seine.algebra.types import Type
 from seine.graph.nodes import Form
+from seine.rows.arrays import Floats, Ints, Numbers
 from seine.rows.delta import NEVER, concat, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
 from seine.runtime.output.task_report import WrittenResults
@@ -25,10 +26,10 @@ _PIECE_BYTES = 1 << 28
 
 
 class Chosen(NamedTuple):
-    """Computed rows with their lives, and for each the position of the query that it is for."""
+    """Computed rows with their lifetimes, and for each the position of the query that it is for."""
 
     batch: pa.RecordBatch
-    picks: np.ndarray
+    picks: Ints
 
 
 class RecordFormat(NamedTuple):
@@ -66,27 +67,27 @@ class Results:
         """
         kind = RecordFormat(form.names, form.types, form.changelog, form.domain)
         if form.changelog:
-            told, picks = _in_event_time(plus, minus, len(form.types))
-            self._deliver(kind, form.limit, queries, told, picks)
+            records, picks = _in_event_time(plus, minus, len(form.types))
+            self._deliver(kind, form.limit, queries, records, picks)
             return
         for begins, chosen in ((True, plus), (False, minus)):
             if chosen is not None and len(chosen.picks):
-                told = _told(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
+                records = _records(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
                 weights = _weights(form, chosen.batch) if begins else None
-                self._deliver(kind, form.limit, queries, told, chosen.picks, weights)
+                self._deliver(kind, form.limit, queries, records, chosen.picks, weights)
 
     def _deliver(
         self,
         kind: RecordFormat,
         limit: int,
         queries: list[str],
-        told: pa.RecordBatch,
-        picks: np.ndarray,
-        weights: np.ndarray | None = None,
+        records: pa.RecordBatch,
+        picks: Ints,
+        weights: Floats | None = None,
     ) -> None:
         within = self._delivered + len(picks) <= limit  # then no single query can be over it
         if within and weights is None and len(picks) < _COUNTED_ONE_BY_ONE:
-            self._wait(kind, told, [self._count(queries[pick]) for pick in picks.tolist()])
+            self._wait(kind, records, [self._count(queries[pick]) for pick in picks.tolist()])
             return
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
@@ -94,17 +95,17 @@ class Results:
             room = np.array([self._room(name, limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
-            told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
+            records, place, counts = records.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
             weights = None if weights is None else weights[keep]
         numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
         if weights is not None:
             self._weigh(names, np.bincount(place, weights, len(names)))
-        self._wait(kind, told, np.array(numbers, np.int32)[place])
+        self._wait(kind, records, np.array(numbers, np.int32)[place])
 
-    def _wait(self, kind: RecordFormat, told: pa.RecordBatch, numbers: np.ndarray | list[int]) -> None:
+    def _wait(self, kind: RecordFormat, records: pa.RecordBatch, numbers: Numbers | list[int]) -> None:
         """Let records wait for others of their kind, each with the number of its query."""
         waiting = self._waiting.setdefault(kind, [])
-        waiting.append(told.append_column(QUERY, pa.array(numbers, pa.int32())))
+        waiting.append(records.append_column(QUERY, pa.array(numbers, pa.int32())))
         if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
             self._flush(kind)
 
@@ -118,7 +119,7 @@ class Results:
         name = os.path.basename(self.path)
         return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
 
-    def _weigh(self, names: list[str], sums: np.ndarray) -> None:
+    def _weigh(self, names: list[str], sums: Numbers) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
             self.importance[name] = self.importance.get(name, 0.0) + more
 
@@ -173,11 +174,12 @@ class Results:
         return pa.array(self._texts, pa.string()).take(numbers)
 
 
-def _weights(form: Form, batch: pa.RecordBatch) -> np.ndarray | None:
-    """The importance of each record, which follows the columns that are told; NULL counts nothing."""
+def _weights(form: Form, batch: pa.RecordBatch) -> Floats | None:
+    """The importance of each record, which follows the columns of its row; NULL counts nothing."""
     if form.importance is None:
         return None
-    return batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+    weights: Floats = batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+    return weights
 
 
 def _ops(begins: pa.Array) -> pa.Array | str:
@@ -187,14 +189,14 @@ def _ops(begins: pa.Array) -> pa.Array | str:
     return pa.array(np.where(mask, "+", "-"), pa.string())
 
 
-def _told(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
-    """Rows as they are told: life, whether they begin, and columns."""
+def _records(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
+    """Rows as records: lifetime, whether they begin, and columns."""
     names = data_names(width)
     arrays = [batch["_s"], batch[end], pa.array(np.full(batch.num_rows, begins))]
     return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
 
 
-def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, np.ndarray]:
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, Ints]:
     """The changes of a changelog as they happen; an old row ends before a new one begins."""
     names = data_names(width)
     times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
@@ -211,7 +213,7 @@ def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.R
     return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
 
 
-def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _earlier(place: Ints, counts: Ints) -> Ints:
     """For each position, how many before it have the same value; `counts` says how often each occurs."""
     order = np.argsort(place, kind="stable")
     earlier = np.empty(len(place), np.int64)

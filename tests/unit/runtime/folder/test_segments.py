@@ -92,14 +92,14 @@ def test_a_segment_goes_with_its_last_run() -> None:
     with pytest.raises(KeyError):
         segments.get(one)
     segments.of(2).drop(two)
-    assert disk.save(segments) == {"nodes": {}, "segments": {}} and disk.blobs == {}
+    assert disk.save(segments) == StateHead() and disk.blobs == {}
 
 
 def test_a_run_dropped_at_once_is_never_written() -> None:
     disk = Disk()
     segments = disk.open()
     segments.of(1).drop(segments.of(1).put(run([1])))
-    assert segments.changes() == ({"nodes": {}, "segments": {}}, {}, [])
+    assert segments.changes() == (StateHead(), {}, [])
 
 
 def test_asking_for_changes_changes_nothing() -> None:
@@ -135,7 +135,7 @@ def test_forgotten_operators_leave_nothing() -> None:
     assert set(head.nodes) == {11} and len(disk.blobs) == 2
     segments = disk.open()
     segments.forget_except([])
-    assert disk.save(segments) == {"nodes": {}, "segments": {}} and disk.blobs == {}
+    assert disk.save(segments) == StateHead() and disk.blobs == {}
 
 
 def test_random_lives_of_runs() -> None:
