@@ -203,6 +203,27 @@ def test_a_damaged_checkpoint_is_refused_and_no_output_lost(tmp_path, name, cont
     assert (tmp_path / "out").read_bytes() == before != b""
 
 
+@pytest.mark.parametrize("form", [{"format": 5, "labels": [0]}, {"format": 7, "of": "the future"}])
+def test_a_checkpoint_of_another_format_is_refused_in_one_line(tmp_path, form):
+    path, options = checkpointed(tmp_path)
+    (tmp_path / "state" / "settings.json").write_text(json.dumps(form))
+    with pytest.raises(SeineError, match="was made by another version of Seine") as refusal:
+        carry(path, **options)
+    assert refusal.value.hint and "\n" not in refusal.value.message
+
+
+def test_names_of_files_that_are_not_utf8_are_read_and_resumed(tmp_path):
+    folder = os.fsencode(tmp_path / "data")
+    os.mkdir(folder)
+    for ts, name in enumerate((b"a\xff.jsonl", b"b\xfe.jsonl")):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(f'{{"a": 1, "b": "x", "ts": {ts}}}\n' * 2)
+    path = script(tmp_path, select("a"), path="data")
+    options = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "state"), "batch_rows": 1}
+    carry(path, **options)
+    assert carry(path, **options).output_rows == 4
+
+
 def test_a_damaged_journal_is_refused(tmp_path):
     path, options = checkpointed(tmp_path)
     for entry in (tmp_path / "state" / "journal" / "entries").glob("*/entry.json"):

@@ -21,7 +21,7 @@ KILLS = 5
 # Registers, drops and runs until it is killed; a line on standard output acknowledges a change.
 WORKER = """
 import sys
-from seine.runtime.host import LocalHost
+from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -104,4 +104,4 @@ def _check_results(service: Service, folder: Path) -> None:
     for one in service.present.standing.values():
         found = read_records(service.folder.results, one.query.name, 0, service.sink.settled, 1 << 30)
         got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
-        assert got == values[one.position["streams"].get("s", 0) :]
+        assert got == values[one.position.streams.get("s", 0) :]
