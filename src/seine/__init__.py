@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Aggregate", "Engine", "SeineError", "__version__"]
+
+# A program that configures no logging hears nothing: the commands say where messages go.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
     "Aggregate": ("seine.algebra.aggregates", "UserAggregate"),

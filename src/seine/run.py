@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 import shutil
@@ -18,8 +19,7 @@ from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.catalog import Catalog, StoredNode, StoredQuery
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
-from seine.graph.node_json import node_to_json
-from seine.graph.nodes import JOINS
+from seine.graph.node_kinds import node_to_json
 from seine.graph.state_place import Holding, StatePlace
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
@@ -36,6 +36,8 @@ from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, Ro
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.safety.verdict import refuse_unsafe
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,16 @@ class Run:
         self.driver = Driver(
             self.deployment, open_intake, options.follow, self.sink, lambda _: holdings, options.progress
         )
+        _logger.info(
+            "run opened",
+            extra={
+                "folder": self.deployment.folder,
+                "version": self.network.version,
+                "queries": len(self.network.queries),
+                "nodes": len(self.network.nodes),
+                "entry": self.sink.totals.entry,
+            },
+        )
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline, or check that it belongs to this script."""
@@ -142,11 +154,21 @@ class Run:
         shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
         if self._temporary:
             self._temporary.cleanup()
+        totals = self.sink.totals
+        _logger.info(
+            "run closed",
+            extra={
+                "batches": totals.batches,
+                "input_rows": totals.input_rows,
+                "output_rows": totals.output_rows,
+                "dead_letters": totals.dead_letters,
+            },
+        )
 
     def statistics(self, elapsed: float) -> RunStatistics:
         """What the run has come to after so many seconds."""
         totals = self.sink.totals
-        joins = sum(node.kind in JOINS for node in self.network.nodes.values())
+        joins = sum(node.is_join for node in self.network.nodes.values())
         return RunStatistics(
             totals.input_rows,
             totals.output_rows,
@@ -221,7 +243,7 @@ def _joins_of(network: Network) -> dict[str, Holding]:
     """The joins of each query that has any."""
     joins: dict[str, list[StatePlace]] = {}
     for node in sorted(network.nodes.values(), key=lambda node: node.id):
-        if node.kind in JOINS:
+        if node.is_join:
             for query in network.users(node.id):
                 joins.setdefault(query, []).append(StatePlace(node.id))
     return {query: tuple(places) for query, places in joins.items()}

@@ -1,4 +1,4 @@
-"""The modules of the product and what each of them imports."""
+"""The modules of the product as syntax trees, and what each of them imports."""
 
 from __future__ import annotations
 
@@ -46,5 +46,7 @@ def seine_imports(path: Path) -> Iterator[str]:
     """The packages of the product that a file imports from."""
     for name in imports_of(path):
         if name.startswith("seine."):
-            found = SOURCE.joinpath(*name.split(".")[1:])
-            yield package_of(found / "__init__.py" if found.is_dir() else found.with_suffix(".py"))
+            target = SOURCE.joinpath(*name.split(".")[1:])
+            path_in_package = target / "__init__.py" if target.is_dir() else target.with_suffix(".py")
+            assert path_in_package.exists(), f"{path.name} imports {name}, which is not there"
+            yield package_of(path_in_package)

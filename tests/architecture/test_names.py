@@ -1,14 +1,22 @@
-"""A name means one thing: no class is defined twice, no file name stands for two things."""
+"""A name means one thing, and says what: in classes, files, variables and constants."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
+from collections.abc import Iterator
 
 from tests.architecture.source_tree import FILES, SOURCE, module_of, tree_of
 
-LONGEST = 500
+MOST_LINES = 500  # of a file
 BARE_WORDS = {"told", "found", "way", "some", "own", "asked"}
+BARE_BOUNDS = {
+    *("few", "many", "most", "least", "enough", "rare"),
+    *("long", "longest", "short", "shortest", "large", "largest", "small", "smallest"),
+    *("limit", "bound", "max", "min", "near", "far"),
+}
+VAGUE_FILES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base", "core"}
 
 
 def test_no_class_name_is_defined_twice() -> None:
@@ -16,41 +24,115 @@ def test_no_class_name_is_defined_twice() -> None:
         node.name for path in FILES for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
     ]
     assert len(classes) > 100
-    assert {name: count for name, count in Counter(classes).items() if count > 1} == {}
+    assert _repeated(classes) == {}
 
 
 def test_no_file_name_is_used_twice() -> None:
-    names = Counter(path.name for path in FILES if path.name != "__init__.py")
-    assert {name: count for name, count in names.items() if count > 1} == {}
+    names = [path.name for path in FILES if path.name != "__init__.py"]
+    assert len(names) > 100
+    assert _repeated(names) == {}
+
+
+def _repeated(names: list[str]) -> dict[str, int]:
+    return {name: count for name, count in Counter(names).items() if count > 1}
 
 
 def test_no_file_is_too_long() -> None:
     lengths = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    assert {module: count for module, count in lengths.items() if count > LONGEST} == {}
+    assert {module: count for module, count in lengths.items() if count > MOST_LINES} == {}
 
 
-def test_every_package_says_what_it_is() -> None:
-    packages = [path for path in FILES if path.name == "__init__.py"]
-    assert [module_of(path) for path in packages if not ast.get_docstring(tree_of(path))] == []
+def test_no_file_is_named_after_nothing() -> None:
+    """A file is named after the one concept in it."""
+    parts = {part for path in FILES for part in path.relative_to(SOURCE).with_suffix("").parts}
+    assert len(parts) > 100
+    assert sorted(parts & (VAGUE_FILES | BARE_WORDS)) == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [module_of(path) for path in FILES if not ast.get_docstring(tree_of(path))] == []
+
+
+def test_no_docstring_leans_on_another() -> None:
+    """ "The same, and ..." cannot be read alone."""
+    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    leaning = [
+        f"{module_of(path)}:{node.lineno} {node.name}"
+        for path in FILES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, documented) and re.match(r"The same, ", ast.get_docstring(node) or "")
+    ]
+    assert leaning == []
 
 
 def test_nothing_is_named_by_a_bare_word() -> None:
     """A name says what a thing is: `matches`, not `found`."""
-    named = []
-    for path in FILES:
-        for node in ast.walk(tree_of(path)):
-            name = _named(node)
-            if name is not None and name.strip("_").lower() in BARE_WORDS:
-                named.append(f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)} {name}")
-    assert named == []
+    assert _named_by(BARE_WORDS) == []
 
 
-def _named(node: ast.AST) -> str | None:
+def test_a_constant_says_what_it_bounds() -> None:
+    """`_LONGEST_PATTERN` bounds patterns; `_LONGEST` bounds something."""
+    constants = [
+        f"{module_of(path)}:{statement.lineno} {name}"
+        for path in FILES
+        for statement in tree_of(path).body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for name, _ in _names(statement)
+        if name.isupper() and name.strip("_").lower() in BARE_BOUNDS
+    ]
+    assert constants == []
+
+
+def test_the_search_sees_every_way_to_name() -> None:
+    text = """
+import os as found
+def found(found, /, *found, found=1, **found):
+    for found in x: pass
+    with x as found: pass
+    try: pass
+    except E as found: pass
+    match x:
+        case [found, *found]: pass
+        case {"a": found, **found}: pass
+    (found := 1)
+    self.found = 1
+    global found
+async def found(): pass
+class found: found: int = 1
+lambda found: 1
+[found for found in x]
+"""
+    assert len(list(_names(ast.parse(text)))) == 21
+
+
+def _named_by(words: set[str]) -> list[str]:
+    return [
+        f"{path.relative_to(SOURCE)}:{line} {name}"
+        for path in FILES
+        for name, line in _names(tree_of(path))
+        if name.strip("_").lower() in words
+    ]
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that code gives to something, with its line."""
+    for node in ast.walk(tree):
+        for name in _given(node):
+            yield name, getattr(node, "lineno", 0)
+
+
+def _given(node: ast.AST) -> list[str]:
     match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
         case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            return name
+            return [name]
         case ast.Attribute(attr=name, ctx=ast.Store()):
-            return name
-    return None
+            return [name]
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return [name]
+        case ast.MatchMapping(rest=str(name)) | ast.alias(asname=str(name)):
+            return [name]
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return list(names)
+    return []

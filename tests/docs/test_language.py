@@ -15,7 +15,6 @@ from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
 from seine.frontends.script.from_source import FORMATS, OPTIONS
-from seine.frontends.script.options import SHEDDERS
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 

@@ -1,56 +1,140 @@
-"""docs/papers.md is whole: its rows name files that exist, and every citation in the code has its row."""
+"""docs/papers.md is true: a command reaches its code, or it says so; every citation has its row."""
 
 from __future__ import annotations
 
+import ast
 import re
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.architecture.reachable import COMMAND, definitions, path_of, reachable
+from tests.architecture.source_tree import FILES, module_of, tree_of
 from tests.docs.pages import DOCS, ROOT, quoted, read, rows
 
 PAGE = DOCS / "papers.md"
 KEYS = ("ARGUS", "SAFETY", "STAR", "SKWS", "MMQJP")
-ROWS = [row for row in rows(read(PAGE)) if len(row) == 5 and row[0] != "result"]
+RUNS, READ, UNREACHED = "Here", "Read and checked, not run yet", "Not reachable yet"
 _CITED = re.compile(rf"\b((?:{'|'.join(KEYS)}) [\w.]*\w)")
 
 
-def _results(cell: str) -> list[str]:
-    """`ARGUS 3, 6` is ARGUS 3 and ARGUS 6."""
-    key, _, sections = cell.partition(" ")
-    return [f"{key} {section}" for section in sections.split(", ")]
+@dataclass(frozen=True)
+class Row:
+    """A result of a paper: where it is, what tests it, and in which section of the page it stands."""
+
+    section: str
+    result: str
+    about: str
+    code: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def results(self) -> list[str]:
+        """`ARGUS 3, 6` is ARGUS 3 and ARGUS 6."""
+        key, _, sections = self.result.partition(" ")
+        return [f"{key} {section}" for section in sections.split(", ")]
+
+    def __str__(self) -> str:
+        return f"{self.result} {self.about[:30]}"
 
 
-def _citations() -> list[tuple[str, str]]:
-    """(file, result) for each `Cites:` line of the code that names one of the papers."""
-    found = []
-    for path in sorted((ROOT / "src" / "seine").rglob("*.py")):
-        for line in re.findall(r"^ *Cites: (.*)$", read(path), re.MULTILINE):
-            found += [(str(path.relative_to(ROOT)), result) for result in _CITED.findall(line)]
-    return found
+@dataclass(frozen=True)
+class Citation:
+    """A `Cites:` line: the file, the result, and the definition that it is of, or the module."""
+
+    file: str
+    result: str
+    definition: str
+
+
+def _rows() -> list[Row]:
+    sections = re.split(r"^## (.*)$", read(PAGE), flags=re.MULTILINE)
+    return [
+        Row(section, row[0], row[1], tuple(quoted(row[2])), tuple(quoted(row[3])))
+        for section, text in zip(sections[1::2], sections[2::2], strict=True)
+        for row in rows(text)
+        if len(row) == 5 and row[0] != "result"
+    ]
+
+
+@cache
+def _citations() -> list[Citation]:
+    """The citations of the code that name one of the papers."""
+    cited = []
+    for path in FILES:
+        module = module_of(path)
+        holders = {module: tree_of(path), **_documented(module)}
+        for name, node in holders.items():
+            for line in re.findall(r"^ *Cites: (.*)$", ast.get_docstring(node) or "", re.MULTILINE):
+                file = str(path.relative_to(ROOT))
+                cited += [Citation(file, result, name) for result in _CITED.findall(line)]
+    return cited
+
+
+def _documented(module: str) -> dict[str, ast.Module | ast.ClassDef | ast.FunctionDef]:
+    return {
+        name: node
+        for name, node in definitions().items()
+        if name.partition(":")[0] == module and isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+
+
+@cache
+def _reached_files() -> set[str]:
+    """The files in which a command comes to a function or class."""
+    return {
+        str(path_of(name).relative_to(ROOT))
+        for name in reachable(COMMAND)
+        if isinstance(definitions()[name], ast.ClassDef | ast.FunctionDef)
+    }
+
+
+ROWS = _rows()
 
 
 def test_there_are_rows() -> None:
-    assert len(ROWS) > 10
-    assert {row[0].split()[0] for row in ROWS} <= set(KEYS)
+    assert len([row for row in ROWS if row.section == RUNS]) > 10
+    assert {row.result.split()[0] for row in ROWS} == set(KEYS)
+    assert {row.section for row in ROWS} <= {RUNS, READ, UNREACHED}
 
 
-def test_no_result_is_told_twice() -> None:
-    told = [(row[0], row[2]) for row in ROWS]
-    assert [one for one in told if told.count(one) > 1] == []
+def test_no_result_is_listed_twice() -> None:
+    listed = [(row.result, row.code) for row in ROWS]
+    assert [one for one in listed if listed.count(one) > 1] == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1][:30]}")
-def test_row_names_code_and_tests_that_exist(row: list[str]) -> None:
-    code, tests = quoted(row[2]), quoted(row[3])
-    assert code and tests
-    assert all(path.startswith("src/seine/") for path in code)
-    assert all(path.startswith("tests/") and Path(path).name.startswith("test_") for path in tests)
-    assert [path for path in (*code, *tests) if not (ROOT / path).is_file()] == []
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_row_names_code_and_tests_that_exist(row: Row) -> None:
+    assert row.code and row.tests
+    assert [path for path in row.code if not path.startswith("src/seine/")] == []
+    assert [path for path in row.tests if not re.match(r"tests/.*test_\w+\.py$", path)] == []
+    assert [path for path in (*row.code, *row.tests) if not (ROOT / path).is_file()] == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.section != UNREACHED], ids=str)
+def test_a_command_comes_to_the_code_of_a_result(row: Row) -> None:
+    """Code that only tests call is not a result that is here."""
+    assert [path for path in row.code if path not in _reached_files()] == []
+    cited = [one for one in _citations() if one.file in row.code and one.result in row.results]
+    dead = [one.definition for one in cited if ":" in one.definition]
+    assert [name for name in dead if name not in reachable(COMMAND)] == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.section == UNREACHED], ids=str)
+def test_what_is_said_not_to_be_reached_is_not(row: Row) -> None:
+    """When a command comes to it, the row moves up."""
+    assert [path for path in row.code if path in _reached_files()] == []
+
+
+def test_what_is_read_and_not_run_is_of_the_front_ends() -> None:
+    code = [path for row in ROWS if row.section == READ for path in row.code]
+    assert [path for path in code if Path(path).parts[2] != "frontends"] == []
 
 
 def test_every_citation_has_a_row() -> None:
-    told = {(path, result) for row in ROWS for result in _results(row[0]) for path in quoted(row[2])}
-    cited = _citations()
-    assert cited
-    assert set(cited) - told == set()
+    listed = {(path, result) for row in ROWS for result in row.results for path in row.code}
+    cited = {(one.file, one.result) for one in _citations()}
+    assert len(cited) > 50
+    assert cited - listed == set()

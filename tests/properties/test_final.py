@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,14 +13,9 @@ import pytest
 
 from seine.errors import SeineError
 from seine.run_local import run_local
+from tests.support.seeds import seeds
 
 Line = dict[str, Any]
-
-
-def _seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "4").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 def _run(
@@ -84,7 +78,7 @@ def _told(records: list[dict[str, Any]], name: str) -> Counter:
     return Counter((r["row"][name], r["t_start"], r["row"]["n"], r["row"]["total"]) for r in records)
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(4)
 @pytest.mark.parametrize("window", [None, 3, 40])
 def test_groups_of_a_stream(window: int | None, seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
@@ -99,7 +93,7 @@ def test_groups_of_a_stream(window: int | None, seed: int, tmp_path: Path) -> No
         assert odd[: len(odd) // 3] == [0] * (len(odd) // 3)  # others wait for the end
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(4)
 @pytest.mark.parametrize("window", [None, 25])
 @pytest.mark.parametrize("key", ["ts DIV 10", "ts - ts % 10", "FLOOR((ts - 3) / 10)"])
 def test_groups_by_time_are_final_with_the_watermark(
@@ -119,7 +113,7 @@ def test_groups_by_time_are_final_with_the_watermark(
     assert len(slots) > 5
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(4)
 def test_groups_of_a_join_need_the_punctuations_of_both(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     streams = {name: _tuples(rng, 60) for name in ("s", "t")}

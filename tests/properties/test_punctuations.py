@@ -6,17 +6,15 @@ The same tuples are joined once more from streams that promise nothing.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from seine.network.plan.strategy import Strategy
 from seine.run_local import LocalResult, run_local
+from tests.support.seeds import seeds
 
 SCHEMES = {
     "s": [("k",), ("k", "v"), ("w",)],
@@ -35,12 +33,6 @@ QUERIES = (
     "SELECT s.n AS a, t.n AS b, r.x AS c FROM s, t, r WHERE s.k = r.v AND r.v = t.k",
     "SELECT s.n AS a, t.n AS b FROM s, t WHERE s.k = t.k AND t.ts <= t.k * 3 + 40 AND s.ts <= t.ts + s.v",
 )
-
-
-def _seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "6").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 class Punctuated:
@@ -105,7 +97,7 @@ def _answers(result: LocalResult) -> Counter:
     return Counter(json.dumps(record, sort_keys=True) for record in result.records)
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(6)
 def test_purging_changes_no_answer(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     streams = [Punctuated(rng, name) for name in ("s", "t")]

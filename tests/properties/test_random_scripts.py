@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -16,27 +14,23 @@ from tests.generators.scenario import Scenario, random_scenario
 from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
-from tests.reference.verdict import disagreements, short
+from tests.reference.verdict import disagreements
+from tests.support.scenario_text import scenario_text, whole_record
+from tests.support.seeds import seed_range, seeds
 
 
-def _seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "16").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
-
-
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(16)
 def test_engine_agrees_with_reference(seed: int) -> None:
     scenario = random_scenario(seed)
     wrong = _wrong(scenario, seed)
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
         again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:
-    counts = [count for seed in range(8) for count in _answer_sizes(random_scenario(seed))]
+    counts = [count for seed in seed_range(8) for count in _answer_sizes(random_scenario(seed))]
     assert sum(count > 0 for count in counts) > 0.55 * len(counts)
 
 
@@ -58,7 +52,7 @@ def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
     yield from disagreements(answers, first.records, first.dead, looked_at)
     for batch_rows, buckets in _batchings(rng):
         other = run_local(str(path), batch_rows=batch_rows, buckets=buckets)
-        missing, extra = difference(map(whole, first.records), map(whole, other.records))
+        missing, extra = difference(map(whole_record, first.records), map(whole_record, other.records))
         if missing or extra:
             yield f"batch_rows={batch_rows} buckets={buckets}: {missing[:2]} became {extra[:2]}"
 
@@ -70,10 +64,6 @@ def _batchings(rng: Random) -> list[tuple[int, int]]:
     ]
 
 
-def whole(record: dict[str, Any]) -> tuple[Any, ...]:
-    return record["query"], *short(record)
-
-
 def _answer_sizes(scenario: Scenario) -> Iterator[int]:
     with tempfile.TemporaryDirectory() as name:
         scenario.write(Path(name))
@@ -83,10 +73,3 @@ def _answer_sizes(scenario: Scenario) -> Iterator[int]:
                 answers.net(query, answers.final) if answers.is_changelog(query) else answers.records(query)
             )
             yield len(rows)
-
-
-def told(scenario: Scenario) -> str:
-    parts = ["=== script", scenario.script()]
-    for table, lines in scenario.lines.items():
-        parts += [f"=== {table}.jsonl", *lines]
-    return "\n".join(parts)

@@ -19,47 +19,19 @@ from seine.operators.state.keyed_table import HASH
 from seine.operators.state.sorted_run import START
 from seine.operators.state.store import Store
 from seine.safety.verdict import verdict
+from tests.generators.freed_queries import ENDS, NAMES, random_group_query
 from tests.support.freed_runs import (
     OVER,
     Stream,
+    count_outcomes,
     fed,
     joined_starts,
     query_of,
     random_schemes,
-    seeds,
     write_script,
 )
 from tests.support.live_runs import Pipeline
-
-NAMES = "xyz"
-ENDS = ["", "", "", " WINDOW 5", " WINDOW 5 RETRACTABLE", " RETRACTABLE"]
-
-
-def random_query(rng: Random) -> str:
-    one, other = rng.sample(NAMES, 2)
-    keys = rng.sample(["a", "b", "c", "ts", "ts - ts % 5"], rng.choice([1, 2, 2, 3]))
-    named = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
-    made = rng.choice(["COUNT(*)", "SUM(c)", "MAX(c)", "COUNT(DISTINCT b)"])
-    grouped = f"SELECT {named}, {made} AS n FROM {one} GROUP BY {', '.join(keys)}"
-    union = rng.choice(["UNION", "UNION ALL", "EXCEPT"])
-    equal = rng.choice(["a = {o}.a", "b = {o}.b", "a = {o}.a AND {s}.b = {o}.b", "ts = {o}.ts"])
-    joined = f"FROM {one}, {other} WHERE {one}.{equal.format(s=one, o=other)}"
-    key = rng.choice(["a", "b", "ts"])
-    return rng.choice(
-        [
-            grouped,
-            f"SELECT {one}.{key} AS k, {rng.choice(['COUNT(*)', f'MAX({other}.c)'])} AS n {joined}"
-            f" GROUP BY {one}.{key}",
-            f"SELECT DISTINCT {named} FROM {one}",
-            f"SELECT DISTINCT {one}.{key} AS k, {other}.c AS c {joined}",
-            f"SELECT {named} FROM {one} {union} SELECT {named} FROM {other}",
-            f"SELECT {named} FROM {one} {union} SELECT {named} FROM {other} {union} SELECT {named} FROM z w",
-            f"{grouped} UNION ALL SELECT {named}, c FROM {other}",
-            f"SELECT g.k0, {other}.c FROM ({grouped}) g, {other} WHERE g.k0 = {other}.{key}",
-            f"SELECT n, COUNT(*) AS m FROM ({grouped}) g GROUP BY n",
-            f"SELECT {one}.c AS c, {other}.c AS d {joined}",
-        ]
-    )
+from tests.support.seeds import seeds
 
 
 def old(pipeline: Pipeline) -> list[int]:
@@ -88,12 +60,12 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     """Whether a query is safe, what is left before input ends, and its text."""
     rng = Random(seed)
     streams = {name: Stream(random_schemes(rng), rng.choice(ENDS)) for name in NAMES}
-    path = write_script(rng, folder, streams, random_query(rng))
+    path = write_script(rng, folder, streams, random_group_query(rng))
     query = query_of(path)
     return verdict(query).safe, old(fed(path, rng.choice([7, 20, 40]))), query.text
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,9 +76,8 @@ def test_a_safe_query_keeps_nothing_of_what_is_over(
 
 
 def test_some_of_them_are_safe_and_others_keep_rows(tmp_path: Path) -> None:
-    found = [run(seed, tmp_path / str(seed)) for seed in range(24)]
-    assert sum(safe for safe, _, _ in found) > 5
-    assert sum(bool(left) and not safe for safe, left, _ in found) > 3
+    safe, keeping = count_outcomes(run, 24, tmp_path)
+    assert safe > 5 and keeping > 3
 
 
 def test_groups_over_a_projection_that_is_too_large_to_be_written_in_place(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ the tree, of the join at once and of brute force are equal; and when all is prom
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,27 +14,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
-from seine.operators.join.derived_punctuations import UNTOLD
+from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import WAITING
+from seine.operators.join.join_node import JoinNode
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.rows.delta import FOREVER
 from seine.safety.verdict import verdict
 from tests.support.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines
 from tests.support.live_runs import Pipeline, read_story
+from tests.support.seeds import seed_range, seeds
 
 COLUMNS = "abc"
 TREES = Strategy(plans=TWO_BY_TWO)
 WAYS = {"tree": TREES, "lazy": replace(TREES, lazy=True), "at once": Strategy(plans=AT_ONCE)}
 Column = tuple[int, str]  # of an alias
-
-
-def seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "10").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 @dataclass(frozen=True)
@@ -221,7 +215,7 @@ def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
 def untold(pipeline: Pipeline) -> Iterator[str]:
     """Promises that joins have not told to those who listen, or not all of their buckets."""
     for store in pipeline.stores():
-        yield from (name for name, held in store.head.items() if name.startswith(UNTOLD) and held)
+        yield from (name for name, held in store.head.items() if name.startswith(WAITING) and held)
         yield from (name for name, held in store.head.items() if name.endswith("_parts") and held)
 
 
@@ -229,7 +223,7 @@ def is_tree(network: Network) -> bool:
     return any(isinstance(n, DerivedPunctuationsNode) for n in network)
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(10)
 def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     drawn = safe_query(rng, tmp_path)
@@ -247,7 +241,7 @@ def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
     trees = wide = mixed = answered = 0
-    for seed in range(40):
+    for seed in seed_range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
         rng = Random(seed)

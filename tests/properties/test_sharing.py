@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,10 +14,11 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run_local import run_local
 from tests.generators.scenario import Scenario, nested_scenario, related_scenario
 from tests.generators.shrink import shrink
-from tests.properties.test_random_scripts import told, whole
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
+from tests.support.scenario_text import scenario_text, whole_record
+from tests.support.seeds import seed_range, seeds
 
 UNSHARED = CONFIGURATIONS["off"]
 STRATEGIES = {
@@ -28,19 +28,13 @@ STRATEGIES = {
 }
 
 
-def _seeds() -> range:
-    """SEINE_SHARING_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SHARING_SEEDS", "4").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
-
-
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(4)
 def test_every_strategy_agrees_with_unshared_evaluation(seed: int) -> None:
     scenario = related_scenario(seed)
     _compare(scenario, seed, STRATEGIES)
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@seeds(4)
 def test_coarser_groups_are_the_same_from_finer_ones(seed: int) -> None:
     few = {name: STRATEGIES[name] for name in ("all", "no-vertical")}
     _compare(nested_scenario(seed), seed, {**few, "all again": few["all"]})
@@ -49,7 +43,7 @@ def test_coarser_groups_are_the_same_from_finer_ones(seed: int) -> None:
 def test_families_share_and_have_answers(tmp_path: Path) -> None:
     sizes: dict[str, list[int]] = {"all": [], "off": []}
     records = 0
-    for seed in range(3):
+    for seed in seed_range(3):
         (tmp_path / str(seed)).mkdir()
         path = str(related_scenario(seed).write(tmp_path / str(seed)))
         for name, counts in sizes.items():
@@ -65,7 +59,7 @@ def _compare(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) 
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed, strategies)))
         again = _wrong(small, seed, strategies) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + told(small), pytrace=False)
+        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
 
 
 def _wrong(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> list[str]:
@@ -87,6 +81,6 @@ def _complaints(path: Path, folder: Path, rng: Random, strategies: Mapping[str, 
     for name, strategy in strategies.items():
         cut: dict[str, Any] = {"batch_rows": rng.choice([None, 3, 10]), "buckets": rng.choice([1, 2, 3])}
         shared = run_local(str(path), sharing=strategy, **cut)
-        missing, extra = difference(*(map(whole, r.records) for r in (unshared, shared)))
+        missing, extra = difference(*(map(whole_record, r.records) for r in (unshared, shared)))
         if missing or extra:
             yield f"{name} {cut}: {missing[:2]} became {extra[:2]}"

@@ -16,8 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from seine.safety.closure import closure
 from seine.safety.item_facts import Sources
 from seine.safety.verdict import verdict
@@ -28,10 +26,10 @@ from tests.support.freed_runs import (
     fed,
     joined_starts,
     query_of,
-    seeds,
     strangers,
     write_lines,
 )
+from tests.support.seeds import seed_range, seeds
 
 ROUNDS = 3
 APART = 100  # instants between rounds: longer than a window
@@ -79,7 +77,7 @@ def kept_and_known(query: Any, case: Case, item: int) -> tuple[set[int], set[tup
     found = closure(graph.graph, [graph.items.index(item)])
     closed = {graph.items[place] for place in found.items}
     closed |= {i for i, table in enumerate(case.tables) if table.is_relation}
-    columns = [(i, c, block.starts[i] + c) for i in range(len(case.tables)) for c in range(3)]
+    columns = [(i, c, block.offsets[i] + c) for i in range(len(case.tables)) for c in range(3)]
     told = {graph.classes.of(column) for i, _, column in columns if i in closed}
     told |= {graph.classes.of(c) for _, _, c in columns if graph.known.get(c) in found.causes}
     return closed, {(i, c) for i, c, column in columns if graph.classes.of(column) in told}
@@ -89,7 +87,7 @@ def class_values(query: Any, case: Case, first: int) -> dict[tuple[int, int], in
     """A new value for each class of equal columns."""
     block, graph = Sources().block(query.plan)
     places = {
-        (i, c): graph.classes.of(block.starts[i] + c) for i in range(len(case.tables)) for c in range(3)
+        (i, c): graph.classes.of(block.offsets[i] + c) for i in range(len(case.tables)) for c in range(3)
     }
     numbers = {class_: first + n for n, class_ in enumerate(sorted(set(places.values())))}
     return {place: numbers[class_] for place, class_ in places.items()}
@@ -147,7 +145,7 @@ def write_all(folder: Path, made: Construction) -> None:
     write_lines(folder / "f.jsonl", facts)
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     for number in range(2):
@@ -162,7 +160,7 @@ def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path
 def test_punctuations_free_other_rows_of_these_queries(tmp_path: Path) -> None:
     """The promises are of use: of what came, some is held no more in some of the queries."""
     freed = 0
-    for seed in range(6):
+    for seed in seed_range(6):
         path, made = next(unsafe_cases(Random(seed), tmp_path / str(seed)))
         came = [row for rows in made.lines.values() for row in rows if "@punctuate" not in row]
         held = joined_starts(fed(path, 11), before=FAR)

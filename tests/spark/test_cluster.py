@@ -16,7 +16,7 @@ import pytest
 
 from seine.run_local import run_local
 from seine.spark.java import require_java
-from tests.support.command import kill, python_path, start
+from tests.support.command import checkpointed_run, kill, python_path, start
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.cluster
@@ -83,17 +83,7 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
     script = write_story(tmp_path, lines=300)
     expected = sorted_records(run_local(str(script)).records)
     out, state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
-    words = [
-        "run",
-        str(script),
-        "--out",
-        str(out),
-        "--checkpoint",
-        str(tmp_path / "state"),
-        "--batch-rows",
-        "50",
-    ]
-    words += ["--master", cluster.url, "--buckets", "2", "--log", str(tmp_path / "spark.log")]
+    words = checkpointed_run(script, 50, "--master", cluster.url, "--buckets", "2")
     process = start(*words, log=tmp_path / "command.log", SPARK_LOCAL_IP=LOOPBACK)
     deadline = time.monotonic() + 120
     while not state.exists() and process.poll() is None and time.monotonic() < deadline:

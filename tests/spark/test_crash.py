@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seine.run_local import run_local
-from tests.support.command import kill, start
+from tests.support.command import checkpointed_run, kill, start
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.spark
@@ -21,19 +21,7 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     script = write_story(tmp_path, lines=500)
     expected = sorted_records(run_local(str(script)).records)
     out, output_state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
-    words = [
-        "run",
-        str(script),
-        "--out",
-        str(out),
-        "--checkpoint",
-        str(tmp_path / "state"),
-        "--batch-rows",
-        "15",
-        "--sharing",
-        "two-by-two",
-    ]
-    words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
+    words = checkpointed_run(script, 15, "--sharing", "two-by-two", "--master", "local[2]")
     rng = random.Random(11)
     moved = 0
     for _ in range(KILLS):

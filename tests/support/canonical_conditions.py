@@ -27,8 +27,7 @@ from seine.algebra.types import (
     Type,
 )
 from seine.evaluate.evaluate import truth
-from seine.optimizer.canonical.atoms import PredicateSet
-from seine.optimizer.canonical.canonicalise import clause_expression
+from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
 
 MONEY = Type(Kind.DECIMAL, 15, 2)
 FINE = Type(Kind.DECIMAL, 38, 10)

@@ -30,6 +30,13 @@ def start(*words: str, log: Path, **environment: str) -> subprocess.Popen[bytes]
         )
 
 
+def checkpointed_run(script: Path, batch_rows: int, *more: str) -> list[str]:
+    """The words of `seine run` with `out.jsonl`, its state and Spark's log beside the script."""
+    folder = script.parent
+    words = ["run", str(script), "--out", str(folder / "out.jsonl"), "--checkpoint", str(folder / "state")]
+    return [*words, "--batch-rows", str(batch_rows), "--log", str(folder / "spark.log"), *more]
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL for the driver, its JVM and its Python workers alike."""
     try:

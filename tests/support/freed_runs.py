@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -25,6 +24,7 @@ from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
 from tests.support.live_runs import Pipeline, read_story
+from tests.support.seeds import seed_range
 
 DOMAIN = range(3)
 OVER, FAR, LATE = 20, 500, 1000  # tuples that count are over before OVER; strangers are no neighbours of them
@@ -33,12 +33,6 @@ COLUMNS = "abc"
 JOINED = ("left", "right", *(f"rows{port}" for port in range(6)))  # what joins hold
 
 Schemes = Sequence[tuple[str, ...]]
-
-
-def seeds() -> range:
-    """SEINE_SEEDS is a number of seeds, or a range such as 500-600."""
-    first, dash, last = os.environ.get("SEINE_SEEDS", "8").rpartition("-")
-    return range(int(first) if dash else 0, int(last))
 
 
 @dataclass(frozen=True)
@@ -134,6 +128,17 @@ def fed(path: Path, batch_rows: int, strategy: Strategy = CONFIGURATIONS["all"])
     return pipeline
 
 
+def count_outcomes(
+    run: Callable[[int, Path], tuple[bool, list[int], str]], count: int, folder: Path
+) -> tuple[int, int]:
+    """Of random runs, how many are of safe queries, and how many of others that keep rows for good."""
+    outcomes = [run(seed, folder / str(seed)) for seed in seed_range(count)]
+    return (
+        sum(safe for safe, _, _ in outcomes),
+        sum(bool(left) and not safe for safe, left, _ in outcomes),
+    )
+
+
 def joined_starts(pipeline: Pipeline, before: int = OVER) -> list[int]:
     """When the tuples began that joins hold and that are over."""
     found = [starts for store in pipeline.stores() for name in JOINED for starts in _rows(store, name)]
@@ -149,6 +154,6 @@ def _rows(store: Store, name: str) -> Iterator[np.ndarray]:
             packed = store.get(entry["mask"])["gone"].to_numpy()
             alive &= ~np.unpackbits(packed, count=len(alive)).astype(bool)
         identities = sum(column.startswith("_i") for column in batch.schema.names)
-        if f"{name}_ends" in store.head and identities:
+        if f"{name}_tombstones" in store.head and identities:
             alive &= EndableRuns(store, name, identities).early_ends(batch) == FOREVER
         yield batch[START].to_numpy()[alive]

@@ -15,14 +15,16 @@ import pyarrow as pa
 
 from seine.evaluate.data_columns import DataColumns
 from seine.frontends.script.parser import parse_script
-from seine.graph.nodes import LimitedNode, PrefilterNode, SourceNode
 from seine.network.network import Network, build_network
 from seine.operators.join.lookup import index_relation
-from seine.operators.join.relation_index import RelationIndex
 from seine.operators.limited.limited_join import LimitedOperator
+from seine.operators.limited.limited_node import LimitedNode
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.match.filters import any_of
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.store import MemoryStore
+from seine.operators.stream.source_node import SourceNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 

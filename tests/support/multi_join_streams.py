@@ -16,9 +16,10 @@ import pyarrow as pa
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, Type
 from seine.algebra.upper_bounds import Terms
-from seine.graph.nodes import Member, MultiJoinNode, Port, Punctuated, Static
+from seine.graph.node import Port
 from seine.operators.match.filters import any_of
 from seine.operators.multi_join.multi_join import EAGER, MultiJoinOperator, PurgePace
+from seine.operators.multi_join.multi_join_node import Member, MultiJoinNode, Punctuated, Static
 from seine.operators.multi_join.multi_time_bounds import TimeBound
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
@@ -403,7 +404,7 @@ class Drive:
         return sum(
             entry["rows"]
             for number in range(len(self.setting.punctuated()))
-            for entry in self.store.head[f"promises{number}"]
+            for entry in self.store.head[f"punctuations{number}"]
         )
 
 

@@ -12,14 +12,13 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import Form
 from seine.network.network import Network
+from seine.operators.step.record_form import Chosen, Form
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.json_records import json_lines
-from seine.runtime.output.results import Chosen
 
 
 def form(*, limit: int = 10**9, changelog: bool = False) -> Form:

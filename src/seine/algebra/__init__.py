@@ -1,0 +1,1 @@
+"""The logical algebra: types, scalar expressions, definitions of streams and relations, query plans."""

@@ -1,8 +1,8 @@
-"""Algebraic aggregates that users define, by name.
+"""User-defined aggregate functions, registered by name.
 
-An aggregate is algebraic when a fixed number of distributive parts (sums, counts, minima,
-maxima of functions of the arguments) decides it. The parts are kept for each group and
-change with every tuple that comes or goes; `finish` combines them when a result is due.
+They are algebraic: a fixed number of distributive parts (sums, counts, minima, maxima of functions
+of the arguments) determines the result. The parts are kept for each group and are updated with
+every tuple that is inserted or retracted; `finish` combines them when a result is due.
 
 Cites: ARGUS 5.3 (algebraic aggregates)
 """
@@ -13,23 +13,23 @@ import re
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-import numpy as np
-
+from seine.algebra.arrays import AnyArray
 from seine.algebra.types import DOUBLE, Type
 from seine.errors import SeineError
 
 PART_KINDS = ("sum", "count", "min", "max")
-Part = tuple[str, Callable[..., np.ndarray] | None]
+Part = tuple[str, Callable[..., AnyArray] | None]  # the kind, and what is folded (None: the first argument)
 
 
 class UserAggregate:
-    """Subclass it and `register` the subclass to make an aggregate known by its name.
+    """Base class of user-defined aggregates: subclass it and `register` the subclass.
 
     `arguments` are the types that arguments are cast to. Each of `parts` is a kind (sum, count,
     min or max) and a vectorised function of the argument arrays, or None for the first argument
     itself. Rows with a NULL argument are left out. `finish` gets each part as an array with one
     value a group and returns the results, NaN meaning NULL.
 
+    >>> import numpy as np
     >>> class GeometricMean(UserAggregate):
     ...     name = "geometric_mean"
     ...     arguments = (DOUBLE,)
@@ -49,7 +49,8 @@ class UserAggregate:
     arguments: ClassVar[tuple[Type, ...]] = (DOUBLE,)
     result: ClassVar[Type] = DOUBLE
 
-    def finish(self, **parts: np.ndarray) -> np.ndarray:
+    def finish(self, **parts: AnyArray) -> AnyArray:
+        """The result of every group from its parts, NaN meaning NULL."""
         raise NotImplementedError
 
 
@@ -57,7 +58,7 @@ _REGISTERED: dict[str, UserAggregate] = {}
 
 
 def register(aggregate: type[UserAggregate]) -> None:
-    """Makes a user's aggregate known; refuses one that is not well formed.
+    """Add a user-defined aggregate to the registry; refuses one that is not well formed.
 
     The class must be importable where queries run. A later class of the same name replaces an earlier one.
     """
@@ -66,16 +67,17 @@ def register(aggregate: type[UserAggregate]) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forgets a user's aggregate."""
+    """Remove a user-defined aggregate from the registry; an unknown name is ignored."""
     _REGISTERED.pop(name.lower(), None)
 
 
 def lookup(name: str) -> UserAggregate | None:
-    """The user's aggregate of this name, in any case, or None."""
+    """The user-defined aggregate of this name, compared without case, or None."""
     return _REGISTERED.get(name.lower())
 
 
 def registered_names() -> list[str]:
+    """The names of all user-defined aggregates, sorted."""
     return sorted(_REGISTERED)
 
 

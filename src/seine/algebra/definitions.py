@@ -1,4 +1,7 @@
-"""What a script declares: streams, relations, join edges. Frozen, with every name resolved."""
+"""Definitions of streams, relations, their sources and join edges: what CREATE statements declare.
+
+Frozen, with every name resolved: columns are positions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from seine.algebra.types import Field, Kind, Type
 
 @dataclass(frozen=True)
 class Scheme:
-    """A punctuation scheme: the columns it binds, by position, and how long a promise holds."""
+    """A punctuation scheme: the columns that its punctuations bind, by position.
+
+    A punctuation says that no later tuple of the stream has the bound values; it holds for `lifespan` units
+    of event time, or for ever if that is None.
+    """
 
     columns: tuple[int, ...]
     lifespan: int | None = None
@@ -17,7 +24,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Source:
-    """Where records come from. `path` is absolute, or a glob, or a folder, or a database's address."""
+    """An external source of records: `path` is an absolute file, a glob, a folder or a database URL."""
 
     path: str
     format: str = "JSON"  # JSON | CSV | PARQUET | XML
@@ -25,7 +32,8 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """
+        """Whether the path is the URL of a database that can be read.
+
         >>> Source("postgresql+psycopg://host/db").is_database, Source("jdbc:postgresql://host/db").is_database
         (True, False)
         """
@@ -50,17 +58,18 @@ class StreamDef:
 
     @property
     def domain(self) -> str:
-        """Lives are compared only within one domain: plain units, or microseconds of UTC."""
+        """The event-time domain: lifetimes compare only within one, plain units or microseconds of UTC."""
         return "timestamp" if self.fields[self.time].type.kind is Kind.TIMESTAMP else "plain"
 
     @property
     def types(self) -> tuple[Type, ...]:
+        """The types of the columns."""
         return tuple(field.type for field in self.fields)
 
 
 @dataclass(frozen=True)
 class RelationDef:
-    """A relation; with `valid` its tuples are active in [begin, end), NULL being open."""
+    """A relation: a table of tuples; with `valid` each is active in [begin, end), NULL being open."""
 
     name: str
     fields: tuple[Field, ...]
@@ -74,12 +83,13 @@ class RelationDef:
 
     @property
     def types(self) -> tuple[Type, ...]:
+        """The types of the columns."""
         return tuple(field.type for field in self.fields)
 
 
 @dataclass(frozen=True)
 class JoinEdge:
-    """CREATE JOIN left.column = right.column."""
+    """An edge of the join graph that keyword queries walk: CREATE JOIN left.column = right.column."""
 
     left: str
     left_column: int

@@ -1,15 +1,15 @@
 """Scalar expressions over the columns of one row, addressed by position.
 
-Four frozen nodes are enough: everything that computes, operators included, is a
-`Call` by canonical name. Positions instead of names make two queries that say the
-same with other aliases the same expression.
+There are four frozen node classes: column, literal, parameter and call; everything that computes,
+operators included, is a `Call` by canonical name. Since columns are positions, queries that differ
+in aliases alone have equal expressions.
 
 Canonical names of the operators (functions keep Spark's name in lower case):
     add sub mul div mod neg   eq ne lt le gt ge   and or not   is_null is_not_null
     like rlike in coalesce case cast concat  (a front end writes BETWEEN as ge AND le)
 `in`   (x, v1, v2, ...)                     three-valued as SQL's
 `case` (cond1, value1, ..., [else])         odd number of arguments: the last is ELSE
-`cast` (x)                                  the target is the call's own type
+`cast` (x)                                  the target is the type of the call
 `and`, `or`                                 two or more arguments
 `like` (x, pattern [, escape])              pattern any string expression
 """
@@ -17,7 +17,7 @@ Canonical names of the operators (functions keep Spark's name in lower case):
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -29,10 +29,10 @@ _NO_COLUMNS: frozenset[int] = frozenset()
 
 
 class Expression:
-    """Base of the four nodes; `type` is known from construction.
+    """Base class of the four node classes; `type` is fixed at construction.
 
-    Expressions are looked up and searched for columns all the time, so each knows its size (in
-    nodes), the positions that it reads, and its hash.
+    Expressions serve as keys and are searched for columns all the time, so each stores its size (in
+    nodes), the set of positions that it reads, and its hash.
     """
 
     type: Type
@@ -43,17 +43,17 @@ class Expression:
 
 @dataclass(frozen=True, init=False)
 class Column(Expression):
-    """The value at a position of the input row.
+    """A column reference: the value at a position of the input row.
 
-    Very many are asked for, and few are different: mostly, equal ones are the same object.
+    Interned: equal references are mostly the same object, since very many are made and few differ.
     """
 
     index: int
     type: Type
 
     def __new__(cls, index: int, type: Type) -> Column:
-        found = _COLUMNS.get((index, type))
-        return _new_column(index, type) if found is None else found
+        interned = _INTERNED_COLUMNS.get((index, type))
+        return _new_column(index, type) if interned is None else interned
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -70,44 +70,44 @@ class Column(Expression):
         return f"#{self.index}"
 
 
-_MOST_COLUMNS = 1 << 16
-_COLUMNS: dict[tuple[int, Type], Column] = {}
+_MAX_INTERNED_COLUMNS = 1 << 16
+_INTERNED_COLUMNS: dict[tuple[int, Type], Column] = {}
 
 
 def _new_column(index: int, type: Type) -> Column:
     column = object.__new__(Column)
-    known = column.__dict__  # from now on it is frozen
-    known["index"] = index
-    known["type"] = type
-    known["columns"] = frozenset((index,))
-    known["_hash"] = hash((index, type))
-    if len(_COLUMNS) >= _MOST_COLUMNS:
-        _COLUMNS.clear()
-    return _COLUMNS.setdefault((index, type), column)
+    attributes = column.__dict__  # from now on it is frozen
+    attributes["index"] = index
+    attributes["type"] = type
+    attributes["columns"] = frozenset((index,))
+    attributes["_hash"] = hash((index, type))
+    if len(_INTERNED_COLUMNS) >= _MAX_INTERNED_COLUMNS:
+        _INTERNED_COLUMNS.clear()
+    return _INTERNED_COLUMNS.setdefault((index, type), column)
 
 
 @dataclass(frozen=True, init=False)
 class Literal(Expression):
     """A constant: None, bool, int, float, Decimal, str, date, UTC datetime, or an interval's int.
 
-    Two are equal if either can stand for the other: 0.0 is not -0.0, and NaN is NaN.
+    Two literals are equal if they are interchangeable in every expression: 0.0 is not -0.0, NaN is NaN.
     """
 
     value: Any
     type: Type
-    _exact: ClassVar[str]
+    _repr: ClassVar[str]
 
     def __init__(self, value: Any, type: Type) -> None:
-        known = self.__dict__  # very many are made, and from now on they are frozen
-        known["value"] = value
-        known["type"] = type
-        known["_exact"] = exact = repr(value)
-        known["_hash"] = hash(exact)
+        attributes = self.__dict__  # very many are made, and from now on they are frozen
+        attributes["value"] = value
+        attributes["type"] = type
+        attributes["_repr"] = exact = repr(value)
+        attributes["_hash"] = hash(exact)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Literal) and self._exact == other._exact and self.type == other.type
+        return isinstance(other, Literal) and self._repr == other._repr and self.type == other.type
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Literal, (self.value, self.type)  # a hash means nothing in another process
@@ -127,7 +127,7 @@ class Literal(Expression):
 
 @dataclass(frozen=True)
 class Parameter(Expression):
-    """A hole of a shape: the constant in column `index` of its parameter table."""
+    """A parameter of a shape: stands for the constant in column `index` of a parameter table."""
 
     index: int
     type: Type
@@ -145,13 +145,13 @@ class Call(Expression):
     type: Type
 
     def __init__(self, name: str, args: tuple[Expression, ...], type: Type) -> None:
-        known = self.__dict__  # very many are made, and from now on they are frozen
-        known["name"] = name
-        known["args"] = args
-        known["type"] = type
-        known["size"] = 1 + sum([arg.size for arg in args])
-        known["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in args])
-        known["_hash"] = hash((name, args, type))
+        attributes = self.__dict__  # very many are made, and from now on they are frozen
+        attributes["name"] = name
+        attributes["args"] = args
+        attributes["type"] = type
+        attributes["size"] = 1 + sum([arg.size for arg in args])
+        attributes["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in args])
+        attributes["_hash"] = hash((name, args, type))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -168,15 +168,15 @@ class Call(Expression):
         return self._hash
 
     def __str__(self) -> str:
-        known = self.__dict__
-        if "_text" not in known:
-            known["_text"] = f"{self.name}({', '.join(map(str, self.args))})"
-        text: str = known["_text"]
+        attributes = self.__dict__
+        if "_text" not in attributes:
+            attributes["_text"] = f"{self.name}({', '.join(map(str, self.args))})"
+        text: str = attributes["_text"]
         return text
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything beneath it, parents first."""
+    """All nodes of the expression tree in pre-order."""
     yield expression
     if isinstance(expression, Call):
         for arg in expression.args:
@@ -185,7 +185,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 @lru_cache(maxsize=1 << 15)
 def same(expression: Expression) -> Expression:
-    """Of equal expressions mostly the same object: whatever is looked up by it is found at first sight."""
+    """Intern an expression: equal ones mostly become one object, so that look-ups compare by identity."""
     return expression
 
 
@@ -195,7 +195,7 @@ def columns_of(expression: Expression) -> frozenset[int]:
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Rebuild bottom-up, passing every node through `change`."""
+    """Rebuild the tree bottom-up, replacing every node by `change(node)`."""
     if isinstance(expression, Call):
         args = tuple(rewrite(arg, change) for arg in expression.args)
         if any(new is not old for new, old in zip(args, expression.args, strict=True)):
@@ -204,44 +204,44 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
 
 
 def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expression:
-    """Renumber the columns of an expression."""
+    """The expression with each column position replaced by `mapping(position)`."""
     if all(mapping(index) == index for index in expression.columns):
         return expression
     return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
 
 
 class Renumbering:
-    """Moves columns by a table of the new positions; what was done before is remembered."""
+    """A memoised renumbering of columns: position i becomes `positions[i]`."""
 
-    def __init__(self, places: tuple[int, ...]) -> None:
-        self._places = places
-        self._known: dict[Expression, Expression] = {}
+    def __init__(self, positions: tuple[int, ...]) -> None:
+        self._positions = positions
+        self._cache: dict[Expression, Expression] = {}
 
     def __call__(self, expression: Expression) -> Expression:
-        found = self._known.get(expression)
-        if found is None:
-            if len(self._known) >= _MOST_RENUMBERED:
-                self._known.clear()
-            found = self._known[expression] = shift_columns(expression, self._places.__getitem__)
-        return found
+        renumbered = self._cache.get(expression)
+        if renumbered is None:
+            if len(self._cache) >= _MAX_CACHED_EXPRESSIONS:
+                self._cache.clear()
+            renumbered = self._cache[expression] = shift_columns(expression, self._positions.__getitem__)
+        return renumbered
 
 
-_MOST_RENUMBERED = 1 << 13
-renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table
+_MAX_CACHED_EXPRESSIONS = 1 << 13
+renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table of positions
 
 
-def renumber(expression: Expression, places: tuple[int, ...]) -> Expression:
-    """Renumber by a table of the new positions."""
-    return renumbering(places)(expression)
+def renumber(expression: Expression, positions: tuple[int, ...]) -> Expression:
+    """The expression with column i replaced by column `positions[i]`; memoised."""
+    return renumbering(positions)(expression)
 
 
-def substitute(expression: Expression, by: tuple[Expression, ...] | list[Expression]) -> Expression:
-    """Replace each column by the expression at its position."""
+def substitute(expression: Expression, by: Sequence[Expression]) -> Expression:
+    """The expression with each column replaced by the expression at its position in `by`."""
     return _with_columns(expression, lambda column: by[column.index])
 
 
 def _with_columns(expression: Expression, change: Callable[[Column], Expression]) -> Expression:
-    """Rebuild with other columns; what has none stays."""
+    """Rebuild the tree with other columns; a subtree without columns stays the same object."""
     if not expression.columns:
         return expression
     if isinstance(expression, Column):
@@ -252,7 +252,9 @@ def _with_columns(expression: Expression, change: Callable[[Column], Expression]
 
 
 def split_shape(expression: Expression) -> tuple[Expression, tuple[Literal, ...]]:
-    """Take the constants out: what remains is the shape that queries share.
+    """Replace the constants by parameters: the shape, which queries share, and the constants in order.
+
+    NULL is no constant: it stays in the shape.
 
     >>> from seine.algebra.types import BIGINT, BOOLEAN
     >>> shape, constants = split_shape(Call("gt", (Column(0, BIGINT), Literal(7, BIGINT)), BOOLEAN))
@@ -261,17 +263,17 @@ def split_shape(expression: Expression) -> tuple[Expression, tuple[Literal, ...]
     """
     constants: list[Literal] = []
 
-    def change(e: Expression) -> Expression:
-        if not isinstance(e, Literal) or e.value is None:
-            return e
-        constants.append(e)
-        return Parameter(len(constants) - 1, e.type)
+    def change(node: Expression) -> Expression:
+        if not isinstance(node, Literal) or node.value is None:
+            return node
+        constants.append(node)
+        return Parameter(len(constants) - 1, node.type)
 
     return rewrite(expression, change), tuple(constants)
 
 
 def conjuncts(expression: Expression | None) -> list[Expression]:
-    """The parts of a conjunction; none for no expression."""
+    """The operands of a conjunction, nested ones flattened; none for None."""
     if expression is None:
         return []
     if isinstance(expression, Call) and expression.name == "and":
@@ -280,7 +282,7 @@ def conjuncts(expression: Expression | None) -> list[Expression]:
 
 
 def conjunction(parts: list[Expression]) -> Expression | None:
-    """The inverse of `conjuncts`."""
+    """The conjunction of some conditions, None for none: the inverse of `conjuncts`."""
     from seine.algebra.types import BOOLEAN
 
     if not parts:
@@ -289,7 +291,7 @@ def conjunction(parts: list[Expression]) -> Expression | None:
 
 
 def to_json(expression: Expression) -> list[Any]:
-    """A JSON form that `from_json` reads back."""
+    """An expression as a JSON value. Law: from_json(to_json(expression)) == expression."""
     match expression:
         case Column(index, type_):
             return ["col", str(type_), index]
@@ -303,6 +305,7 @@ def to_json(expression: Expression) -> list[Any]:
 
 
 def from_json(form: list[Any]) -> Expression:
+    """The expression that a JSON value of `to_json` stands for."""
     tag, type_ = form[0], Type.parse(form[1])
     if tag == "col":
         return Column(form[2], type_)
@@ -314,6 +317,7 @@ def from_json(form: list[Any]) -> Expression:
 
 
 def value_to_json(value: Any) -> Any:
+    """The value of a literal as a JSON value: dates, timestamps and decimals as text."""
     if isinstance(value, dt.datetime | dt.date):
         return value.isoformat()
     if isinstance(value, Decimal):
@@ -322,6 +326,7 @@ def value_to_json(value: Any) -> Any:
 
 
 def value_from_json(value: Any, type_: Type) -> Any:
+    """The value of a literal of a type that `value_to_json` wrote."""
     if value is None:
         return None
     if type_.kind is Kind.DATE:

@@ -1,4 +1,4 @@
-"""WITH (memory = ..., shed = ...): how much a join may hold, and what it gives up when that is not enough."""
+"""Memory limits of joins: WITH (memory = ..., shed = ...) bounds their state and says what is shed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from seine.algebra.plan import Lookup, Query, Scan, walk
 
-SHEDDERS = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
-UNLIMITED = 2**62
-IMPORTANCES = ("min", "sum", "product")
-_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+SHEDDING_POLICIES = ("auto", "rand", "semantic", "simp", "simpprob", "dimpprob", "dgl")
+UNLIMITED = 2**62  # tuples
+IMPORTANCE_FUNCTIONS = ("min", "sum", "product")
+_BYTES_PER_UNIT = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """A limit in tuples or in bytes, and how to keep within it.
+    """A limit of join state, in tuples or in bytes, and the load-shedding policy that keeps within it.
 
-    Each of n streams has an equal share, rounded down. `alpha` None is what suits the policy.
+    Each of n streams has an equal share, rounded down. `alpha` None is the policy's default.
     """
 
     tuples: int | None
@@ -32,12 +32,12 @@ class MemoryLimit:
     def __post_init__(self) -> None:
         if (self.tuples is None) == (self.bytes is None):
             raise ValueError("a limit is in tuples or in bytes")
-        if self.shed not in SHEDDERS or self.importance not in IMPORTANCES:
-            raise ValueError(f"no such way to shed: {self.shed}, {self.importance}")
+        if self.shed not in SHEDDING_POLICIES or self.importance not in IMPORTANCE_FUNCTIONS:
+            raise ValueError(f"no such shedding policy: {self.shed}, {self.importance}")
 
 
 def memory_limit(query: Query) -> MemoryLimit | None:
-    """The limit of a query that has one and holds tuples: it joins two streams or more."""
+    """The memory limit of a query; None without one, or if it joins fewer than two streams."""
     options = dict(query.options)
     memory = options.get("memory")
     if memory is None or len(_scans(query)) < 2:
@@ -50,10 +50,11 @@ def memory_limit(query: Query) -> MemoryLimit | None:
 
 
 def star_limit(query: Query) -> MemoryLimit | None:
-    """The memory of a query that is joined by one operator: its limit, or all it needs.
+    """The limit of a query that the star join evaluates; None for a query of binary and multi-way joins.
 
-    The latter if streams are joined through a relation that changes meanwhile: then each arrival has to look
-    at the relation as it is when it arrives.
+    The star join serves queries with a memory limit. Without a limit (`UNLIMITED`) it also serves those that
+    join streams through a relation that is followed, since each arrival has to probe the relation as it is at
+    that moment.
     """
     limit = memory_limit(query)
     if limit is not None:
@@ -67,12 +68,12 @@ def _scans(query: Query) -> list[Scan]:
 
 
 def bytes_of(text: str) -> int | None:
-    """A size in bytes; None if it is none.
+    """A size such as '64 MB' in bytes; None if the text is no size.
 
     >>> [bytes_of(text) for text in ("64 MB", "1.5KiB", "10", "MB", "5 parsecs")]
     [64000000, 1536, None, None, None]
     """
-    found = _SIZE.fullmatch(text)
-    if found is None or found[2].lower() not in _UNITS:
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2].lower() not in _BYTES_PER_UNIT:
         return None
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return int(float(match[1]) * _BYTES_PER_UNIT[match[2].lower()])

@@ -1,16 +1,18 @@
-"""Functions of one column that never fall as it rises: parts of time such as the hour that it is in."""
+"""Monotone expressions: non-decreasing, unbounded functions of one column, such as date_trunc."""
 
 from __future__ import annotations
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import Kind
 
-_RISING = frozenset({"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"})
-_ORDERED = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+_MONOTONE_FUNCTIONS = frozenset(
+    {"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"}
+)
+_ORDERED_KINDS = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
 def rises_with(expression: Expression) -> int | None:
-    """The column with which an expression rises without bound, never falling; None if there is none.
+    """The column of which an expression is a non-decreasing, unbounded function; None if there is none.
 
     >>> from seine.algebra.types import BIGINT
     >>> time, ten = Column(3, BIGINT), Literal(10, BIGINT)
@@ -21,7 +23,7 @@ def rises_with(expression: Expression) -> int | None:
         case Column(index, _):
             return index
         case Call("cast", (inner,), target):
-            ordered = target.kind in _ORDERED and inner.type.kind in _ORDERED
+            ordered = target.kind in _ORDERED_KINDS and inner.type.kind in _ORDERED_KINDS
             return rises_with(inner) if ordered else None
         case Call("sub", (Column() as inner, Call("mod", (same, Literal(value))))) if inner == same:
             return inner.index if isinstance(value, int) and value > 0 else None
@@ -32,6 +34,6 @@ def rises_with(expression: Expression) -> int | None:
             return rises_with(inner) if number and value > 0 else None
         case Call("date_trunc", (Literal(), inner)):
             return rises_with(inner)
-        case Call(name, (inner,)) if name in _RISING:
+        case Call(name, (inner,)) if name in _MONOTONE_FUNCTIONS:
             return rises_with(inner)
     return None

@@ -1,7 +1,7 @@
-"""Logical plans: what a query means, before anything decides how.
+"""Logical plans: relational algebra over streams and relations, before anything decides how to evaluate it.
 
-Every node derives its schema and refuses nonsense when it is built. Expressions
-address their input by position; a Join's input is the left row followed by the right.
+Every node derives its schema, and its constructor refuses an ill-formed plan. Expressions address
+their input by position; a join's input is the left row followed by the right row.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from seine.algebra.types import BOOLEAN, Field, Type
 
 
 class Plan:
-    """Base of the plan nodes."""
+    """Base class of the plan nodes."""
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:
+        """The columns of a result row."""
         raise NotImplementedError
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
+        """The children; none of a leaf."""
         return ()
 
 
@@ -35,7 +37,7 @@ def _check_columns(expression: Expression, width: int) -> None:
 
 @dataclass(frozen=True)
 class Scan(Plan):
-    """The tuples of a stream. `alias` is what a verdict calls it; it is no part of its meaning."""
+    """The tuples of a stream. `alias` only names it in messages."""
 
     stream: StreamDef
     alias: str
@@ -47,7 +49,7 @@ class Scan(Plan):
 
 @dataclass(frozen=True)
 class Lookup(Plan):
-    """The tuples of a relation."""
+    """The tuples of a relation; a join with it is a lookup join."""
 
     relation: RelationDef
     alias: str
@@ -59,7 +61,7 @@ class Lookup(Plan):
 
 @dataclass(frozen=True)
 class Select(Plan):
-    """The rows that satisfy a predicate (NULL does not)."""
+    """Selection: the rows for which the predicate is true (not NULL)."""
 
     input: Plan
     predicate: Expression
@@ -80,7 +82,7 @@ class Select(Plan):
 
 @dataclass(frozen=True)
 class Project(Plan):
-    """Computed columns; its schema's types are the expressions' types."""
+    """Projection: a named column for each expression."""
 
     input: Plan
     expressions: tuple[Expression, ...]
@@ -103,7 +105,7 @@ class Project(Plan):
 
 @dataclass(frozen=True)
 class Join(Plan):
-    """Every pair of rows whose lives overlap and that satisfies the predicate (None: every pair)."""
+    """Inner join: pairs of rows whose lifetimes overlap and that satisfy the predicate (None: all pairs)."""
 
     left: Plan
     right: Plan
@@ -115,7 +117,10 @@ class Join(Plan):
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:
-        """Walks down a chain of joins: to ask each for its schema would take the square of its length."""
+        """The left columns, then the right ones.
+
+        Walks down a chain of joins: asking each join for its schema would take quadratic time.
+        """
         rights: list[tuple[Field, ...]] = []
         left: Plan = self
         while isinstance(left, Join) and "schema" not in left.__dict__:
@@ -130,9 +135,9 @@ class Join(Plan):
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One aggregate: count_all | count | sum | avg | min | max | stddev ... | a registered name.
+    """A call of an aggregate function: count_all, count, sum, avg, min, max, ... or a registered name.
 
-    `args` is empty for count_all; `type` is the result's.
+    `args` is empty for count_all; `type` is that of the result.
     """
 
     function: str
@@ -143,9 +148,9 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Aggregate(Plan):
-    """Groups by key expressions; the schema is the keys followed by the aggregates.
+    """GROUP BY key expressions; the schema is the keys followed by the aggregates.
 
-    Without keys there is exactly one row, also over no tuples.
+    Without keys there is exactly one group, also over no tuples.
     """
 
     input: Plan
@@ -171,7 +176,7 @@ class Aggregate(Plan):
 
 @dataclass(frozen=True)
 class Distinct(Plan):
-    """Each row once."""
+    """Duplicate elimination."""
 
     input: Plan
 
@@ -192,7 +197,7 @@ def _check_same_types(branches: tuple[Plan, ...]) -> None:
 
 @dataclass(frozen=True)
 class UnionAll(Plan):
-    """All rows of all branches; UNION is Distinct over it. Names come from the first branch."""
+    """Bag union of the branches; UNION is Distinct over it. Column names are those of the first branch."""
 
     branches: tuple[Plan, ...]
 
@@ -210,7 +215,7 @@ class UnionAll(Plan):
 
 @dataclass(frozen=True)
 class Except(Plan):
-    """The distinct rows of the left that are not in the right; NULL equals NULL."""
+    """Set difference: the distinct rows of the left that are not in the right; NULL equals NULL."""
 
     left: Plan
     right: Plan
@@ -237,16 +242,17 @@ class Query:
     text: str = ""
 
     def option(self, name: str, default: object = None) -> object:
+        """The value of a WITH option, or the default if it is not given."""
         return dict(self.options).get(name, default)
 
 
 def walk(plan: Plan) -> Iterator[Plan]:
-    """The plan and everything beneath it, parents first."""
-    ahead = [plan]
-    while ahead:
-        plan = ahead.pop()
+    """All nodes of the plan in pre-order."""
+    stack = [plan]
+    while stack:
+        plan = stack.pop()
         yield plan
-        ahead += reversed(plan.inputs)
+        stack += reversed(plan.inputs)
 
 
 def tables_of(query: Query) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Expressions and plans as a person reads them."""
+"""Expressions and plans as text: SQL for expressions, an indented tree of operators for plans."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import Kind
 
-# operator -> (symbol, how tightly it binds)
-INFIX = {
+# operator -> (symbol, precedence)
+_INFIX = {
     "or": ("OR", 1),
     "and": ("AND", 2),
     "eq": ("=", 4),
@@ -42,17 +42,22 @@ INFIX = {
     "div": ("/", 7),
     "mod": ("%", 7),
 }
-NOT, TEST, NEGATION, ATOM = 3, 4, 8, 9
-_UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
+_NOT_PRECEDENCE, _TEST_PRECEDENCE, _NEGATION_PRECEDENCE, _ATOM_PRECEDENCE = 3, 4, 8, 9
+_MICROS_PER_UNIT = (
+    ("DAY", 86_400_000_000),
+    ("HOUR", 3_600_000_000),
+    ("MINUTE", 60_000_000),
+    ("SECOND", 1_000_000),
+)
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
 class Written(str):
-    """A name that is SQL already: it is printed as it is."""
+    """A column name that is SQL text already: printed without quotes."""
 
 
 def describe(expression: Expression, names: Sequence[str] = ()) -> str:
-    """An expression with the names of its columns, parenthesised only where it must be.
+    """An expression as SQL, with the given names of its columns and no more parentheses than needed.
 
     >>> from seine.algebra.types import BIGINT, BOOLEAN, STRING
     >>> large = Call("gt", (Column(0, BIGINT), Literal(1000000, BIGINT)), BOOLEAN)
@@ -66,18 +71,18 @@ def describe(expression: Expression, names: Sequence[str] = ()) -> str:
 def _print(expression: Expression, names: Sequence[str]) -> tuple[str, int]:
     match expression:
         case Column(index, _):
-            return column_name(names[index]) if index < len(names) else f"#{index}", ATOM
+            return column_name(names[index]) if index < len(names) else f"#{index}", _ATOM_PRECEDENCE
         case Literal():
-            return describe_constant(expression), ATOM
+            return describe_constant(expression), _ATOM_PRECEDENCE
         case Parameter(index, _):
-            return f"?{index}", ATOM
+            return f"?{index}", _ATOM_PRECEDENCE
         case Call():
             return _print_call(expression, names)
     raise TypeError(f"not an expression: {expression!r}")
 
 
 def column_name(name: str) -> str:
-    """A name as SQL writes it: in double quotes unless it is a plain word.
+    """A name as an SQL identifier: in double quotes unless it is a plain word.
 
     >>> column_name("amount"), column_name("due date")
     ('amount', '"due date"')
@@ -90,7 +95,7 @@ def column_name(name: str) -> str:
 
 
 def describe_constant(literal: Literal) -> str:
-    """A constant as SQL writes it."""
+    """A constant as an SQL literal."""
     value = literal.value
     if value is None:
         return "NULL"
@@ -108,8 +113,8 @@ def describe_constant(literal: Literal) -> str:
 
 
 def _interval(micros: int) -> str:
-    """In the largest unit that it is a whole number of."""
-    for unit, size in _UNITS:
+    """An interval literal in the largest unit of which it is a whole multiple."""
+    for unit, size in _MICROS_PER_UNIT:
         if micros % size == 0:
             return f"INTERVAL {micros // size} {unit}"
     return f"INTERVAL {Decimal(micros) / 1_000_000:f} SECOND"
@@ -118,54 +123,55 @@ def _interval(micros: int) -> str:
 def _print_call(call: Call, names: Sequence[str]) -> tuple[str, int]:
     args = call.args
     match call.name:
-        case name if name in INFIX and len(args) >= 2:
+        case name if name in _INFIX and len(args) >= 2:
             return _print_infix(call, names)
         case "not":
-            return f"NOT {_within(args[0], names, NOT + 1)}", NOT
+            return f"NOT {_within(args[0], names, _NOT_PRECEDENCE + 1)}", _NOT_PRECEDENCE
         case "neg":
-            return f"-{_within(args[0], names, ATOM)}", NEGATION
+            return f"-{_within(args[0], names, _ATOM_PRECEDENCE)}", _NEGATION_PRECEDENCE
         case "is_null":
-            return f"{_within(args[0], names, TEST + 1)} IS NULL", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IS NULL", _TEST_PRECEDENCE
         case "is_not_null":
-            return f"{_within(args[0], names, TEST + 1)} IS NOT NULL", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IS NOT NULL", _TEST_PRECEDENCE
         case "in":
             options = ", ".join(describe(arg, names) for arg in args[1:])
-            return f"{_within(args[0], names, TEST + 1)} IN ({options})", TEST
+            return f"{_within(args[0], names, _TEST_PRECEDENCE + 1)} IN ({options})", _TEST_PRECEDENCE
         case "case":
-            return _print_case(args, names), ATOM
+            return _print_case(args, names), _ATOM_PRECEDENCE
         case "cast":
-            return f"CAST({describe(args[0], names)} AS {call.type})", ATOM
+            return f"CAST({describe(args[0], names)} AS {call.type})", _ATOM_PRECEDENCE
     coefficients = coefficients_of(call.name)
     if coefficients is not None:
-        return _print_sum(coefficients, args, names), INFIX["add"][1]
-    return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", ATOM
+        return _print_sum(coefficients, args, names), _INFIX["add"][1]
+    return f"{call.name}({', '.join(describe(arg, names) for arg in args)})", _ATOM_PRECEDENCE
 
 
 def _print_infix(call: Call, names: Sequence[str]) -> tuple[str, int]:
-    symbol, level = INFIX[call.name]
-    # a - b - c means (a - b) - c: to the right the same level needs parentheses; comparisons do not chain.
-    first = level + 1 if level == TEST else level
-    rest = level if call.name in ("and", "or") else level + 1
+    symbol, precedence = _INFIX[call.name]
+    # a - b - c means (a - b) - c: on the right, equal precedence needs parentheses; comparisons do not chain.
+    first = precedence + 1 if precedence == _TEST_PRECEDENCE else precedence
+    rest = precedence if call.name in ("and", "or") else precedence + 1
     parts = [_within(call.args[0], names, first), *(_within(arg, names, rest) for arg in call.args[1:])]
     if call.name == "like" and len(parts) == 3:
-        return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", level
-    return f" {symbol} ".join(parts), level
+        return f"{parts[0]} LIKE {parts[1]} ESCAPE {parts[2]}", precedence
+    return f" {symbol} ".join(parts), precedence
 
 
 def _print_sum(coefficients: Sequence[int], args: Sequence[Expression], names: Sequence[str]) -> str:
-    """A linear function: x - 2 * y."""
+    """A linear function as a sum: x - 2 * y."""
     text = ""
     for coefficient, arg in zip(coefficients, args, strict=True):
         sign = "-" if coefficient < 0 else "+"
         size = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
-        term = size + _within(arg, names, INFIX["mul"][1] + bool(size))
+        term = size + _within(arg, names, _INFIX["mul"][1] + bool(size))
         text += f" {sign} {term}" if text else term if sign == "+" else f"-{term}"
     return text
 
 
-def _within(expression: Expression, names: Sequence[str], level: int) -> str:
-    text, own = _print(expression, names)
-    return text if own >= level else f"({text})"
+def _within(expression: Expression, names: Sequence[str], least: int) -> str:
+    """An operand, in parentheses unless its precedence is at least `least`."""
+    text, precedence = _print(expression, names)
+    return text if precedence >= least else f"({text})"
 
 
 def _print_case(args: Sequence[Expression], names: Sequence[str]) -> str:
@@ -177,7 +183,7 @@ def _print_case(args: Sequence[Expression], names: Sequence[str]) -> str:
 
 
 def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
-    """An aggregate call: COUNT(*), SUM(amount), COUNT(DISTINCT cust)."""
+    """An aggregate call as SQL: COUNT(*), SUM(amount), COUNT(DISTINCT cust)."""
     if call.function == "count_all":
         return "COUNT(*)"
     args = ", ".join(describe(arg, names) for arg in call.args)
@@ -185,7 +191,7 @@ def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
 
 
 def print_plan(plan: Plan) -> str:
-    """A plan as an indented tree, an operator a line, inputs beneath.
+    """A plan as an indented tree: one operator a line, its inputs beneath it.
 
     >>> from seine.algebra.definitions import StreamDef
     >>> from seine.algebra.types import BIGINT, BOOLEAN, Field
@@ -212,13 +218,13 @@ def _headline(plan: Plan) -> str:
             return f"Lookup {column_name(relation.name)} AS {column_name(alias)}"
         case Select(_, predicate):
             return f"Select {describe(predicate, names)}"
-        case Project(_, expressions, own):
-            return "Project " + _list([describe(e, names) for e in expressions], own)
+        case Project(_, expressions, outputs):
+            return "Project " + _list([describe(e, names) for e in expressions], outputs)
         case Join(_, _, predicate):
             return "Join" if predicate is None else f"Join {describe(predicate, names)}"
-        case Aggregate(_, keys, calls, own):
+        case Aggregate(_, keys, calls, outputs):
             texts = [describe(key, names) for key in keys]
-            return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], own)
+            return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
         case Distinct() | UnionAll() | Except():
             return type(plan).__name__
     raise TypeError(f"not a plan: {plan!r}")
@@ -230,7 +236,7 @@ def _list(texts: Sequence[str], names: Sequence[str]) -> str:
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """The names, made different by a number where they clash.
+    """The names, made unique by a numeric suffix where they clash.
 
     >>> distinct_names(["k", "ts", "k", "k"])
     ['k', 'ts', 'k_2', 'k_3']

@@ -1,7 +1,7 @@
-"""Plans and definitions as JSON values, and back.
+"""JSON serialisation of plans and of definitions of streams and relations.
 
-By hand and not by msgspec: an expression is a short list and a type a short text, where a tagged union of the
-classes would write every field of every one of them.
+Written by hand and not by msgspec: an expression is a short list and a type a short text, where a tagged
+union of the classes would write every field of every one of them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import Field, Type
 
-Form = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def plan_to_json(plan: Plan) -> Form:
-    """A JSON form of a plan. Law: plan_from_json(plan_to_json(plan)) == plan."""
-    form: Form = {"op": type(plan).__name__.lower(), **_own_to_json(plan)}
+def plan_to_json(plan: Plan) -> JsonObject:
+    """A plan as a JSON object. Law: plan_from_json(plan_to_json(plan)) == plan."""
+    form: JsonObject = {"op": type(plan).__name__.lower(), **_fields_of_node_to_json(plan)}
     if plan.inputs:
         form["inputs"] = [plan_to_json(child) for child in plan.inputs]
     return form
 
 
-def plan_from_json(form: Form) -> Plan:
+def plan_from_json(form: JsonObject) -> Plan:
+    """The plan that a JSON object of `plan_to_json` stands for."""
     inputs = [plan_from_json(child) for child in form.get("inputs", ())]
     match form["op"]:
         case "scan":
@@ -61,7 +62,7 @@ def plan_from_json(form: Form) -> Plan:
     raise ValueError(f"no plan operator {form['op']!r}")
 
 
-def _own_to_json(plan: Plan) -> Form:
+def _fields_of_node_to_json(plan: Plan) -> JsonObject:
     match plan:
         case Scan(stream, alias):
             return {"stream": stream_to_json(stream), "alias": alias}
@@ -79,16 +80,16 @@ def _own_to_json(plan: Plan) -> Form:
     return {}
 
 
-def stream_to_json(stream: StreamDef) -> Form:
-    """The same value for the same definition, which nobody changes."""
-    known = stream.__dict__  # frozen, but this follows from the fields
-    if "_json" not in known:
-        known["_json"] = _stream_to_json(stream)
-    form: Form = known["_json"]
+def stream_to_json(stream: StreamDef) -> JsonObject:
+    """A definition as a JSON object, which callers must not change: it is made once for each definition."""
+    attributes = stream.__dict__  # frozen, but this follows from the fields
+    if "_json" not in attributes:
+        attributes["_json"] = _stream_to_json(stream)
+    form: JsonObject = attributes["_json"]
     return form
 
 
-def _stream_to_json(stream: StreamDef) -> Form:
+def _stream_to_json(stream: StreamDef) -> JsonObject:
     return {
         "name": stream.name,
         "fields": _fields_to_json(stream.fields),
@@ -102,7 +103,8 @@ def _stream_to_json(stream: StreamDef) -> Form:
     }
 
 
-def stream_from_json(form: Form) -> StreamDef:
+def stream_from_json(form: JsonObject) -> StreamDef:
+    """The definition that a JSON object of `stream_to_json` stands for."""
     return StreamDef(
         name=form["name"],
         fields=_fields_from_json(form["fields"]),
@@ -116,7 +118,8 @@ def stream_from_json(form: Form) -> StreamDef:
     )
 
 
-def relation_to_json(relation: RelationDef) -> Form:
+def relation_to_json(relation: RelationDef) -> JsonObject:
+    """A definition as a JSON object."""
     return {
         "name": relation.name,
         "fields": _fields_to_json(relation.fields),
@@ -125,7 +128,8 @@ def relation_to_json(relation: RelationDef) -> Form:
     }
 
 
-def relation_from_json(form: Form) -> RelationDef:
+def relation_from_json(form: JsonObject) -> RelationDef:
+    """The definition that a JSON object of `relation_to_json` stands for."""
     valid = None if form["valid"] is None else (form["valid"][0], form["valid"][1])
     return RelationDef(
         form["name"], _fields_from_json(form["fields"]), _source_from_json(form["source"]), valid
@@ -140,7 +144,7 @@ def _fields_from_json(form: list[list[str]]) -> tuple[Field, ...]:
     return tuple(Field(name, Type.parse(type_)) for name, type_ in form)
 
 
-def _source_to_json(source: Source | None) -> Form | None:
+def _source_to_json(source: Source | None) -> JsonObject | None:
     if source is None:
         return None
     return {
@@ -150,18 +154,18 @@ def _source_to_json(source: Source | None) -> Form | None:
     }
 
 
-def _source_from_json(form: Form | None) -> Source | None:
+def _source_from_json(form: JsonObject | None) -> Source | None:
     if form is None:
         return None
     return Source(form["path"], form["format"], tuple((key, value) for key, value in form["options"]))
 
 
-def _call_to_json(call: AggregateCall) -> Form:
+def _call_to_json(call: AggregateCall) -> JsonObject:
     args = [to_json(arg) for arg in call.args]
     return {"function": call.function, "args": args, "type": str(call.type), "distinct": call.distinct}
 
 
-def _call_from_json(form: Form) -> AggregateCall:
+def _call_from_json(form: JsonObject) -> AggregateCall:
     return AggregateCall(
         form["function"], _expressions(form["args"]), Type.parse(form["type"]), form["distinct"]
     )

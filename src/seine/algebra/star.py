@@ -1,6 +1,6 @@
-"""A join of streams, directly or through relations, as one operator does it: how its tuples meet.
+"""The star join: one operator that joins streams, directly or through relations; here its probe orders.
 
-A row of it is all items side by side, in the order of FROM.
+A result row is the concatenation of all items in the order of FROM.
 
 Cites: STAR 2.1 (the star-streaming join)
 """
@@ -8,18 +8,17 @@ Cites: STAR 2.1 (the star-streaming join)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 
 
 @dataclass(frozen=True)
 class StarItem:
-    """One of the rows side by side: tuples that come by a port, or those of a relation.
+    """An input of a star join: a stream, whose tuples arrive at a port, or a relation.
 
-    `start` is where its columns begin, `window` a stream's. `importance` and, of a relation with VALID,
-    `until` are positions in its own row.
+    `start` is the position of its first column in the result row; `window` is that of a stream. `importance`
+    and, of a relation with VALID, `until` (the end of validity) are positions in the item's row.
     """
 
     start: int
@@ -36,14 +35,16 @@ class StarItem:
 
     @property
     def positions(self) -> range:
+        """The positions of its columns in the result row."""
         return range(self.start, self.start + len(self.types))
 
 
 @dataclass(frozen=True)
 class Probe:
-    """An item joins those before it: by keys, theirs over the whole row and its own over its own row.
+    """One step of a probe order: an item is joined with the items bound before it.
 
-    Then `conditions`, over the whole row, can be asked.
+    Equi-join keys are `bound_key`, over the result row, and `own_key`, over the item's row. `conditions` are
+    those over the result row that can be evaluated from this step on.
     """
 
     item: int
@@ -52,83 +53,36 @@ class Probe:
     conditions: tuple[Expression, ...]
 
 
-ArrivalProbes = tuple[Probe, ...]
+ArrivalProbes = tuple[Probe, ...]  # the probe order of an arriving tuple
 
 
 @dataclass(frozen=True)
 class Edge:
-    """What lets tuples of some streams match: a key that all of them have, and relations between them.
+    """An edge of the join graph between streams: a common key, perhaps of relations between them.
 
-    For each of its ports: the key over its own row, and the probes that find the relations' tuples.
+    For each of its ports, `keys` has the key over the stream's row and `probe_orders` the probes of the
+    relations on the path to that key.
     """
 
     ports: tuple[int, ...]
     keys: tuple[tuple[Expression, ...], ...]
-    ways: tuple[ArrivalProbes, ...]
+    probe_orders: tuple[ArrivalProbes, ...]
 
 
 @dataclass(frozen=True)
 class Star:
-    """Its items; for each port how an arrival meets all other items; and what makes tuples match.
+    """The definition of a star join: its items, the probe order of arrivals at each port, and its join graph.
 
-    `filters` are, for each port, the relations in which its tuples must find something, apart from edges.
+    `filters` are, for each port, probes of relations that are on no edge: a tuple needs a match in each.
     """
 
     items: tuple[StarItem, ...]
-    ways: tuple[ArrivalProbes, ...]
+    probe_orders: tuple[ArrivalProbes, ...]
     edges: tuple[Edge, ...]
     filters: tuple[tuple[ArrivalProbes, ...], ...]
 
     @property
     def streams(self) -> tuple[int, ...]:
-        """The number of the item of each port."""
+        """The index of the item of each port."""
         places = {item.port: number for number, item in enumerate(self.items) if item.port is not None}
         return tuple(places[port] for port in range(len(places)))
-
-
-def star_to_json(star: Star) -> dict[str, Any]:
-    return {
-        "items": [{**vars(item), "types": [str(type_) for type_ in item.types]} for item in star.items],
-        "ways": [*map(_way_to_json, star.ways)],
-        "edges": [
-            {
-                "ports": list(edge.ports),
-                "keys": [[*map(to_json, key)] for key in edge.keys],
-                "ways": [*map(_way_to_json, edge.ways)],
-            }
-            for edge in star.edges
-        ],
-        "filters": [[*map(_way_to_json, ways)] for ways in star.filters],
-    }
-
-
-def star_from_json(form: dict[str, Any]) -> Star:
-    return Star(
-        tuple(StarItem(**{**item, "types": tuple(map(Type.parse, item["types"]))}) for item in form["items"]),
-        tuple(map(_way_from_json, form["ways"])),
-        tuple(
-            Edge(
-                tuple(edge["ports"]),
-                tuple(tuple(map(from_json, key)) for key in edge["keys"]),
-                tuple(map(_way_from_json, edge["ways"])),
-            )
-            for edge in form["edges"]
-        ),
-        tuple(tuple(map(_way_from_json, ways)) for ways in form["filters"]),
-    )
-
-
-_EXPRESSIONS = ("bound_key", "own_key", "conditions")
-
-
-def _way_to_json(way: ArrivalProbes) -> list[dict[str, Any]]:
-    return [
-        {"item": probe.item, **{name: [*map(to_json, getattr(probe, name))] for name in _EXPRESSIONS}}
-        for probe in way
-    ]
-
-
-def _way_from_json(form: list[dict[str, Any]]) -> ArrivalProbes:
-    return tuple(
-        Probe(probe["item"], *(tuple(map(from_json, probe[name])) for name in _EXPRESSIONS)) for probe in form
-    )

@@ -1,4 +1,4 @@
-"""The types of columns and expressions, and their Arrow form."""
+"""The SQL data types of columns and expressions, and the Arrow types that hold their values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pyarrow as pa
 
 
 class Kind(Enum):
+    """The kinds of types; only DECIMAL has parameters."""
+
     NULL = "NULL"
     BOOLEAN = "BOOLEAN"
     INT = "INT"
@@ -27,7 +29,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Type:
-    """A scalar type; precision and scale belong to DECIMAL alone.
+    """A scalar SQL type; only a DECIMAL has precision and scale.
 
     >>> Type.parse("DECIMAL(10,2)")
     Type(kind=<Kind.DECIMAL: 'DECIMAL'>, precision=10, scale=2)
@@ -48,9 +50,9 @@ class Type:
         if not decimal and (self.precision or self.scale):
             raise ValueError(f"{self.kind.value} takes no precision")
         kind: str = self.kind.value
-        known = self.__dict__  # frozen, but these follow from the fields
-        known["_hash"] = hash((kind, self.precision, self.scale))
-        known["_text"] = f"DECIMAL({self.precision},{self.scale})" if decimal else kind
+        attributes = self.__dict__  # frozen, but these follow from the fields
+        attributes["_hash"] = hash((kind, self.precision, self.scale))
+        attributes["_text"] = f"DECIMAL({self.precision},{self.scale})" if decimal else kind
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -68,7 +70,7 @@ class Type:
     @staticmethod
     @cache
     def parse(text: str) -> Type:
-        """Read back what str() prints."""
+        """The type that `str` prints as this text."""
         if text.startswith("DECIMAL("):
             precision, scale = text[8:-1].split(",")
             return Type(Kind.DECIMAL, int(precision), int(scale))
@@ -76,21 +78,26 @@ class Type:
 
     @property
     def is_integer(self) -> bool:
+        """INT or BIGINT."""
         return self.kind in (Kind.INT, Kind.BIGINT)
 
     @property
     def is_numeric(self) -> bool:
+        """INT, BIGINT, DOUBLE or DECIMAL."""
         return self.kind in (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
 
     @property
     def is_text(self) -> bool:
+        """STRING or XML."""
         return self.kind in (Kind.STRING, Kind.XML)
 
     @property
     def is_temporal(self) -> bool:
+        """DATE or TIMESTAMP."""
         return self.kind in (Kind.DATE, Kind.TIMESTAMP)
 
     def arrow(self) -> pa.DataType:
+        """The Arrow type that holds values of this type."""
         if self.kind is Kind.DECIMAL:
             return pa.decimal128(self.precision, self.scale)
         return _ARROW[self.kind]

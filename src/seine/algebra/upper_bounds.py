@@ -1,7 +1,7 @@
-"""How large a column is at most, as a canonical condition tells by other columns and a constant.
+"""Upper bounds of event-time columns, by other columns and a constant, that canonical conditions imply.
 
-The check, the builder and the operators read bounds on times by these rules, so that what is judged to
-free rows does.
+The safety check, the network builder and the operators all derive bounds by these rules, so that state which
+is judged to be purgeable is purged.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.linear_names import coefficients_of
 from seine.algebra.types import BIGINT, Kind
 
-_TIMES = (Kind.INT, Kind.BIGINT, Kind.TIMESTAMP)
-Terms = tuple[tuple[int, int], ...]  # columns, each with its sign: their sum
+_TIME_KINDS = (Kind.INT, Kind.BIGINT, Kind.TIMESTAMP)
+Terms = tuple[tuple[int, int], ...]  # a sum of columns, each with its sign (1 or -1)
 
 
 class UpperBound(NamedTuple):
-    """`column` <= the sum of `terms` + `sign` * `constant`; without a constant it is zero."""
+    """The inequality `column` <= sum of `terms` + `sign` * `constant`; a constant of None is zero."""
 
     column: int
     terms: Terms
@@ -27,12 +27,12 @@ class UpperBound(NamedTuple):
 
 
 def is_time(expression: Expression) -> bool:
-    """Whether something is a column of whole numbers or of instants: a DOUBLE may be infinite."""
-    return isinstance(expression, Column) and expression.type.kind in _TIMES
+    """Whether an expression is a column of integers or timestamps (a DOUBLE may be infinite)."""
+    return isinstance(expression, Column) and expression.type.kind in _TIME_KINDS
 
 
 def time_column(expression: Expression) -> int | None:
-    """The column of whole numbers or instants whose very values an expression has."""
+    """The column of integers or timestamps that an expression is, perhaps cast to BIGINT; else None."""
     match expression:
         case Column(index) if is_time(expression):
             return index
@@ -42,7 +42,7 @@ def time_column(expression: Expression) -> int | None:
 
 
 def upper_bounds(part: Expression) -> Iterator[UpperBound]:
-    """The bounds of a condition that has a canonical form: each column that it bounds above, by all others.
+    """The upper bounds that a canonical condition implies: of each column it bounds above, by all others.
 
     >>> from seine.algebra.types import BIGINT, BOOLEAN
     >>> a, b = Column(0, BIGINT), Column(1, BIGINT)
@@ -64,5 +64,5 @@ def upper_bounds(part: Expression) -> Iterator[UpperBound]:
             for place, sign in enumerate(signs):
                 if op == "eq" or op in (("le", "lt") if sign > 0 else ("ge", "gt")):
                     pairs = zip(columns, signs, strict=True)
-                    terms = [(column, -sign * own) for at, (column, own) in enumerate(pairs) if at != place]
+                    terms = [(column, -sign * s) for at, (column, s) in enumerate(pairs) if at != place]
                     yield UpperBound(columns[place], tuple(terms), sign, constant)

@@ -1,1 +1,1 @@
-"""Streams that are over, read whole: what a query would have reported with memory for everything."""
+"""Finite streams, read whole: the exact results of a join, and the offline optimum of a memory limit."""

@@ -1,4 +1,4 @@
-"""All tuples of some streams, let in exactly as a run lets them in."""
+"""All tuples of finite streams, admitted exactly as a run admits them: parsing, lateness, punctuations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seine.intake.record_layout import RecordLayout
 
 
 def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
-    """For each stream its tuples as `_q` (arrival number), c0, c1, ..; late and broken lines are left out."""
+    """For each stream its tuples as `_q` (arrival number), c0, c1, ..; rejected lines are left out."""
     pieces: dict[str, list[pa.RecordBatch]] = {stream.name: [] for stream in streams}
     with tempfile.TemporaryDirectory(prefix="seine-") as folder:
         intake = Intake(streams, Journal(folder))
@@ -28,6 +28,7 @@ def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
 
 
 def _whole(stream: StreamDef, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """All pieces of a stream as one batch."""
     schema = pa.schema([pa.field("_q", pa.int64()), *RecordLayout.of(stream).schema])
     none = pa.RecordBatch.from_pylist([], schema)
     return pa.concat_batches([none, *(piece.select(schema.names).cast(schema) for piece in pieces)])

@@ -1,4 +1,4 @@
-"""The offline optimum of a memory-limited query over its archived streams."""
+"""The offline optimum of a memory-limited query over finite streams: a bound for every shedding policy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import fsum
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.memory_limit import memory_limit
 from seine.algebra.plan import Lookup, Plan, Query, Scan
@@ -15,25 +16,25 @@ from seine.archive.admitted import admitted
 from seine.archive.exact_join import ArchivedBlock, Places
 from seine.errors import SeineError
 from seine.intake.relations import load_relation
-from seine.network.plan.blocks import Block, block_of
 from seine.network.plan.importance import importance_of
+from seine.optimizer.block import Block, block_of
 from seine.shedding.exact import Exact
 from seine.shedding.optimum import find_optimum
 
 
 @dataclass(frozen=True)
 class BestWindow:
-    """A stream of the query: of each tuple its arrival number, and the instants [ts, until) of holding it."""
+    """The optimal window of one stream: each tuple's arrival number, and when it is held: [ts, until)."""
 
     alias: str
-    number: np.ndarray
-    ts: np.ndarray
-    until: np.ndarray
+    number: IntArray
+    ts: IntArray
+    until: IntArray
 
 
 @dataclass(frozen=True)
 class ArchiveOptimum:
-    """What a query reports at best with so many tuples in each window, beside what it reports exactly."""
+    """What a query emits at best with `capacity` tuples in each window, beside what it emits exactly."""
 
     query: str
     domain: str
@@ -46,9 +47,9 @@ class ArchiveOptimum:
 
 
 def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
-    """Read the sources of a query to their end, and find the best that its memory allows.
+    """Read the sources of a query to their end, and find the optimum of its memory limit.
 
-    The best has the largest total importance, or `by_outputs` the most results.
+    The optimum has the largest total importance or, with `by_outputs`, the most results.
     """
     block = block_of(query.plan)
     scans = _streams(query, block)
@@ -80,7 +81,7 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
 
 
 def _limit(query: Query) -> tuple[int, str]:
-    """The tuples that each of two windows may hold, and how importances are combined."""
+    """How many tuples each of two windows may hold, and how importances are combined."""
     limit = memory_limit(query)
     if limit is None:
         raise SeineError(
@@ -96,7 +97,7 @@ def _limit(query: Query) -> tuple[int, str]:
 
 
 def _streams(query: Query, block: Block) -> list[Scan]:
-    """The two streams of a query whose optimum is known."""
+    """The two streams of a query; refuses queries whose optimum cannot be computed."""
     scans = [item for item in block.items if isinstance(item, Scan)]
     others = [item for item in block.items if not isinstance(item, Scan | Lookup)]
     if others or len(scans) != 2:
@@ -117,6 +118,7 @@ def _refuse_no_importance(query: Query, block: Block) -> None:
 
 
 def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
+    """All tuples of a stream or a relation."""
     if isinstance(item, Scan):
         return streams[item.stream.name]
     assert isinstance(item, Lookup)
@@ -124,26 +126,29 @@ def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> Exact:
-    found = combining.all()
+    """The exact results of the query, with their importances."""
+    combinations = combining.all()
     (left, left_lives), (right, right_lives) = combining.lives.items()
-    ours, theirs = found[left], found[right]
-    values = _importances(query, importance_of(block, how), combining, found)
-    return Exact(ours, theirs, left_lives[0][ours], right_lives[0][theirs], values)
+    lefts, rights = combinations[left], combinations[right]
+    values = _importances(query, importance_of(block, how), combining, combinations)
+    return Exact(lefts, rights, left_lives[0][lefts], right_lives[0][rights], values)
 
 
 def _importances(
-    query: Query, importance: Expression | None, combining: ArchivedBlock, found: Places
-) -> np.ndarray:
-    """Of each result; 1 where no stream says how much a tuple matters."""
+    query: Query, importance: Expression | None, combining: ArchivedBlock, combinations: Places
+) -> FloatArray:
+    """The importance of each result; 1 if no stream has IMPORTANCE BY."""
     if importance is None:
-        return np.ones(len(next(iter(found.values()))))
-    values = combining.values(importance, found)
+        return np.ones(len(next(iter(combinations.values()))))
+    values = combining.values(importance, combinations)
     if values.null_count:
         raise SeineError(f"the importance of a result of query {query.name} is beyond all numbers")
-    return values.to_numpy()
+    importances: FloatArray = values.to_numpy()
+    return importances
 
 
-def _total(query: Query, importances: np.ndarray) -> float:
+def _total(query: Query, importances: FloatArray) -> float:
+    """The sum of importances, correctly rounded."""
     try:
         return fsum(importances.tolist())
     except OverflowError as error:

@@ -1,4 +1,4 @@
-"""The benchmarks by name: what each compares, and its full and its quick size."""
+"""The list of benchmarks by name: what each compares, and the parameters of its full and its quick run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seine.bench import index_cost, join_throughput, regroup, selections, stages, state_bytes, window_growth
-from seine.bench.fed import sharing, sizes
+from seine.bench.engine import (
+    index_cost,
+    join_throughput,
+    regroup,
+    selections,
+    stages,
+    state_bytes,
+    window_growth,
+)
+from seine.bench.harness.side import together
+from seine.bench.harness.table import Table
 from seine.bench.safety import safety_page as safety
-from seine.bench.side import together
+from seine.bench.sharing import sharing_page, sharing_sizes
 from seine.bench.star import star_page as star
-from seine.bench.table import Table
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A name, a line that says what is compared, and the parameters of a full and of a quick run.
+    """A benchmark: its name, a line on what it compares, and the parameters of a full and of a quick run.
 
-    The line may name parameters: `{rows:,}`.
+    The line may refer to parameters: `{rows:,}`.
     """
 
     name: str
@@ -28,7 +36,7 @@ class Benchmark:
     quick: Mapping[str, Any]
 
     def markdown(self, quick: bool, **more: Any) -> str:
-        """Measure it, with more parameters perhaps; a heading, the line and the table."""
+        """Run it, perhaps with more parameters; returns a heading, the line and the table."""
         parameters = self.quick if quick else self.full
         page = self.main(**parameters, **more)
         return f"## {self.name}\n\n{self.compares.format(**parameters)}\n\n{page}\n"
@@ -93,7 +101,7 @@ SUITE = (
     ),
     Benchmark(
         "regroup",
-        "Seven aggregates by some of the keys of a finer one, {batches} micro-batches of {rows:,} rows: "
+        "Seven aggregates by subsets of the keys of a finer one, {batches} micro-batches of {rows:,} rows: "
         "CPU seconds if they are fed with rows and if they are made of the finer groups, beyond what the "
         "finer one takes. One process, no Spark.",
         regroup.main,
@@ -111,14 +119,14 @@ SUITE = (
     Benchmark(
         "sharing",
         "Standing queries over money transfers, made from seeds: what sharing brings, what a query costs.",
-        sharing.main,
-        full={"parts": sizes.FULL},
-        quick={"parts": sizes.QUICK},
+        sharing_page.main,
+        full={"parts": sharing_sizes.FULL},
+        quick={"parts": sharing_sizes.QUICK},
     ),
     Benchmark(
         "star",
-        "Streams that meet through a relation, with too little memory: what every way of shedding reaches "
-        "beside the offline optimum, and what a decision costs. No Spark.",
+        "Streams that meet through a relation, with too little memory: what every shedding policy "
+        "reaches beside the offline optimum, and what a decision costs. No Spark.",
         star.main,
         full={"sizes": star.FULL},
         quick={"sizes": star.QUICK},

@@ -1,4 +1,4 @@
-"""The catalog of one Seine: opened by URL, read and changed in transactions."""
+"""A transactional metadata store, opened by a database URL."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from threading import Lock, local
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from seine.catalog.catalog_change import CatalogChange
-from seine.catalog.catalog_tables import SCHEMA_VERSION, metadata
 from seine.catalog.catalog_view import CatalogView
-from seine.catalog.database import in_memory, open_engine, transaction
+from seine.catalog.storage.catalog_tables import SCHEMA_VERSION, metadata
+from seine.catalog.storage.database import in_memory, open_engine, transaction
 from seine.errors import SeineError
 
 
 class Catalog:
-    """What is declared and what runs, on SQLite (memory, file) or PostgreSQL.
+    """The declarations, queries and network versions of one Seine, on SQLite (memory, file) or PostgreSQL.
 
     >>> from seine.algebra.definitions import RelationDef
     >>> from seine.algebra.types import BIGINT, Field
@@ -31,22 +31,23 @@ class Catalog:
     def __init__(self, url: str = "sqlite://") -> None:
         self._engine = open_engine(url)
         self._lock = Lock()  # a database in memory is one connection: its transactions take turns
-        self._held = local()
+        self._open_here = local()  # whether this thread is inside a transaction
         self._prepare()
 
     @contextmanager
     def read(self) -> Iterator[CatalogView]:
-        """Read everything as of one moment."""
+        """A read-only transaction: everything that it reads is of one snapshot."""
         with self._turn(), transaction(self._engine, writing=False) as connection:
             yield CatalogView(connection)
 
     @contextmanager
     def change(self) -> Iterator[CatalogChange]:
-        """Change the catalog: all of the block is committed at its end, or on any error nothing."""
+        """A read-write transaction: committed at the end of the block, rolled back on any error."""
         with self._turn(), transaction(self._engine, writing=True) as connection:
             yield CatalogChange(connection)
 
     def close(self) -> None:
+        """Close the connections to the database."""
         self._engine.dispose()
 
     @contextmanager
@@ -54,17 +55,17 @@ class Catalog:
         if not in_memory(self._engine):
             yield
             return
-        if getattr(self._held, "by_me", False):
+        if getattr(self._open_here, "inside", False):
             raise RuntimeError("inside a transaction, use that transaction")
         with self._lock:
-            self._held.by_me = True
+            self._open_here.inside = True
             try:
                 yield
             finally:
-                self._held.by_me = False
+                self._open_here.inside = False
 
     def _prepare(self) -> None:
-        # Of several that open a new database at once one creates its tables; the others look again.
+        # If several processes open a new database at once, one creates its tables and the others try again.
         for last in (False, False, True):
             try:
                 self._create_or_check()
@@ -77,11 +78,11 @@ class Catalog:
         with self._turn(), transaction(self._engine, writing=True) as connection:
             metadata.create_all(connection)
             change = CatalogChange(connection)
-            schema = change.setting("schema")
-            if schema is None:
+            stored_version = change.setting("schema")
+            if stored_version is None:
                 change.set("schema", SCHEMA_VERSION)
-        if schema not in (None, SCHEMA_VERSION):
+        if stored_version not in (None, SCHEMA_VERSION):
             raise SeineError(
-                f"the catalog has schema version {schema}, this Seine needs {SCHEMA_VERSION}",
+                f"the catalog has schema version {stored_version}, this Seine needs {SCHEMA_VERSION}",
                 hint="open it with the Seine that wrote it, or start a new one",
             )

@@ -1,4 +1,4 @@
-"""Typed reading of the catalog at one moment."""
+"""The read side of the catalog: typed queries against one snapshot."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import Field, Type
-from seine.catalog import catalog_tables as t
-from seine.catalog.index.search_index import Search
-from seine.catalog.stored import QueryPosition, StoredQuery, name_key
+from seine.catalog.index.search_index import IndexSearch
+from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
+from seine.catalog.storage.stored_text import name_key
 from seine.typed_json import read_json
 
 
 class CatalogView:
-    """What the catalog holds, all of it as of one transaction."""
+    """The contents of the catalog as one transaction sees them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -27,6 +28,7 @@ class CatalogView:
         return self._streams(None)
 
     def stream(self, name: str) -> StreamDef | None:
+        """The stream of that name in any case, or None."""
         return next(iter(self._streams(name).values()), None)
 
     def relations(self) -> dict[str, RelationDef]:
@@ -34,19 +36,20 @@ class CatalogView:
         return self._relations(None)
 
     def relation(self, name: str) -> RelationDef | None:
+        """The relation of that name in any case, or None."""
         return next(iter(self._relations(name).values()), None)
 
     def edges(self) -> list[JoinEdge]:
-        """The edges of the streaming schema as they were written, in the order of their declaration."""
+        """The declared join edges as they were written, in the order of their declaration."""
         left, right = t.input_.alias(), t.input_.alias()
         edge = t.join_edge
-        ask = (
+        statement = (
             select(left.c.name, edge.c.left_column, right.c.name, edge.c.right_column)
             .join(left, left.c.id == edge.c.left_id)
             .join(right, right.c.id == edge.c.right_id)
             .order_by(edge.c.id)
         )
-        return [JoinEdge(*row) for row in self._rows(ask)]
+        return [JoinEdge(*row) for row in self._rows(statement)]
 
     def queries(self) -> list[StoredQuery]:
         """All queries in the order of their registration."""
@@ -58,6 +61,7 @@ class CatalogView:
         ]
 
     def query(self, name: str) -> StoredQuery | None:
+        """The query of that name in any case, or None."""
         row = self._connection.execute(select(t.query).where(t.query.c.key == name_key(name))).first()
         if row is None:
             return None
@@ -69,7 +73,7 @@ class CatalogView:
         return self._connection.execute(select(func.max(t.network_version.c.version))).scalar() or 0
 
     def nodes(self, version: int | None = None) -> list[dict[str, Any]]:
-        """The nodes of a network version (the current one) in their JSON form, by id."""
+        """The nodes of a network version, by default the current one, in their JSON form, ordered by id."""
         node = t.node.c
         alive = (
             node.removed.is_(None)
@@ -79,69 +83,70 @@ class CatalogView:
         return self._forms(select(node.form).where(alive).order_by(node.id))
 
     def nodes_like(self, signature: str) -> list[dict[str, Any]]:
-        """The current nodes that compute the same, found by the index on signatures."""
+        """The current nodes that have a signature, and so compute the same thing."""
         node = t.node.c
         return self._forms(
             select(node.form).where(node.signature == signature, node.removed.is_(None)).order_by(node.id)
         )
 
     def readers(self, node_id: int) -> list[int]:
-        """The current nodes that read a node: the topology upwards."""
-        ask = (
+        """The ids of the current nodes that consume the output of a node."""
+        statement = (
             select(t.node.c.id)
             .join(t.node_input, t.node_input.c.node_row == t.node.c.row)
             .where(t.node_input.c.input_id == node_id, t.node.c.removed.is_(None))
             .distinct()
             .order_by(t.node.c.id)
         )
-        return [row.id for row in self._rows(ask)]
+        return [row.id for row in self._rows(statement)]
 
     def users(self) -> dict[int, tuple[str, ...]]:
-        """Of each node the queries that use it, in the order of their registration."""
-        ask = (
+        """For each node, the names of the queries that use it, in the order of their registration."""
+        statement = (
             select(t.node_user.c.node_id, t.query.c.name)
             .join(t.query, t.query.c.id == t.node_user.c.query_id)
             .order_by(t.node_user.c.node_id, t.query.c.id)
         )
         users: dict[int, list[str]] = defaultdict(list)
-        for node_id, name in self._rows(ask):
+        for node_id, name in self._rows(statement):
             users[node_id].append(name)
         return {node_id: tuple(names) for node_id, names in users.items()}
 
     @property
-    def index(self) -> Search:
-        """The computation index: whose conditions equal, imply or follow from given ones."""
-        return Search(self._connection)
+    def index(self) -> IndexSearch:
+        """The computation index: searches for predicate sets that equal, imply or follow from a given one."""
+        return IndexSearch(self._connection)
 
     @property
-    def users_index(self) -> Search:
-        """The same, for who asks by whom and not what: matches come without their predicates."""
-        return Search(self._connection, told=False)
+    def users_index(self) -> IndexSearch:
+        """The computation index for callers who need only names of queries: matches have no predicates."""
+        return IndexSearch(self._connection, with_predicates=False)
 
     def setting(self, name: str, default: Any = None) -> Any:
+        """The JSON value stored under a name, or the default."""
         text = self._connection.execute(select(t.setting.c.value).where(t.setting.c.name == name)).scalar()
         return default if text is None else json.loads(text)
 
-    def _rows(self, ask: Select[Any]) -> list[Any]:
-        return list(self._connection.execute(ask).all())
+    def _rows(self, statement: Select[Any]) -> list[Any]:
+        return list(self._connection.execute(statement).all())
 
-    def _forms(self, ask: Select[Any]) -> list[dict[str, Any]]:
-        return [json.loads(row.form) for row in self._rows(ask)]
+    def _forms(self, statement: Select[Any]) -> list[dict[str, Any]]:
+        return [json.loads(row.form) for row in self._rows(statement)]
 
     def _streams(self, name: str | None) -> dict[str, StreamDef]:
-        ask = _named(select(t.input_, t.stream).join(t.stream), name)
+        statement = _named(select(t.input_, t.stream).join(t.stream), name)
         fields, schemes = self._fields(name), self._schemes(name)
-        return {row.name: _stream(row, fields[row.id], schemes[row.id]) for row in self._rows(ask)}
+        return {row.name: _stream(row, fields[row.id], schemes[row.id]) for row in self._rows(statement)}
 
     def _relations(self, name: str | None) -> dict[str, RelationDef]:
-        ask = _named(select(t.input_, t.relation).join(t.relation), name)
+        statement = _named(select(t.input_, t.relation).join(t.relation), name)
         fields = self._fields(name)
-        return {row.name: _relation(row, fields[row.id]) for row in self._rows(ask)}
+        return {row.name: _relation(row, fields[row.id]) for row in self._rows(statement)}
 
     def _fields(self, name: str | None) -> dict[int, list[Field]]:
-        ask = _named(select(t.column).join(t.input_), name).order_by(t.column.c.position)
+        statement = _named(select(t.column).join(t.input_), name).order_by(t.column.c.position)
         fields: dict[int, list[Field]] = defaultdict(list)
-        for row in self._rows(ask):
+        for row in self._rows(statement):
             fields[row.input_id].append(Field(row.name, Type.parse(row.type)))
         return fields
 
@@ -150,18 +155,18 @@ class CatalogView:
         places = defaultdict(list)
         for row in self._rows(select(t.scheme_column).order_by(part.stream_id, part.scheme, part.place)):
             places[row.stream_id, row.scheme].append(row.position)
-        ask = select(t.scheme).join(t.input_, t.input_.c.id == of.stream_id)
+        statement = select(t.scheme).join(t.input_, t.input_.c.id == of.stream_id)
         schemes: dict[int, list[Scheme]] = defaultdict(list)
-        for row in self._rows(_named(ask, name).order_by(of.number)):
+        for row in self._rows(_named(statement, name).order_by(of.number)):
             columns = tuple(places[row.stream_id, row.number])
             schemes[row.stream_id].append(Scheme(columns, row.lifespan))
         return schemes
 
 
-def _named(ask: Select[Any], name: str | None) -> Select[Any]:
+def _named(statement: Select[Any], name: str | None) -> Select[Any]:
     if name is not None:
-        ask = ask.where(t.input_.c.key == name_key(name))
-    return ask.order_by(t.input_.c.id)
+        statement = statement.where(t.input_.c.key == name_key(name))
+    return statement.order_by(t.input_.c.id)
 
 
 def _inputs_read() -> Select[Any]:

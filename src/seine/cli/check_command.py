@@ -32,17 +32,15 @@ def command(arguments: argparse.Namespace) -> int:
     judged = [(verdict(query), query, position) for query, position in script.queries]
     network = build_network(query for _, query, _ in judged if _is_planned(query))
     if arguments.json:
-        print(json.dumps({"queries": [found.to_json() for found, _, _ in judged]}))
+        print(json.dumps({"queries": [one.to_json() for one, _, _ in judged]}))
     elif arguments.dot:
         print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
     else:
-        for found, query, _ in judged:
-            print(
-                "\n    ".join([_line(found), *safety_lines(query.plan, network.joined.get(query.name, ()))])
-            )
-    refused = [(found, position) for found, _, position in judged if not found.accepted]
-    for found, position in refused:
-        print(ScriptError(found.reason, hint=found.hint, where=position).render(), file=sys.stderr)
+        for one, query, _ in judged:
+            print("\n    ".join([_line(one), *safety_lines(query.plan, network.joined.get(query.name, ()))]))
+    refused = [(one, position) for one, _, position in judged if not one.accepted]
+    for one, position in refused:
+        print(ScriptError(one.reason, hint=one.hint, where=position).render(), file=sys.stderr)
     return 1 if refused else 0
 
 

@@ -51,17 +51,17 @@ def command(arguments: argparse.Namespace) -> int:
     path = write_demo(folder)
     script = read_script(str(path))
     print(f"{len(script.declarations.queries)} standing alerts over made-up transfers; starting Spark ...")
-    found = AlertPrinter(folder / "alerts.jsonl")
+    printer = AlertPrinter(folder / "alerts.jsonl")
     with ProgressLine() as progress:
-        found.line = progress
+        printer.line = progress
         options = Options(
-            out=str(found.path), batch_rows=10_000, buckets=buckets(arguments), progress=found.after_batch
+            out=str(printer.path), batch_rows=10_000, buckets=buckets(arguments), progress=printer.after_batch
         )
         with carried(script, options, arguments) as run:
             _draw(run, script, folder / "network.html")
             statistics = run.statistics(time.monotonic() - started)
-    found.close()
-    _summarise(statistics, found, folder)
+    printer.close()
+    _summarise(statistics, printer, folder)
     return 0
 
 
@@ -102,10 +102,10 @@ def _draw(run: Run, script: Script, path: Path) -> None:
     )
 
 
-def _summarise(statistics: RunStatistics, found: AlertPrinter, folder: Path) -> None:
+def _summarise(statistics: RunStatistics, printer: AlertPrinter, folder: Path) -> None:
     print(f"\n{'alert':<20} {'records':>8}  what it watches for")
     for query, meaning in DESCRIPTIONS.items():
-        print(f"{query:<20} {found.counts[query]:>8,}  {meaning}")
+        print(f"{query:<20} {printer.counts[query]:>8,}  {meaning}")
     network = statistics.network
     print(
         f"\n{statistics.input_rows:,} transfers, {statistics.output_rows:,} records, "

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
 
 from seine.cli.hosting import add_sharing, check_writable
-from seine.errors import SeineError
+from seine.cli.known_query import known_query
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -34,11 +33,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def command(arguments: argparse.Namespace) -> int:
     declarations = read_script(arguments.script).declarations
     network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
-    query = _known(arguments.named or arguments.query, network.queries)
+    name = arguments.named or arguments.query
+    query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations
     states = {
-        name: safety_lines(found.plan, network.joined.get(name, ()) if query is not None else ())
-        for name, found in declarations.queries.items()
+        name: safety_lines(declared.plan, network.joined.get(name, ()) if query is not None else ())
+        for name, declared in declarations.queries.items()
         if query in (None, name) and not arguments.dot
     }
     if arguments.html:
@@ -47,21 +47,10 @@ def command(arguments: argparse.Namespace) -> int:
         with open(arguments.html, "w", encoding="utf-8") as file:
             file.write(explain_html(network, streams, query, relations=relations, states=states))
     elif arguments.json:
-        told = explain_json(network, streams, query, relations=relations, states=states)
-        print(json.dumps(told, indent=1))
+        form = explain_json(network, streams, query, relations=relations, states=states)
+        print(json.dumps(form, indent=1))
     elif arguments.dot:
         print(explain_dot(network, streams, query, relations=relations), end="")
     else:
         print(explain_text(network, streams, query, relations=relations, states=states), end="")
     return 0
-
-
-def _known(name: str | None, queries: Iterable[str]) -> str | None:
-    if name is None:
-        return None
-    found = [query for query in queries if query.lower() == name.lower()]
-    if not found:
-        raise SeineError(
-            f"there is no query '{name}'", hint=f"queries: {', '.join(sorted(queries)) or 'none'}"
-        )
-    return found[0]

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from seine.cli.logging_setup import add_logging
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -20,15 +21,17 @@ _CLUSTER_BUCKETS = 8
 
 
 def add_hosting(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that starts Spark."""
     parser.add_argument("--master", metavar="URL", help="Spark master (default: $SPARK_MASTER or local[*])")
     parser.add_argument(
         "--buckets", metavar="N", type=positive, help="parts that state is split into (default: the cores)"
     )
     parser.add_argument("--log", metavar="FILE", help="where Spark's log goes (default: a temporary file)")
+    add_logging(parser)
 
 
 def add_sharing(parser: argparse.ArgumentParser) -> None:
-    """The switch that comparisons need; no choice changes an answer."""
+    """Add the option `--sharing`: how much queries share, for comparisons; no choice changes an answer."""
     parser.add_argument(
         "--sharing",
         metavar="NAME",
@@ -80,14 +83,15 @@ def buckets(arguments: argparse.Namespace) -> int:
     """One bucket a core of a local master; of a cluster, which may grow, a few."""
     if arguments.buckets:
         return int(arguments.buckets)
-    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", chosen_master(arguments.master) or "")
-    if not found:
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", chosen_master(arguments.master) or "")
+    if not local:
         return _CLUSTER_BUCKETS
-    cores = found.group(1) or "1"
+    cores = local.group(1) or "1"
     return os.cpu_count() or 1 if cores == "*" else int(cores)
 
 
 def positive(text: str) -> int:
+    """An option's value that is a whole number of at least 1."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")

@@ -50,13 +50,13 @@ def list_command(arguments: argparse.Namespace) -> int:
 
 
 def _list_related(arguments: argparse.Namespace) -> int:
-    found = client_of(arguments).related(arguments.related)
+    answer = client_of(arguments).related(arguments.related)
     if arguments.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
-    elif found["related"]:
-        print("\n".join(related_lines({found["query"]: found["related"]})))
+        print(json.dumps(answer, indent=1, ensure_ascii=False))
+    elif answer["related"]:
+        print("\n".join(related_lines({answer["query"]: answer["related"]})))
     else:
-        print(f"{printable(found['query'])}: nothing in common with the others")
+        print(f"{printable(answer['query'])}: nothing in common with the others")
     return 0
 
 
@@ -66,7 +66,7 @@ def status_command(arguments: argparse.Namespace) -> int:
         print(json.dumps(status, indent=1))
         return 0
     queries, depth = status["queries"], status["depth"]
-    told = {
+    lines = {
         "folder": status["folder"],
         "process": str(status["process"]),
         "network": f"version {status['version']}, {status['nodes']:,} nodes,"
@@ -79,7 +79,7 @@ def status_command(arguments: argparse.Namespace) -> int:
         "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
         "state": f"{status['state_rows']:,} rows",
     }
-    for name, text in told.items():
+    for name, text in lines.items():
         print(f"{name:8} {text}")
     for query, held in status["state_by_query"].items():
         streams = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
@@ -90,8 +90,8 @@ def status_command(arguments: argparse.Namespace) -> int:
 def _given_up(status: dict[str, Any]) -> str:
     """What joins within a memory have cost."""
     share = status["exact_share"]
-    told = "" if share is None else f", about {share:.1%} of the exact importance told"
-    return f"{status['shed']:,} tuples shed{told}"
+    estimate = "" if share is None else f", about {share:.1%} of the exact importance reported"
+    return f"{status['shed']:,} tuples shed{estimate}"
 
 
 def _line(text: str, most: int = 60) -> str:

@@ -21,6 +21,7 @@ from seine.cli import (
     serve_command,
     tail_command,
 )
+from seine.cli.logging_setup import configured_logging
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -40,7 +41,8 @@ def main(words: list[str] | None = None) -> int:
     """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
     arguments = _parser().parse_args(words)
     try:
-        status: int = arguments.command(arguments)
+        with configured_logging(arguments):
+            status: int = arguments.command(arguments)
         sys.stdout.flush()
         return status
     except SeineError as error:
@@ -63,12 +65,12 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _forget_output() -> None:
-    """What standard output did not take, it must not be offered again when Python ends."""
+    """Let the rest of standard output go nowhere: Python would flush it again at its end, and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _failure(error: Exception) -> RunError:
-    """A fault of ours, in one line; the trace goes to a file."""
+    """An internal error as one line for the user; the stack trace goes to a file."""
     with tempfile.NamedTemporaryFile("w", prefix="seine-", suffix=".trace", delete=False) as file:
         file.write("".join(traceback.format_exception(error)))
     reason = str(error).split("\n")[0]

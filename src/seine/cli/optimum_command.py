@@ -9,16 +9,15 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.plan import Query
 from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
-from seine.errors import SeineError, printable
-from seine.frontends.script.script import Declarations
+from seine.cli.known_query import known_query
+from seine.errors import printable
 from seine.frontends.script.script_file import read_script
 from seine.runtime.output.json_records import json_instants
 
 _ABOUT = """\
 The offline optimum of a memory-limited query: what it reports at best when all that comes is known
-beforehand, and what its windows hold at each instant then. No way of shedding reports more.
+beforehand, and what its windows hold at each instant then. No shedding policy reports more.
 """
 
 
@@ -38,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def command(arguments: argparse.Namespace) -> int:
-    query = _known(arguments.query, read_script(arguments.script).declarations)
+    query = known_query(arguments.query, read_script(arguments.script).declarations)
     best = optimum_of(query, by_outputs=arguments.by == "outputs")
     if arguments.json:
         print(json.dumps(_form(best)))
@@ -46,14 +45,6 @@ def command(arguments: argparse.Namespace) -> int:
         for line in _lines(best):
             print(printable(line))
     return 0
-
-
-def _known(name: str, declarations: Declarations) -> Query:
-    for key, query in declarations.queries.items():
-        if key == name.lower():
-            return query
-    names = ", ".join(sorted(query.name for query in declarations.queries.values()))
-    raise SeineError(f"there is no query '{name}'", hint=f"queries: {names or 'none'}")
 
 
 def _form(best: ArchiveOptimum) -> dict[str, object]:
@@ -81,7 +72,7 @@ def _lines(best: ArchiveOptimum) -> Iterator[str]:
         if held != before:
             windows = zip(_names(best), held, strict=True)
             yield f"  {instant}  " + "  ".join(
-                f"{name} {{{', '.join(map(str, some))}}}" for name, some in windows
+                f"{name} {{{', '.join(map(str, numbers))}}}" for name, numbers in windows
             )
         before = held
 
@@ -89,9 +80,9 @@ def _lines(best: ArchiveOptimum) -> Iterator[str]:
 def _states(best: ArchiveOptimum) -> Iterator[tuple[object, tuple[list[int], list[int]]]]:
     """At every instant with an arrival, the arrival numbers that each window holds."""
     instants = np.unique(np.concatenate([window.ts for window in best.windows]))
-    told = json.loads(f"[{','.join(json_instants(pa.array(instants), best.domain).to_pylist())}]")
+    shown = json.loads(f"[{','.join(json_instants(pa.array(instants), best.domain).to_pylist())}]")
     left, right = (_held(window, instants) for window in best.windows)
-    yield from zip(told, zip(left, right, strict=True), strict=True)
+    yield from zip(shown, zip(left, right, strict=True), strict=True)
 
 
 def _held(window: BestWindow, instants: np.ndarray) -> Iterator[list[int]]:
@@ -110,7 +101,7 @@ def _held(window: BestWindow, instants: np.ndarray) -> Iterator[list[int]]:
 
 
 def _names(best: ArchiveOptimum) -> list[str]:
-    """The aliases; two that are equal, in sub-queries, are told apart, and `t` from the instant."""
+    """The alias of each window, made distinct where both are equal or one is `t`, which is the instant."""
     left, right = (f"{w.alias} (stream)" if w.alias == "t" else w.alias for w in best.windows)
     return [left, f"{right} (2)" if left == right else right]
 

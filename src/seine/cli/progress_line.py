@@ -20,6 +20,7 @@ class ProgressLine:
         self._rows = 0
 
     def say(self, text: str) -> None:
+        """Show a text in place of the live line, on a terminal only."""
         if self._live:
             self._stream.write(f"\r\033[K{text}")
             self._stream.flush()

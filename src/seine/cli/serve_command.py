@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from seine.cli.hosting import add_hosting, buckets, check_writable, positive
 from seine.cli.progress_line import ProgressLine
@@ -13,8 +15,12 @@ from seine.cli.service_client import FOLDER
 from seine.errors import RunError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
-from seine.service.server import MOST_BODY, Listening, Server, refuse_open_door
-from seine.service.service import Service, ServiceOptions
+from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
+
+if TYPE_CHECKING:
+    from seine.service.service import Service
+
+_logger = logging.getLogger(__name__)
 
 _ABOUT = "Run a pipeline for ever; queries come and go by seine register and seine drop."
 _EXAMPLE = """\
@@ -66,6 +72,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def command(arguments: argparse.Namespace) -> int:
+    from seine.service.service import Service, ServiceOptions
+
     token = read_token(arguments.token_file)
     listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
     refuse_open_door(listening)
@@ -85,6 +93,8 @@ def command(arguments: argparse.Namespace) -> int:
 def _serve(
     service: Service, listening: Listening, arguments: argparse.Namespace, progress: ProgressLine
 ) -> None:
+    from seine.service.http.server import Server  # a web framework takes its time to import
+
     log = arguments.log or os.path.join(service.folder.path, "spark.log")
     check_writable(log)
 
@@ -97,6 +107,7 @@ def _serve(
     server = Server(service, listening)
     try:
         service.folder.publish({"url": server.url, "process": os.getpid()})
+        _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
         progress.tell(f"serving {service.folder.path} at {server.url}")
         progress.say("starting Spark")
         from seine.spark.session import open_session

@@ -14,6 +14,7 @@ FOLDER = "seine-service"
 
 
 def add_asking(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which service is asked, and with which token."""
     parser.add_argument(
         "--service",
         metavar="WHERE",
@@ -23,6 +24,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
 
 
 def client_of(arguments: argparse.Namespace) -> Client:
+    """A client of the service that the options name, else the environment, else the default folder."""
     where = arguments.service or os.environ.get("SEINE_SERVICE") or FOLDER
     return Client(where, read_token(arguments.token_file))
 
@@ -39,12 +41,13 @@ def related_lines(related: Mapping[str, list[dict[str, Any]]]) -> list[str]:
     ['q: s: equal to p']
     """
     return [
-        f"{printable(name)}: {printable(one['text'])}" for name, found in related.items() for one in found
+        f"{printable(name)}: {printable(one['text'])}" for name, matches in related.items() for one in matches
     ]
 
 
 def count(names: list[str]) -> str:
-    """
+    """Queries as a message names them: one by its name, several by their number.
+
     >>> count(["a"]), count(["a", "b"])
     ('query a', '2 queries')
     """

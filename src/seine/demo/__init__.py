@@ -1,4 +1,4 @@
-"""Bundled demonstrations: made-up data, real alerts."""
+"""The bundled demonstration: standing queries (alerts) over generated money transfers."""
 
 from seine.demo.alerts import DESCRIPTIONS, write_demo
 

@@ -1,4 +1,4 @@
-"""The main demonstration: 29 alerts over made-up money transfers."""
+"""The demonstration of `make demo`: a script of 29 alerts and the generated transfers that it reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DESCRIPTIONS = {
 
 
 def write_demo(folder: str | Path, *, transfers: int = 40_000, seed: int = 7) -> Path:
-    """Write the data and the script into a folder and return the script's path."""
+    """Write the generated data and the script into a folder; returns the path of the script."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     made = make_fedwire(transfers, seed=seed)

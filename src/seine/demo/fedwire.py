@@ -1,7 +1,7 @@
-"""FedWire-like money transfers, made up: skewed accounts, log-normal amounts, business hours, planted crime.
+"""Generated FedWire-like money transfers: skewed accounts, log-normal amounts, business hours, planted crime.
 
-The attributes are those a funds transfer message carries; the amounts, the bursts before the close
-and the few accounts with most of the traffic make selections and joins as uneven as real ones.
+The attributes are those of a funds transfer message. The amounts, the bursts before the close and the few
+accounts with most of the traffic make selections and joins as skewed as real ones.
 
 Cites: ARGUS 7.1 (the synthesized FedWire database)
 """
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
+from seine.demo.money import money
 from seine.demo.planted_patterns import Pattern, plant
 from seine.demo.world import World, bank_table, make_world, watch_list
 
@@ -36,21 +38,21 @@ class Fedwire:
     transfers: pa.Table
     banks: pa.Table
     watch_list: pa.Table
-    planted: dict[str, np.ndarray]
+    planted: dict[str, IntArray]
 
 
 @dataclass(frozen=True)
 class _Flow:
     """Transfers as columns, before they have ids and names."""
 
-    sender: np.ndarray
-    receiver: np.ndarray
-    amount: np.ndarray
-    time: np.ndarray  # business days since the first
+    sender: IntArray
+    receiver: IntArray
+    amount: FloatArray
+    time: FloatArray  # business days since the first
 
 
 def make_fedwire(transfers: int = 40_000, *, seed: int = 7) -> Fedwire:
-    """The same for the same arguments.
+    """Generate transfers and relations; the same for the same arguments.
 
     >>> made = make_fedwire(2_000, seed=1)
     >>> made.transfers.num_rows, made.planted["layering"].shape
@@ -74,15 +76,15 @@ def make_fedwire(transfers: int = 40_000, *, seed: int = 7) -> Fedwire:
 
 
 def _planted_flow(patterns: dict[str, Pattern]) -> _Flow:
-    def column(name: str) -> np.ndarray:
+    def column(name: str) -> AnyArray:
         return np.concatenate([getattr(pattern, name).ravel() for pattern in patterns.values()])
 
     day, part = np.divmod(column("time"), 1)
     return _Flow(column("sender"), column("receiver"), column("amount"), _day_and_part(day, part))
 
 
-def _planted_ids(patterns: dict[str, Pattern], ids: np.ndarray) -> dict[str, np.ndarray]:
-    """Planted transfers come first in the flow, pattern by pattern."""
+def _planted_ids(patterns: dict[str, Pattern], ids: IntArray) -> dict[str, IntArray]:
+    """The ids of planted transfers, which come first in the flow, pattern by pattern."""
     ends = np.cumsum([pattern.time.size for pattern in patterns.values()])
     pieces = np.split(ids[: ends[-1]], ends[:-1])
     return {
@@ -102,16 +104,17 @@ def _honest_flow(rng: np.random.Generator, world: World, count: int) -> _Flow:
     return _Flow(sender, receiver, _honest_amounts(rng, count), _day_and_part(day, part))
 
 
-def _honest_amounts(rng: np.random.Generator, count: int) -> np.ndarray:
+def _honest_amounts(rng: np.random.Generator, count: int) -> FloatArray:
     """Log-normal; of the large ones every tenth is a round sum."""
     amount = np.clip(rng.lognormal(np.log(12_000), 1.9, size=count), 1, 9e8)
     return np.where((rng.random(count) < 0.1) & (amount >= 1e5), amount // 1e5 * 1e5, amount)
 
 
-def _day_and_part(day: np.ndarray, part: np.ndarray) -> np.ndarray:
+def _day_and_part(day: AnyArray, part: FloatArray) -> FloatArray:
     """A time from a day and a part of it; parts below 0 are the night before the opening."""
     opening, length = _OPEN / 86_400, (_CLOSE - _OPEN) / 86_400
-    return day + np.clip(opening + part * length, 0.02, 0.99)
+    times: FloatArray = day + np.clip(opening + part * length, 0.02, 0.99)
+    return times
 
 
 def _concatenate(a: _Flow, b: _Flow) -> _Flow:
@@ -119,16 +122,17 @@ def _concatenate(a: _Flow, b: _Flow) -> _Flow:
     return _Flow(*(np.concatenate([getattr(a, name), getattr(b, name)]) for name in names))
 
 
-def _instants(time: np.ndarray) -> np.ndarray:
+def _instants(time: FloatArray) -> AnyArray:
     """Calendar instants of business times, to the second."""
     day = np.floor(time).astype(np.int64)
     seconds = np.floor((time - day) * 86_400).astype("timedelta64[s]")
     date = FIRST_DAY + day + 2 * (day // 5)  # the first day is a Monday
-    return date.astype("datetime64[s]") + seconds
+    instants: AnyArray = date.astype("datetime64[s]") + seconds
+    return instants
 
 
 def _transfer_table(
-    rng: np.random.Generator, world: World, flow: _Flow, instant: np.ndarray, ids: np.ndarray
+    rng: np.random.Generator, world: World, flow: _Flow, instant: AnyArray, ids: IntArray
 ) -> pa.Table:
     count = len(ids)
     sender_bank, receiver_bank = world.bank_of[flow.sender], world.bank_of[flow.receiver]
@@ -136,7 +140,7 @@ def _transfer_table(
         "tran_id": ids,
         "type_code": rng.choice(_TYPES, size=count, p=_TYPE_SHARE),
         "function_code": rng.choice(_FUNCTIONS, size=count, p=_FUNCTION_SHARE),
-        "amount": _money(flow.amount),
+        "amount": money(flow.amount),
         "ts": pa.array(instant.astype("datetime64[us]"), pa.timestamp("us", tz="UTC")),
         "sbank": world.aba[sender_bank],
         "sacct": world.account[flow.sender],
@@ -151,20 +155,13 @@ def _transfer_table(
     return pa.table(columns)
 
 
-def _money(amount: np.ndarray) -> pa.Array:
-    """DECIMAL(14,2) from amounts that are not negative: cents in the low half of 128 bits."""
-    words = np.zeros((len(amount), 2), dtype="<i8")
-    words[:, 0] = np.round(amount * 100)
-    return pa.Array.from_buffers(pa.decimal128(14, 2), len(amount), [None, pa.py_buffer(words.tobytes())])
-
-
 def _purposes(rng: np.random.Generator, count: int) -> pa.Array:
-    """One in five transfers says nothing."""
+    """Random purposes; NULL for one transfer in five."""
     return pa.array(rng.choice(_PURPOSES, size=count), mask=rng.random(count) < 0.2)
 
 
 def _watched(rng: np.random.Generator, world: World, patterns: dict[str, Pattern]) -> pa.Table:
-    """Some accounts of planted patterns from the first day on, and some ordinary ones from some day on."""
+    """The watch list: accounts of planted patterns from the first day on, ordinary ones from a random day."""
     guilty = np.concatenate([patterns["followed"].receiver[:5, 0], patterns["layering"].receiver[:3, 1]])
     ordinary = rng.choice(np.setdiff1d(np.arange(len(world.weight)), guilty), size=32, replace=False)
     since = np.concatenate([np.zeros(len(guilty)), rng.integers(0, DAYS - 5, size=len(ordinary))])

@@ -1,4 +1,4 @@
-"""Writes an Arrow table as JSON Lines, column by column: no Python per row."""
+"""A vectorised writer of Arrow tables as JSON Lines, column by column."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_ROWS = 100_000  # rows a piece: an Arrow string column holds at most 2 GiB
+_MOST_ROWS_AT_ONCE = 100_000  # an Arrow string column holds at most 2 GiB
 
 
 def write_json_lines(table: pa.Table, path: Path) -> None:
+    """Write a table to a file."""
     with path.open("wb") as file:
-        for batch in table.to_batches(max_chunksize=_ROWS):
+        for batch in table.to_batches(max_chunksize=_MOST_ROWS_AT_ONCE):
             file.write(json_lines(batch))
 
 
 def json_lines(batch: pa.RecordBatch) -> memoryview:
-    r"""One object a line.
+    r"""The rows of a batch, as one JSON object a line.
 
     >>> bytes(json_lines(pa.record_batch({"a": [1, None], "b": ["x", 'say "y"']})))
     b'{"a": 1, "b": "x"}\n{"a": null, "b": "say \\"y\\""}\n'
@@ -43,7 +44,7 @@ def _values(column: pa.Array) -> pa.Array:
 
 
 def _quoted(text: pa.Array) -> pa.Array:
-    """Escape each different string once."""
+    """Strings as JSON, each distinct one escaped once."""
     coded = text.dictionary_encode()
     escaped = pa.array([json.dumps(value) for value in coded.dictionary.to_pylist()], pa.string())
     return escaped.take(coded.indices)

@@ -1,4 +1,4 @@
-"""Suspicious patterns to plant among honest transfers, each as a block of instances by steps.
+"""Generated suspicious patterns to plant among honest transfers, each an array of instances by transfers.
 
 Times count in business days (a fraction is the time of day), so that a pattern survives weekends.
 """
@@ -9,21 +9,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.demo.world import World
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Who pays whom how much and when: one row an instance, one column a transfer."""
+    """Sender, receiver, amount and time of transfers: a row for each instance, a column for each transfer."""
 
-    sender: np.ndarray
-    receiver: np.ndarray
-    amount: np.ndarray
-    time: np.ndarray
+    sender: IntArray
+    receiver: IntArray
+    amount: FloatArray
+    time: FloatArray
 
 
 def plant(rng: np.random.Generator, world: World, days: int) -> dict[str, Pattern]:
-    """All patterns by name. Every instance ends within `days` business days.
+    """The patterns by name; every instance ends within `days` business days.
 
     >>> from seine.demo.world import make_world
     >>> rng = np.random.default_rng(0)
@@ -44,20 +45,21 @@ def plant(rng: np.random.Generator, world: World, days: int) -> dict[str, Patter
     }
 
 
-def _accounts(rng: np.random.Generator, world: World, instances: int, each: int) -> np.ndarray:
+def _accounts(rng: np.random.Generator, world: World, instances: int, each: int) -> IntArray:
     return rng.choice(world.quiet, size=(instances, each), replace=False)
 
 
-def _times(rng: np.random.Generator, days: int, gaps: np.ndarray) -> np.ndarray:
+def _times(rng: np.random.Generator, days: int, gaps: FloatArray) -> FloatArray:
     """A start for each instance and the transfers after it, so that the last is within the days."""
     passed = np.concatenate([np.zeros((len(gaps), 1)), np.cumsum(gaps, axis=1)], axis=1)
     start = rng.uniform(0, 1, size=(len(gaps), 1)) * (days - 1 - passed[:, -1:])
-    return start + passed
+    times: FloatArray = start + passed
+    return times
 
 
 def _amounts(
     rng: np.random.Generator, instances: int, hops: int, first: tuple[float, float], keep: tuple[float, float]
-) -> np.ndarray:
+) -> FloatArray:
     """A first amount of which each hop keeps a share."""
     shares = np.concatenate([np.ones((instances, 1)), rng.uniform(*keep, size=(instances, hops - 1))], axis=1)
     return rng.uniform(*first, size=(instances, 1)) * np.cumprod(shares, axis=1)

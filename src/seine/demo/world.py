@@ -1,4 +1,4 @@
-"""The made-up banks, accounts and watch list that the transfers move between."""
+"""Generated banks, accounts and watch list: what transfers move between."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 
 HAVENS = ("KY", "PA", "VG", "CY")
 _COUNTRIES = ("US", "GB", "DE", "CH", "SG", *HAVENS)
@@ -42,23 +44,23 @@ _INSTANT = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True)
 class World:
-    """Banks by number, accounts by number; an account's `weight` is its share of the traffic."""
+    """Banks and accounts as columns; `weight` is the share of an account in the traffic."""
 
-    aba: np.ndarray
-    bank_name: np.ndarray
-    country: np.ndarray
-    account: np.ndarray
-    holder: np.ndarray
-    bank_of: np.ndarray
-    weight: np.ndarray
+    aba: AnyArray
+    bank_name: AnyArray
+    country: AnyArray
+    account: IntArray
+    holder: AnyArray
+    bank_of: IntArray
+    weight: FloatArray
 
     @property
-    def quiet(self) -> np.ndarray:
-        """Accounts with little traffic of their own, where a planted pattern stays recognisable."""
+    def quiet(self) -> IntArray:
+        """Accounts with little ordinary traffic, where a planted pattern stays recognisable."""
         return np.argsort(self.weight)[: len(self.weight) // 2]
 
     @property
-    def in_havens(self) -> np.ndarray:
+    def in_havens(self) -> IntArray:
         """Quiet accounts at a bank in a haven."""
         quiet = self.quiet
         return quiet[np.isin(self.country[self.bank_of[quiet]], HAVENS)]
@@ -86,7 +88,7 @@ def bank_table(world: World) -> pa.Table:
     return pa.table({"aba": world.aba, "name": world.bank_name, "country": world.country, "risk": risk})
 
 
-def watch_list(world: World, accounts: np.ndarray, since: np.ndarray) -> pa.Table:
+def watch_list(world: World, accounts: IntArray, since: AnyArray) -> pa.Table:
     """The relation `watchlist`: accounts watched from an instant on, every third for a month only."""
     month = np.timedelta64(30, "D").astype("timedelta64[us]")
     until = pa.array(since + month, _INSTANT, mask=np.arange(len(accounts)) % 3 != 0)
@@ -101,16 +103,18 @@ def watch_list(world: World, accounts: np.ndarray, since: np.ndarray) -> pa.Tabl
     )
 
 
-def _numbers(rng: np.random.Generator, count: int, low: int, high: int) -> np.ndarray:
-    """Different numbers in no order."""
+def _numbers(rng: np.random.Generator, count: int, low: int, high: int) -> IntArray:
+    """Distinct random numbers."""
     return low + rng.choice(high - low, size=count, replace=False)
 
 
-def _zipf(rng: np.random.Generator, count: int) -> np.ndarray:
-    weight = 1 / (rng.permutation(count) + 12) ** 0.9
-    return weight / weight.sum()
+def _zipf(rng: np.random.Generator, count: int) -> FloatArray:
+    """Weights by Zipf's law in random order, with sum 1."""
+    weight: FloatArray = 1 / (rng.permutation(count) + 12) ** 0.9
+    shares: FloatArray = weight / weight.sum()
+    return shares
 
 
-def _holders(rng: np.random.Generator) -> np.ndarray:
+def _holders(rng: np.random.Generator) -> AnyArray:
     parts = [rng.choice(words, size=ACCOUNTS) for words in (_PLACES, _TRADES, _FORMS)]
     return np.char.add(np.char.add(parts[0], " "), np.char.add(np.char.add(parts[1], " "), parts[2]))

@@ -1,1 +1,1 @@
-"""Expressions computed over columns, all rows of a batch at once."""
+"""Vectorised expression evaluation: scalar expressions over the columns of a batch."""

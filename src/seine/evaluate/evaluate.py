@@ -1,8 +1,8 @@
-"""Evaluates expressions over the columns of a batch, all rows at once.
+"""The vectorised expression evaluator: all rows of a batch at once, one kernel call for each node.
 
-A row for which an expression fails (division by zero, overflow, a bad cast, an invalid date) is
-NULL for that row; evaluation never raises because of a value. Both branches of a CASE are
-computed for all rows, which nothing can observe since failing is silent.
+Where an expression fails (division by zero, overflow, a bad cast, an invalid date) the row's value is
+NULL; evaluation never raises because of a value. Both branches of a CASE are computed for all
+rows, which nothing can observe since failures are NULL.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.evaluate.kernels import casts, dates, logic, mathematics, numeric, strings
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
-from seine.evaluate.linear_sums import linear_kernel, weighted
+from seine.evaluate.linear_sums import linear_kernel, weighted_sum
 
 
 class _Kernels(dict[str, Kernel]):
-    """Kernels by name; those of linear functions are made of the coefficients in their names."""
+    """Kernels by function name; those of linear functions are derived from the coefficients in the name."""
 
     def __missing__(self, name: str) -> Kernel:
         return linear_kernel(name)
@@ -37,13 +38,13 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **mathematics.KERNELS,
         **strings.KERNELS,
         **dates.KERNELS,
-        WEIGHTED: weighted,
+        WEIGHTED: weighted_sum,
     }
 )
 
 
 class Columns(Protocol):
-    """What expressions read: a sequence of arrays, or the DataColumns of a batch."""
+    """The input columns of an evaluation: a sequence of arrays, or the DataColumns of a batch."""
 
     def __getitem__(self, index: int, /) -> pa.Array | None: ...
 
@@ -54,10 +55,10 @@ def evaluate(
     num_rows: int,
     parameters: Sequence[Datum | None] | None = None,
 ) -> pa.Array:
-    """The expression's value in each row, as an array of its type.
+    """The value of an expression in each row, as an array of its type.
 
-    `columns[i]` is what Column(i) reads, `parameters[i]` what Parameter(i) reads: a scalar, or an
-    array with a value for each row.
+    Column(i) reads `columns[i]`, Parameter(i) reads `parameters[i]`: a scalar, or an array with a value
+    for each row.
 
     >>> from seine.algebra.functions import literal, resolve_call
     >>> from seine.algebra.types import INT
@@ -75,8 +76,8 @@ def truth(
     columns: Columns,
     num_rows: int,
     parameters: Sequence[Datum | None] | None = None,
-) -> np.ndarray:
-    """The rows in which a predicate is true; NULL is not.
+) -> BoolArray:
+    """The mask of the rows in which a predicate is true (not NULL).
 
     >>> from seine.algebra.functions import literal, resolve_call
     >>> from seine.algebra.types import INT
@@ -87,11 +88,13 @@ def truth(
     return is_true(evaluate(predicate, columns, num_rows, parameters))
 
 
-def is_true(verdict: pa.Array) -> np.ndarray:
-    """Where a predicate's value is true; NULL is not."""
+def is_true(verdict: pa.Array) -> BoolArray:
+    """The mask of the true values of a BOOLEAN array; NULL is not true."""
     if pa.types.is_null(verdict.type):
         return np.zeros(len(verdict), bool)
-    return (pc.fill_null(verdict, False) if verdict.null_count else verdict).to_numpy(zero_copy_only=False)
+    filled = pc.fill_null(verdict, False) if verdict.null_count else verdict
+    mask: BoolArray = filled.to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _evaluate(expression: Expression, columns: Columns, parameters: Sequence[Datum | None]) -> Datum:
@@ -116,7 +119,7 @@ def _whole(column: pa.Array | pa.ChunkedArray | None) -> pa.Array:
 
 
 def _call(call: Call, args: list[Datum]) -> Datum:
-    """Applies the kernel; a call of constants alone is computed on one row."""
+    """Apply the kernel of a call; a call of scalars alone is computed on one row."""
     constant = all(isinstance(arg, pa.Scalar) for arg in args)
     if constant:
         args = [as_array(arg, 1) for arg in args]

@@ -1,10 +1,10 @@
-"""Sums of columns with whole coefficients, which neither overflow nor round.
+"""Kernels of linear functions: saturating sums of columns with integer coefficients, never rounded.
 
-`linear[1,-2]` (x, y) is x - 2 * y over the numbers beneath its arguments: days of a DATE,
-microseconds of a TIMESTAMP or an interval, whole numbers, decimals. The result is BIGINT or
-DECIMAL; a sum beyond the type is the type's least or greatest value, so that it still
+`linear[1,-2]` (x, y) is x - 2 * y over the integers that represent its arguments: days of a DATE,
+microseconds of a TIMESTAMP or an interval, integers, unscaled decimals. The result is BIGINT or
+DECIMAL; a sum beyond the type saturates at the type's minimum or maximum, so that it still
 compares as the true sum does with everything in between. `weighted` (x, y, 1, -2) is the same
-with coefficients that may differ from row to row.
+sum with coefficients that may differ from row to row.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from functools import reduce
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
 from seine.algebra.linear_names import coefficients_of
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels import decimals
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, values
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, values
 from seine.evaluate.ordinals import has_own_codes
 
-_SURE = 2.0**62  # an estimate below this means that the sum fits 64 bits
-_MIN, _MAX = -(2**63), 2**63 - 1
-_WHOLE = (Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIMESTAMP, Kind.DAY_TIME, Kind.DECIMAL)
-Weight = int | np.ndarray
-Mask = np.ndarray | None
+_SAFE_MAGNITUDE = 2.0**62  # if the estimated magnitude is below this, the sum fits 64 bits
+_MIN_INT64, _MAX_INT64 = -(2**63), 2**63 - 1
+_INTEGER_KINDS = (Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIMESTAMP, Kind.DAY_TIME, Kind.DECIMAL)
+Weight = int | IntArray
+Mask = BoolArray | None
 
 
 def linear_kernel(name: str) -> Kernel:
@@ -37,13 +38,13 @@ def linear_kernel(name: str) -> Kernel:
     return lambda call, args: _sum(call, coefficients, args)
 
 
-def whole_weights(call: Call) -> list[int] | None:
-    """By what to multiply the numbers beneath the arguments of a linear function; None if it is none.
+def integer_weights(call: Call) -> list[int] | None:
+    """The factors of the integers that represent the arguments of a linear function; None if it is none.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import INT
     >>> money = Type.parse("DECIMAL(9,2)")
-    >>> whole_weights(Call("linear[1,-2]", (Column(0, money), Column(1, INT)), Type.parse("DECIMAL(20,2)")))
+    >>> integer_weights(Call("linear[1,-2]", (Column(0, money), Column(1, INT)), Type.parse("DECIMAL(20,2)")))
     [1, -200]
     """
     coefficients = coefficients_of(call.name)
@@ -56,17 +57,21 @@ def whole_weights(call: Call) -> list[int] | None:
 
 
 def is_whole(type_: Type) -> bool:
-    """Is the code of a value of this type the number beneath it?"""
-    return type_.kind in _WHOLE and has_own_codes(type_)
+    """Whether the code of a value of this type is the integer that represents it."""
+    return type_.kind in _INTEGER_KINDS and has_own_codes(type_)
 
 
-def greatest(type_: Type) -> int:
-    """Below this, sums of a type are exact in 64 bits and within the type."""
-    return min(int(_SURE), 10**type_.precision - 1) if type_.kind is Kind.DECIMAL else int(_SURE)
+def exact_sum_limit(type_: Type) -> int:
+    """The bound below which sums of a type are exact in 64 bits and within the type."""
+    return (
+        min(int(_SAFE_MAGNITUDE), 10**type_.precision - 1)
+        if type_.kind is Kind.DECIMAL
+        else int(_SAFE_MAGNITUDE)
+    )
 
 
-def weighted(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """The same with coefficients that are arguments too: x, y, a, b is a * x + b * y."""
+def weighted_sum(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """The kernel of `weighted`, whose coefficients are arguments too: x, y, a, b is a * x + b * y."""
     half = len(args) // 2
     valid = all_valid(args)
     coefficients = [values(arg).astype(np.int64) for arg in args[half:]]
@@ -78,35 +83,38 @@ def _sum(call: Call, weights: Sequence[Weight], args: Sequence[Datum], valid: Ma
     if call.type.kind is Kind.DECIMAL:
         return _decimal(call, weights, args, mask)
     arrays = [values(arg).astype(np.int64) for arg in args]
-    return build(call.type, _saturated(weights, arrays), mask, rows(args))
+    return build(call.type, _saturated(weights, arrays), mask, row_count(args))
 
 
-def _saturated(weights: Sequence[Weight], arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """The sum in 64 bits: wrapped arithmetic is right where an estimate is small, else Python's."""
+def _saturated(weights: Sequence[Weight], arrays: Sequence[AnyArray]) -> AnyArray:
+    """The sum, saturated to 64 bits: by NumPy where its estimate is small, else by Python integers."""
     with np.errstate(all="ignore"):
         total = reduce(np.add, [c * a for c, a in zip(weights, arrays, strict=True)])
-    if sum(_size(c) * decimals.magnitude(a) for c, a in zip(weights, arrays, strict=True)) <= _MAX:
+    if (
+        sum(_largest_magnitude(c) * decimals.magnitude(a) for c, a in zip(weights, arrays, strict=True))
+        <= _MAX_INT64
+    ):
         return total
-    sizes = [_floats(c) * np.abs(a.astype(np.float64)) for c, a in zip(weights, arrays, strict=True)]
-    unsure = np.flatnonzero(reduce(np.add, sizes) >= _SURE)
+    sizes = [_magnitudes(c) * np.abs(a.astype(np.float64)) for c, a in zip(weights, arrays, strict=True)]
+    unsure = np.flatnonzero(reduce(np.add, sizes) >= _SAFE_MAGNITUDE)
     wide = [a[unsure].astype(object) for a in np.broadcast_arrays(*arrays)]
     heavy = [
         c if isinstance(c, int) else np.broadcast_to(c, total.shape)[unsure].astype(object) for c in weights
     ]
     exact = reduce(np.add, [c * a for c, a in zip(heavy, wide, strict=True)])
-    total[unsure] = np.clip(exact, _MIN, _MAX).astype(np.int64)
+    total[unsure] = np.clip(exact, _MIN_INT64, _MAX_INT64).astype(np.int64)
     return total
 
 
-def _size(weight: Weight) -> int:
+def _largest_magnitude(weight: Weight) -> int:
     return abs(weight) if isinstance(weight, int) else decimals.magnitude(weight)
 
 
-def _floats(weight: Weight) -> np.ndarray | int:
+def _magnitudes(weight: Weight) -> AnyArray | int:
     return abs(weight) if isinstance(weight, int) else np.abs(weight.astype(np.float64))
 
 
-def _decimal(call: Call, weights: Sequence[Weight], args: Sequence[Datum], mask: np.ndarray) -> pa.Array:
+def _decimal(call: Call, weights: Sequence[Weight], args: Sequence[Datum], mask: BoolArray) -> pa.Array:
     scale, limit = call.type.scale, 10**call.type.precision - 1
     total = np.zeros(1, np.int64)
     for weight, arg, node in zip(weights, args, call.args, strict=False):
@@ -115,10 +123,10 @@ def _decimal(call: Call, weights: Sequence[Weight], args: Sequence[Datum], mask:
         total = decimals.total(total, decimals.product(_unscaled(arg, node.type), factor))
     if decimals.magnitude(total) > limit:
         total = np.clip(total.astype(object), -limit, limit)
-    return decimals.from_unscaled(call.type, total, mask, rows(args))
+    return decimals.from_unscaled(call.type, total, mask, row_count(args))
 
 
-def _unscaled(arg: Datum, type_: Type) -> np.ndarray:
+def _unscaled(arg: Datum, type_: Type) -> AnyArray:
     if type_.kind is Kind.DECIMAL:
         return decimals.unscaled(arg)
     return values(arg).astype(np.int64)

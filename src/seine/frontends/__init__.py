@@ -1,1 +1,1 @@
-"""Text to algebra, and nothing else."""
+"""Front ends: parsers from text (scripts, SQL, keyword search, XSCL) to the algebra."""

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from seine.algebra.types import Type
 from seine.graph.claims import Claim, TagIdentity
-from seine.graph.node_json import node_from_json
-from seine.graph.nodes import Node
+from seine.graph.node import Node
+from seine.graph.node_kinds import NodeKinds
 from seine.graph.parameter_table import ParameterTable, TableRow
 
 
@@ -42,8 +42,8 @@ class Snapshot:
     nodes: Mapping[int, Node] = field(default_factory=dict)
     tables: Mapping[int, ParameterTable] = field(default_factory=dict)
 
-    def applied(self, change: NetworkChange) -> tuple[Snapshot, set[int]]:
-        """The next version, and the ids of the nodes that are new or run differently."""
+    def applied(self, change: NetworkChange, kinds: NodeKinds) -> tuple[Snapshot, set[int]]:
+        """The next version, of nodes of these kinds, and the ids of those that are new or run differently."""
         nodes, tables = dict(self.nodes), dict(self.tables)
         for number, types in change.tables.items():
             if types is None:
@@ -63,6 +63,6 @@ class Snapshot:
             if node is None:
                 nodes.pop(i, None)
             else:
-                nodes[i] = node_from_json(node)
+                nodes[i] = kinds.read(node)
         owners = {i for i, node in nodes.items() if touched.intersection(node.tables)}
         return Snapshot(nodes, tables), owners | change.nodes.keys()

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
 from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
 from seine.intake.record_layout import RecordLayout
-from seine.rows.arrays import Bools, Ints, Numbers
 from seine.rows.delta import FOREVER, NEVER
 
 Letter = dict[str, Any]
@@ -57,11 +57,11 @@ class LineVerdict:
         self._reasons: list[str] = []
 
     @property
-    def alive(self) -> Bools:
-        alive: Bools = self._reason_of == 0
+    def alive(self) -> BoolArray:
+        alive: BoolArray = self._reason_of == 0
         return alive
 
-    def refuse(self, which: Numbers, reason: str) -> None:
+    def refuse(self, which: AnyArray, reason: str) -> None:
         """Lines by mask or by position; a later reason takes the place of an earlier one."""
         self._reasons.append(reason)
         self._reason_of[which] = len(self._reasons)
@@ -129,7 +129,7 @@ class Admission:
         verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
 
     def _judge_punctuations(
-        self, tuples: ParsedLines, before: Ints, fresh: list[Fresh | None], verdict: LineVerdict
+        self, tuples: ParsedLines, before: IntArray, fresh: list[Fresh | None], verdict: LineVerdict
     ) -> None:
         alive = verdict.alive
         for index, (kept, made) in enumerate(zip(self.kept, fresh, strict=True)):
@@ -138,7 +138,7 @@ class Admission:
             broken = kept.broken(PunctuationProbe(keys, tuples.time), made, since)
             verdict.refuse(broken[alive[broken]], self._broken_reason(index))
 
-    def _new_punctuations(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> Bools:
+    def _new_punctuations(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> BoolArray:
         """A mask of the punctuations that say something new."""
         new = np.ones(len(punctuations), bool)
         for kept, made in zip(self.kept, fresh, strict=True):
@@ -172,7 +172,7 @@ class Admission:
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
         return int(clocks[-1])
 
-    def _admitted(self, parsed: Parsed, before: Ints, verdict: LineVerdict, new: Bools) -> Admitted:
+    def _admitted(self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)

@@ -1,4 +1,4 @@
-"""CSV into Arrow: one record a line, empty field NULL, values in the natural form of their types."""
+"""A CSV parser into Arrow columns: one record a line, an empty field is NULL, types are strict."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.errors import SeineError
 from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
-from seine.rows.arrays import Bools, Ints, Numbers
 
-_FANOUT = 16
+_SPLIT_INTO = 16
 _OP = "@op"
 
 
 class CsvLines:
-    """Parses blocks of CSV against a layout; a column `@op` with `-` marks negative tuples.
+    """Parses blocks of CSV lines against a record layout; a column `@op` with `-` marks negative tuples.
 
-    A quoted empty field is the empty string, a bare one NULL; a field may not span lines.
+    A quoted empty field is the empty string, an unquoted one NULL; a field may not span lines.
     """
 
     def __init__(self, layout: RecordLayout, delimiter: str = ",") -> None:
@@ -32,21 +32,22 @@ class CsvLines:
         self.delimiter = delimiter
 
     def parse(self, block: LineBlock) -> Parsed:
+        """The typed rows of a block, and its malformed lines with reasons."""
         positions = self._positions(block)
         dead: list[DeadLine] = []
-        tables: list[tuple[Ints, pa.Table]] = []
+        tables: list[tuple[IntArray, pa.Table]] = []
         too_long = (block.ends - block.starts > LINE_LIMIT) | (block.skipped is not None)
-        _bury(block, np.flatnonzero(too_long), f"the line is longer than {LINE_LIMIT} bytes", dead)
+        _reject(block, np.flatnonzero(too_long), f"the line is longer than {LINE_LIMIT} bytes", dead)
         self._split(block, np.flatnonzero(_present_lines(block) & ~too_long), len(positions), tables, dead)
         lines = np.concatenate([np.array([], np.int64), *[numbers for numbers, _ in tables]]) + block.first
         table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
         return self._typed(block, positions, lines, table, dead)
 
     def _positions(self, block: LineBlock) -> list[int | None]:
-        """For each field its column; None for `@op`."""
+        """For each field of a record, the position of its column; None for `@op`."""
         if block.header is None:
             return list(range(len(self.layout.fields)))
-        columns: list[int | None] = []
+        positions: list[int | None] = []
         for name in block.header:
             index = self.layout.column(name.strip())
             if index is None and name.strip() != _OP:
@@ -54,36 +55,36 @@ class CsvLines:
                     f"{block.path}: the header names an unknown column '{shorten(name.encode())}'",
                     hint="declare it, or set the option header = 'false' if the file has no header line",
                 )
-            columns.append(index)
-        if len(set(columns)) < len(columns):
+            positions.append(index)
+        if len(set(positions)) < len(positions):
             raise SeineError(f"{block.path}: the header names a column twice")
-        return columns
+        return positions
 
     def _split(
         self,
         block: LineBlock,
-        chosen: Ints,
+        chosen: IntArray,
         width: int,
-        tables: list[tuple[Ints, pa.Table]],
+        tables: list[tuple[IntArray, pa.Table]],
         dead: list[DeadLine],
     ) -> None:
-        """Whole pieces where the records are well formed, smaller ones around those that are not."""
+        """Read lines in bulk; where a record is malformed, read smaller parts until it is isolated."""
         if not len(chosen):
             return
         table = _read(b"\n".join([block.raw(i) for i in chosen.tolist()]), width, self.delimiter)
         if table is not None and table.num_rows == len(chosen):
             tables.append((chosen, table))
         elif len(chosen) == 1:
-            _bury(block, chosen, f"the line is not a record of {width} fields", dead)
+            _reject(block, chosen, f"the line is not a record of {width} fields", dead)
         else:
-            for part in np.array_split(chosen, min(_FANOUT, len(chosen))):
+            for part in np.array_split(chosen, min(_SPLIT_INTO, len(chosen))):
                 self._split(block, part, width, tables, dead)
 
     def _typed(
         self,
         block: LineBlock,
         positions: list[int | None],
-        lines: Ints,
+        lines: IntArray,
         table: pa.Table,
         dead: list[DeadLine],
     ) -> Parsed:
@@ -98,21 +99,22 @@ class CsvLines:
                 declared = self.layout.fields[index]
                 columns[index], bad = read_text(texts, declared.type)
                 reason = f"column {declared.name}: the field is no {declared.type}"
-            _bury(block, lines[bad & alive] - block.first, reason, dead)
+            _reject(block, lines[bad & alive] - block.first, reason, dead)
             alive &= ~bad
         rows = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
         parsed = parsed_tuples(self.layout, block.path, rows, lines[alive], op[alive], block.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 
-def _read_ops(texts: pa.Array, op: Numbers) -> Bools:
-    minus = pc.fill_null(pc.equal(texts, "-"), False).to_numpy(zero_copy_only=False)
+def _read_ops(texts: pa.Array, op: AnyArray) -> BoolArray:
+    """Note the negative tuples in `op`; a mask of the fields that are neither empty nor `-`."""
+    minus: BoolArray = pc.fill_null(pc.equal(texts, "-"), False).to_numpy(zero_copy_only=False)
     op[minus] = NEGATIVE
-    wrong: Bools = texts.is_valid().to_numpy(zero_copy_only=False) & ~minus
-    return wrong
+    given: BoolArray = texts.is_valid().to_numpy(zero_copy_only=False)
+    return given & ~minus
 
 
-def _bury(block: LineBlock, chosen: Ints, reason: str, dead: list[DeadLine]) -> None:
+def _reject(block: LineBlock, chosen: IntArray, reason: str, dead: list[DeadLine]) -> None:
     for index in chosen.tolist():
         dead.append(DeadLine(block.first + index, reason, block.record(block.first + index)))
 
@@ -122,7 +124,7 @@ def _fields_schema(width: int) -> pa.Schema:
 
 
 def _read(data: bytes, width: int, delimiter: str) -> pa.Table | None:
-    """All fields as text; None unless every record has `width` of them."""
+    """All fields as text; None unless every record has exactly `width` fields."""
     if data.count(b"\r") != data.count(b"\r\n") + data.endswith(b"\r") or b"\0" in data:
         return None
     schema = _fields_schema(width)
@@ -142,11 +144,11 @@ def _read(data: bytes, width: int, delimiter: str) -> pa.Table | None:
         return None
 
 
-def _present_lines(block: LineBlock) -> Bools:
+def _present_lines(block: LineBlock) -> BoolArray:
     """A mask of the lines that are not blank."""
     lengths = block.ends - block.starts
     first = np.frombuffer(block.data, np.uint8)[np.minimum(block.starts, max(len(block.data) - 1, 0))]
-    present = lengths > 0
+    present: BoolArray = lengths > 0
     for index in np.flatnonzero(present & np.isin(first, [9, 13, 32])).tolist():
         present[index] = bool(block.raw(index).strip())
     return present

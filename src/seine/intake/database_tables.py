@@ -1,6 +1,6 @@
-"""Relations that are tables of a database, read as strictly as files.
+"""A reader of relations that are tables of a database, with the same strict types as files.
 
-Rows come in the order of their columns, so that equal contents are equal batches, whatever the database does.
+Rows are sorted by all columns, so that equal contents give equal batches whatever order the database has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from seine.errors import SeineError
 from seine.intake.parsed import TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.record_layout import RecordLayout
 
-_BATCH = 50_000
+_ROWS_PER_BATCH = 50_000
 
 
 def is_table(source: Source | None) -> bool:
@@ -30,21 +30,21 @@ def is_table(source: Source | None) -> bool:
 
 
 def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
-    """All rows of a relation's table, some at a time; refuses one that cannot be read."""
+    """All rows of a relation's table, batch by batch; an error if the table cannot be read."""
     assert relation.source is not None
     address = _address(relation)
     where = _where(relation.source, address)
     schema, _, name = dict(relation.source.options)["table"].rpartition(".")
     columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
-    query = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
+    statement = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
     try:
         engine = create_engine(address)
         with engine.connect() as connection:
-            rows = connection.execution_options(yield_per=_BATCH).execute(query)
+            rows = connection.execution_options(yield_per=_ROWS_PER_BATCH).execute(statement)
             first = 1
-            for part in rows.partitions():
-                yield _parsed(where, layout, part, first)
-                first += len(part)
+            for partition in rows.partitions():
+                yield _parsed(where, layout, partition, first)
+                first += len(partition)
         engine.dispose()
     except ModuleNotFoundError as missing:
         message = f"the driver {missing.name} of a database is not installed"
@@ -55,7 +55,7 @@ def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
 
 
 def _address(relation: RelationDef) -> URL:
-    """Where the database is; a file of SQLite must exist, for reading should make none."""
+    """The URL of the database; an SQLite file must exist, because connecting would create one."""
     assert relation.source is not None
     try:
         address = make_url(relation.source.path)
@@ -73,13 +73,13 @@ def _address(relation: RelationDef) -> URL:
 
 
 def _where(source: Source, address: URL) -> str:
-    """The table without a password, which options may hold too."""
+    """The table and its database for messages, without passwords, which the URL's options may hold too."""
     name = dict(source.options)["table"]
     return f"table {name} of {address.set(query={}).render_as_string(hide_password=True)}"
 
 
 def _parsed(where: str, layout: RecordLayout, rows: Sequence[Any], first: int) -> Parsed:
-    """Rows as typed columns; one with a value that does not fit is dead."""
+    """Rows as typed columns; a row with a value that does not fit its type is a dead letter."""
     dead: dict[int, str] = {}
     arrays = [
         _typed([row[i] for row in rows], field.type.arrow(), f"column {field.name}", dead)

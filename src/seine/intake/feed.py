@@ -1,4 +1,4 @@
-"""One stream's lines on their way in: read ahead, held back, admitted."""
+"""The input of one stream: a read-ahead buffer of parsed lines, released up to a horizon in event time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seine.rows.delta import FOREVER, NEVER
 
 @dataclass
 class _Chunk:
-    """A parsed piece of which the first `taken` lines have left."""
+    """A parsed piece, of which the first `taken` lines have been released."""
 
     piece: Piece
     parsed: Parsed
@@ -34,10 +34,10 @@ class _Chunk:
 
 
 class StreamFeed:
-    """Reads ahead into a buffer, gives up its front, and remembers the position after what it gave.
+    """Reads ahead into a buffer, admits its front, and keeps the position after the last admitted line.
 
-    Law: what the buffer holds after `fill` depends on the position alone, so a feed that is resumed
-    hands out the same as one that never stopped.
+    Law: what the buffer holds after `fill` depends on the position alone, so a feed that is resumed from a
+    checkpoint admits the same lines as one that never stopped.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class StreamFeed:
         self._buffer: list[_Chunk] = []
 
     def fill(self, lines: int, size: int) -> None:
-        """Read ahead until the buffer has that many lines or bytes, or there is no more."""
+        """Read ahead until the buffer has so many lines or bytes, or the source has no more now."""
         while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
             space = size - sum(chunk.size for chunk in self._buffer)
             piece = self._reader.read(room, max(space, 0), force=not self._buffer)
@@ -75,25 +75,28 @@ class StreamFeed:
 
     @property
     def waiting(self) -> bool:
+        """Whether the buffer holds lines."""
         return bool(self._buffer)
 
     @property
     def ended(self) -> bool:
+        """Whether all lines have been admitted and no more can come."""
         return not self._buffer and self._reader.exhausted()
 
     @property
     def watermark(self) -> int:
+        """The stream's watermark; FOREVER once it has ended."""
         return FOREVER if self.ended else self.admission.watermark
 
     def reach(self) -> int | None:
-        """How far in time the whole buffer gets; None if it holds no row or all the rest."""
+        """The largest event time in the buffer; None if it holds no row, or all that is left."""
         if self._reader.exhausted():
             return None
         latest = max((chunk.parsed.latest() for chunk in self._buffer), default=NEVER)
         return max(self.admission.clock, latest) if latest != NEVER else None
 
     def take(self, horizon: int) -> list[Admitted]:
-        """Admit the buffered lines up to the first of them beyond the horizon."""
+        """Admit the buffered lines that stand before the first one with an event time beyond the horizon."""
         admitted = []
         while self._buffer:
             chunk = self._buffer[0]
@@ -116,10 +119,11 @@ class StreamFeed:
         return [self.admission.admit(front)]
 
     def state(self) -> StreamState:
-        """Enough to go on from here; files that are gone for good are forgotten."""
+        """The state to resume from, for a checkpoint; without positions in files that are gone for good."""
         gone = self._reader.gone
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
         return StreamState(position, self.admission.state())
 
     def close(self) -> None:
+        """Close the source."""
         self._reader.close()

@@ -1,4 +1,4 @@
-"""Which files a source is: one path, a folder or a glob, in name order."""
+"""The files of a source: one path, the files of a folder, or those that match a glob; in name order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Files:
 
     @property
     def is_glob(self) -> bool:
+        """Whether the path is a pattern, and not the name of a file with such characters."""
         return not os.path.exists(self.path) and glob.has_magic(self.path)
 
     def listing(self) -> list[str]:
@@ -31,7 +32,7 @@ class Files:
         return sorted(path for path in paths if os.path.isfile(path))
 
     def check(self, what: str, *, follow: bool) -> None:
-        """Refuse a source that cannot be read; one that may still appear is waited for in follow mode."""
+        """Raise an error if the source cannot be read; in follow mode, files may still appear later."""
         paths = self.listing()
         if not paths and not (follow and self._may_appear()):
             reason = "no file matches" if self.is_glob else "no such file"

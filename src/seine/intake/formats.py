@@ -1,4 +1,4 @@
-"""Readers and parsers of a source by its FORMAT."""
+"""The factory of readers and parsers, by the FORMAT of a source, and the interfaces that these share."""
 
 from __future__ import annotations
 
@@ -18,34 +18,50 @@ from seine.intake.record_layout import RecordLayout
 
 
 class Piece(Protocol):
-    """Consecutive lines (or rows) of one file."""
+    """Consecutive lines (or rows) of one file: the unit that a reader returns and a parser takes."""
 
     key: str
     path: str
     first: int
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How many lines there are."""
+        ...
 
-    def size(self, lines: int) -> int: ...
+    def size(self, lines: int) -> int:
+        """How many bytes the first `lines` lines take."""
+        ...
 
-    def cursor(self, lines: int) -> FileCursor: ...
+    def cursor(self, lines: int) -> FileCursor:
+        """The position in the file after the first `lines` lines."""
+        ...
 
 
 class Reader(Protocol):
-    """Hands out a source piece by piece, in order; `gone` are the keys of files that need no position."""
+    """Reads a source piece by piece, in order; `gone` are the keys of files that need no position."""
 
     gone: set[str]
 
-    def read(self, lines: int, size: int, force: bool) -> Any: ...
+    def read(self, lines: int, size: int, force: bool) -> Any:
+        """The next piece within both limits, or None; with `force` at least one line if there is one."""
+        ...
 
-    def exhausted(self) -> bool: ...
+    def exhausted(self) -> bool:
+        """Whether nothing more will come."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close all files."""
+        ...
 
 
 class LineParser(Protocol):
-    def parse(self, block: Any) -> Parsed: ...
+    """Turns a piece into typed rows, punctuations and dead letters."""
+
+    def parse(self, block: Any) -> Parsed:
+        """The parsed lines of a piece."""
+        ...
 
 
 def open_source(
@@ -57,7 +73,7 @@ def open_source(
     follow: bool,
     notice: Callable[[str], None],
 ) -> tuple[Reader, LineParser]:
-    """A reader at a position and the parser for what it reads; refuses a source that cannot be read."""
+    """A reader that starts at a position, and its parser; an error if the source cannot be read."""
     if source is None:
         raise SeineError(f"{what} has no source", hint="give it a FROM clause")
     options, files = dict(source.options), Files(source.path)

@@ -1,4 +1,4 @@
-"""Intake: the streams of a script, read side by side in event time, entry by entry of the journal."""
+"""The ingestion loop: reads the streams side by side in event time and writes the journal, entry by entry."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from seine.rows.delta import FOREVER, NEVER
 
 DEFAULT_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
-_THREADS = 4
+_READING_THREADS = 4
 
 
 class Intake:
-    """Turns sources into journal entries, and goes on after the last entry of a journal.
+    """Turns sources into journal entries, resuming after the last entry of an existing journal.
 
-    Streams advance together: in each entry every stream stops where the slowest one that has more
-    data gets to (within its domain), so that short files do not run ahead. An entry has at least one row,
+    Streams of one time domain are aligned: in each entry every stream stops at the event time that the
+    slowest one with more data reaches, so that short files do not run ahead. An entry has at least one row,
     punctuation or dead letter, but for the last one, which ends the input.
 
-    Streams may come and go while it runs: `open` and `change`. An entry has a network version and an
-    epoch, and whoever changes those, or the streams, does it while holding `turn`: an entry is cut
+    Streams may be added and removed while it runs: `open` and `change`. An entry names a network version
+    and an epoch. Whoever changes those, or the streams, holds the lock `turn`, so that an entry is written
     before all of a change or after all of it.
     """
 
@@ -49,14 +49,14 @@ class Intake:
         fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`fresh` are streams that start anew, although a stream of that name may have been read before."""
+        """`fresh` are streams to read from the start, even if the journal has a position for that name."""
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._notice = notice
-        self._reading = Lock()  # held while lines are admitted that are in no entry yet
+        self._reading = Lock()  # held while there are admitted lines that are in no entry yet
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
         self._rows = batch_rows or DEFAULT_ROWS
@@ -76,7 +76,7 @@ class Intake:
             self.open(stream) if stream.name in fresh else self._feed(stream, kept.get(stream.name))
             for stream in streams
         ]
-        self._pool = ThreadPoolExecutor(_THREADS, "intake")
+        self._pool = ThreadPoolExecutor(_READING_THREADS, "intake")
 
     def _feed(self, stream: StreamDef, state: StreamState | None) -> StreamFeed:
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
@@ -84,9 +84,10 @@ class Intake:
         return StreamFeed(stream, state, runs, follow=self._follow, notice=self._notice)
 
     def open(self, stream: StreamDef) -> StreamFeed:
-        """A stream that is to join, from its beginning; refuses a source that cannot be read.
+        """Open a stream that is to be added, from its beginning; an error if its source cannot be read.
 
-        If there was one of its name, the names of its promises go on: a name is never used twice.
+        If there was a stream of that name before, the numbering of its punctuation runs goes on: the name
+        of a run is never used twice.
         """
         last = self.journal.last()
         before = last.intake.streams.get(stream.name) if last is not None else None
@@ -95,16 +96,16 @@ class Intake:
         return self._feed(stream, StreamState(admission=AdmissionState(made=before.admission.made)))
 
     def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
-        """Let streams go and join with the next entry; the caller holds `turn`."""
-        gone = set(leaving)
+        """Add and remove streams as of the next entry; the caller holds `turn`."""
+        removed = set(leaving)
         for feed in self._coming:
-            if feed.stream.name in gone:
+            if feed.stream.name in removed:
                 feed.close()
-        self._coming = [feed for feed in self._coming if feed.stream.name not in gone] + list(coming)
-        self._leaving |= gone
+        self._coming = [feed for feed in self._coming if feed.stream.name not in removed] + list(coming)
+        self._leaving |= removed
 
     def _exchange(self) -> None:
-        """Do what `change` asked for; `turn` is held."""
+        """Apply what `change` requested; the caller holds `turn`."""
         for feed in self._feeds:
             if feed.stream.name in self._leaving:
                 feed.close()
@@ -112,13 +113,13 @@ class Intake:
         self._coming, self._leaving = [], set()
 
     def hand_over(self, depth: int) -> Entry:
-        """Append an entry without rows after which the pipeline has so many stages."""
+        """Append an entry without rows, after which the pipeline has `depth` stages."""
         with self._reading, self._turn:
             self._exchange()
             return self._cut({}, end=False, handover=depth)
 
     def next_entry(self) -> Entry | None:
-        """Append and return the next entry; None if there is nothing now, or nothing any more."""
+        """Append and return the next entry; None if there is no input now, or no more at all."""
         with self._reading:
             return self._next_entry()
 
@@ -130,11 +131,12 @@ class Intake:
             if not any(feed.waiting for feed in self._feeds):
                 return self._finish()
             admitted = self._advance()
-            if any(_is_something(part) for parts in admitted.values() for part in parts):
+            if any(_has_content(part) for parts in admitted.values() for part in parts):
                 return self._append(admitted, end=False)
         return None
 
     def close(self) -> None:
+        """Stop the reading threads and close all sources."""
         self._pool.shutdown()
         for feed in self._feeds:
             feed.close()
@@ -148,7 +150,7 @@ class Intake:
         return self._append({}, end=True)
 
     def _advance(self) -> dict[str, list[Admitted]]:
-        """Let every stream in as far as the slowest of its domain gets."""
+        """Admit the lines of every stream up to the event time that the slowest of its domain reaches."""
         horizons: dict[str, int] = {}
         for feed in self._feeds:
             reach = feed.reach()
@@ -198,7 +200,7 @@ class Intake:
         )
 
     def _since(self) -> int | None:
-        """The first id of nodes that have come since the last entry; None if none can have."""
+        """The first id of the nodes that were added since the last entry; None if there are none."""
         last = self.journal.last()
         known = last.intake.next_id if last is not None else self._next_id()
         return known if known < self._next_id() else None
@@ -212,7 +214,7 @@ class Intake:
         )
 
 
-def _is_something(part: Admitted) -> bool:
+def _has_content(part: Admitted) -> bool:
     return bool(part.rows.num_rows or part.punctuations.num_rows or part.dead)
 
 

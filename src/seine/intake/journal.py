@@ -20,6 +20,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
 from seine.intake.intake_state import IntakeState
 from seine.rows.clock import Clock
@@ -155,9 +156,9 @@ class Journal:
         shutil.rmtree(temporary, ignore_errors=True)
         os.mkdir(temporary)
         _write_entry(temporary, number, draft)
-        _sync(temporary)
+        sync_to_disk(temporary)
         os.rename(temporary, self._folder(number))
-        _sync(self._entries)
+        sync_to_disk(self._entries)
         return self.load(number)
 
     def run(self, name: str) -> pa.RecordBatch:
@@ -199,7 +200,7 @@ class Journal:
         for name in fresh:
             _write_batch(self._run_path(name), draft.runs[name])
         if fresh:
-            _sync(self._runs)
+            sync_to_disk(self._runs)
 
     def _run_path(self, name: str) -> str:
         return os.path.join(self._runs, f"{name}.arrow")
@@ -259,11 +260,3 @@ def _write_bytes(path: str, content: bytes) -> None:
 
 def _map(path: str) -> pa.RecordBatch:
     return pa.ipc.open_file(pa.memory_map(path)).get_batch(0)
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,4 +1,4 @@
-"""The exact way to read JSON Lines: one line at a time, every rule of the contract spelt out."""
+"""The reference parser of JSON Lines: one line at a time, every rule of the input format spelt out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.types import Field, Kind
 from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import (
@@ -23,11 +24,10 @@ from seine.intake.parsed import (
 )
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
-from seine.rows.arrays import Bools, Ints
 
 
 class Refused(Exception):
-    """Why a line is a dead letter."""
+    """A line is a dead letter; the message is the reason."""
 
 
 class Number(str):
@@ -39,7 +39,7 @@ class Integer(Number):
 
 
 class JsonPairs(list[tuple[str, Any]]):
-    """A JSON object, duplicate keys and all."""
+    """A JSON object as its key-value pairs, duplicate keys included."""
 
 
 def _refuse_constant(text: str) -> None:
@@ -67,16 +67,18 @@ class _LineRows:
 
 
 def is_blank(raw: bytes) -> bool:
+    """Whether a line has nothing but white space."""
     return not raw.strip(b" \t\r\n")
 
 
 class JsonLine:
-    """Reads lines of a block against a layout, exactly."""
+    """Parses lines of a block against a record layout, one by one."""
 
     def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
-    def parse(self, block: LineBlock, chosen: Ints) -> Parsed:
+    def parse(self, block: LineBlock, chosen: IntArray) -> Parsed:
+        """The typed rows and punctuations of the chosen lines, and the malformed ones with reasons."""
         rows = _LineRows()
         for index in chosen.tolist():
             raw = block.raw(index)
@@ -129,14 +131,14 @@ class JsonLine:
         return texts
 
     def _columns(self, block: LineBlock, rows: _LineRows) -> Parsed:
-        """Texts to typed columns; a row with a value that does not fit its type dies."""
+        """Texts to typed columns; a row with a value that does not fit its type is a dead letter."""
         typed = []
         alive = np.ones(len(rows.kept), bool)
         for index, declared in enumerate(self.layout.fields):
             texts = [row.values[index] for row in rows.kept]
             values, bad = read_text(pa.array(texts, pa.string()), declared.type)
             typed.append(values)
-            self._bury(block, rows, declared, texts, bad & alive)
+            self._reject(block, rows, declared, texts, bad & alive)
             alive &= ~bad
         time, missing = self._times(block, rows, alive)
         whole = ParsedLines(
@@ -146,32 +148,32 @@ class JsonLine:
             np.array([row.line for row in rows.kept], np.int64),
         )
         whole, dead = refuse_times(whole.take(alive), missing[alive], block.record)
-        return self._apart(block, rows, whole, sorted(rows.dead + dead))
+        return self._by_kind(block, rows, whole, sorted(rows.dead + dead))
 
-    def _apart(self, block: LineBlock, rows: _LineRows, whole: ParsedLines, dead: list[DeadLine]) -> Parsed:
-        """Tuples and punctuations, each with their own columns; `whole` tells schemes of both, -1 if none."""
+    def _by_kind(self, block: LineBlock, rows: _LineRows, whole: ParsedLines, dead: list[DeadLine]) -> Parsed:
+        """Separate tuples from punctuations; `whole.kind` is the scheme of a punctuation, or -1."""
         tuples, punctuations = whole.take(whole.kind < 0), whole.take(whole.kind >= 0)
         ops = {row.line: row.op for row in rows.kept}
         signs = np.array([ops[line] for line in tuples.numbers.tolist()], np.int8)
-        columns = punctuations.rows.select(self.layout.punctuated_schema.names)
+        bound = punctuations.rows.select(self.layout.punctuated_schema.names)
         return Parsed(
-            block.path, replace(tuples, kind=signs), replace(punctuations, rows=columns), dead, block.record
+            block.path, replace(tuples, kind=signs), replace(punctuations, rows=bound), dead, block.record
         )
 
-    def _times(self, block: LineBlock, rows: _LineRows, alive: Bools) -> tuple[Ints, Bools]:
-        """Event times, and which rows have none; punctuations keep theirs apart from their attributes."""
+    def _times(self, block: LineBlock, rows: _LineRows, alive: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Event times, and a mask of rows without one; that of a punctuation is none of its attributes."""
         count = len(rows.kept)
         if self.layout.time is None:
             return np.zeros(count, np.int64), np.zeros(count, bool)
         declared = self.layout.fields[self.layout.time]
         texts = [row.time for row in rows.kept]
         values, bad = read_text(pa.array(texts, pa.string()), declared.type)
-        self._bury(block, rows, declared, texts, bad & alive)
+        self._reject(block, rows, declared, texts, bad & alive)
         alive &= ~bad
         return event_times(values), null_places(values)
 
-    def _bury(
-        self, block: LineBlock, rows: _LineRows, declared: Field, texts: list[str | None], bad: Bools
+    def _reject(
+        self, block: LineBlock, rows: _LineRows, declared: Field, texts: list[str | None], bad: BoolArray
     ) -> None:
         for index in np.flatnonzero(bad):
             line = rows.kept[index].line
@@ -210,7 +212,7 @@ _WANTED: dict[Kind, tuple[type, ...]] = {
 
 
 def _text(value: Any, declared: Field) -> str | None:
-    """The text of a value if it is of the JSON type that the column wants."""
+    """The text of a value, if its JSON type is the one that the type of the column requires."""
     if value is None:
         return None
     wanted = _WANTED.get(declared.type.kind, (str,))
@@ -235,7 +237,7 @@ def _misfit(declared: Field, value: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    """A value in a reason, short and printable."""
+    """A value as the reason of a dead letter quotes it, short and printable."""
     if isinstance(value, JsonPairs):
         return "an object"
     if isinstance(value, list):

@@ -1,8 +1,9 @@
-"""Punctuation lines of JSON Lines into Arrow, many at once.
+"""A bulk parser of the punctuation lines of JSON Lines into Arrow columns.
 
-Law: as for tuples, what the exact way would read otherwise, or not at all, is left to it. Which attributes a
-line binds is told by those that are not NULL: so there may be no name in the text without a value. There is
-none if the text has as many strings as all names of values, and nothing in it is written with escapes.
+Law: it accepts lines only if the reference parser (`json_line.py`) would read them alike. Which attributes
+a line binds is inferred from the values that are not NULL, so no name may stand in the text without a
+value. That is so if the text has exactly as many strings as there are marks, names of values and string
+values, and has no escapes.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.intake.line_block import LineBlock
 from seine.intake.line_text import Text
 from seine.intake.parsed import Parsed, ParsedLines, event_times, no_lines, null_places, refuse_times
 from seine.intake.record_layout import RecordLayout
-from seine.rows.arrays import Ints, Numbers
 
 MARK = "@punctuate"
 _QUOTED = (Kind.STRING, Kind.XML, Kind.DATE, Kind.TIMESTAMP)  # values that JSON writes as strings
@@ -26,17 +27,17 @@ Typed = Callable[[pa.Array, Type], pa.Array | None]
 
 
 class PunctuationColumns(NamedTuple):
-    """Typed columns by position, which ascends, and the number of the scheme of each line."""
+    """Typed columns by their ascending position in the stream, and the scheme number of each line."""
 
     columns: dict[int, pa.Array]
-    schemes: Numbers
+    schemes: AnyArray
 
 
 class JsonPunctuations:
-    """What is read of a punctuation: the attributes of any scheme, and the timestamp."""
+    """Parses punctuation lines: the attributes that their scheme binds, and the timestamp."""
 
     def __init__(self, layout: RecordLayout, read_as: Callable[[Type], pa.DataType], typed: Typed) -> None:
-        """`read_as` says as what Arrow's reader gives a type, and `typed` makes the type of it."""
+        """`read_as` gives the type that Arrow reads a declared type as; `typed` converts to the latter."""
         self.layout = layout
         self._typed = typed
         named = [(layout.fields[c].name, read_as(layout.fields[c].type)) for c in layout.punctuated]
@@ -46,13 +47,13 @@ class JsonPunctuations:
             fields.append(pa.field(time.name, read_as(time.type)))
         self.schema = pa.schema(fields)
 
-    def parsed(self, table: pa.Table, data: Text, block: LineBlock, chosen: Ints) -> Parsed | None:
-        """Lines as Arrow's reader gave them; None if the exact way has to look at them."""
+    def parsed(self, table: pa.Table, data: Text, block: LineBlock, chosen: IntArray) -> Parsed | None:
+        """The punctuations in a table of Arrow's reader; None if the reference parser has to decide."""
         assert self.layout.time is not None
         declared = self.layout.fields[self.layout.time]
         times = self._typed(flat(table.column(declared.name)), declared.type)
         bound = self._bound(flat(table.column(MARK)))
-        if times is None or bound is None or b"\\" in data or not self._are_told(data, bound, times):
+        if times is None or bound is None or b"\\" in data or not self._names_have_values(data, bound, times):
             return None
         rows = pa.RecordBatch.from_arrays(list(bound.columns.values()), schema=self.layout.punctuated_schema)
         lines = ParsedLines(rows, bound.schemes, event_times(times), chosen + block.first)
@@ -77,18 +78,22 @@ class JsonPunctuations:
         places = {self.layout.punctuated.index(column) for column in self.layout.schemes[scheme].columns}
         return sum(1 << place for place in places)
 
-    def _are_told(self, data: Text, bound: PunctuationColumns, times: pa.Array) -> bool:
-        """Whether all names that stand there have a value: else there are more strings than the mark of each
-        line, a name for each value, and the values that are strings."""
+    def _names_have_values(self, data: Text, bound: PunctuationColumns, times: pa.Array) -> bool:
+        """Whether every name in the text has a value.
+
+        Otherwise there are more strings than the mark of each line, a name for each value, and the string
+        values.
+        """
         assert self.layout.time is not None
-        values = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
-        values.append((self.layout.fields[self.layout.time].type, times))
+        typed = [(self.layout.fields[index].type, column) for index, column in bound.columns.items()]
+        typed.append((self.layout.fields[self.layout.time].type, times))
         strings = len(times)
-        for type_, column in values:
+        for type_, column in typed:
             strings += (len(column) - column.null_count) * (2 if type_.kind in _QUOTED else 1)
         return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord('"'))) == 2 * strings
 
 
 def flat(column: pa.ChunkedArray) -> pa.Array:
+    """A chunked column as one array."""
     combined = column.combine_chunks()
     return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)

@@ -1,7 +1,7 @@
-"""Strict JSON Lines into Arrow: whole blocks at once, and line by line where a block is not clean.
+"""A strict bulk parser of JSON Lines into Arrow columns, with a line-by-line fallback.
 
-Law: the fast way accepts a block only if the exact way (`json_line.py`) would accept its every line
-with the same values; whatever it is unsure of it leaves to the exact way.
+Law: the bulk path accepts a block only if the reference parser (`json_line.py`) would accept its every line
+with the same values; whatever it cannot be sure of it leaves to the reference parser.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.intake.json_line import JsonLine
 from seine.intake.json_punctuations import JsonPunctuations, flat
@@ -23,60 +24,62 @@ from seine.intake.line_text import Text, lines_with, lines_with_at, text_of
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, join_parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
-from seine.rows.arrays import Bools, Ints, Numbers
 
-_PIECE = 256  # lines; a smaller piece that is not clean is read line by line
-_FANOUT = 32
+_MOST_LINES_READ_SINGLY = 256  # a piece with more that is not clean is split first
+_SPLIT_INTO = 32
 _ARROW_BLOCK = 4 * 1024 * 1024  # bytes that one thread of Arrow's reader takes at a time
 _JSON_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NULL_OUTSIDE = re.compile(rb"\}[ \t\r\n]*n")
 _ESCAPED_NAME = re.compile(rb"\\u00[467]")  # "@op" may be written so
 _PUNCTUATION = b'"@punctuate"'
-Fast = Callable[[LineBlock, Ints, Text], Parsed | None]
+BulkParser = Callable[[LineBlock, IntArray, Text], Parsed | None]
 _AS_TEXT = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
 class JsonLines:
-    """Parses blocks of JSON Lines against a layout."""
+    """Parses blocks of JSON Lines against a record layout."""
 
     def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
-        self._exact = JsonLine(layout)
+        self._reference = JsonLine(layout)
         self._punctuations = JsonPunctuations(layout, _read_as, _typed_column)
 
     def parse(self, block: LineBlock) -> Parsed:
+        """The typed rows and punctuations of a block, and its malformed lines with reasons."""
         if block.skipped is not None:
             return self._too_long(block)
         regular = _regular_lines(block)
         punctuating, text = _punctuating_lines(block, regular)
-        parts = self._pieces(block, np.flatnonzero(regular & ~punctuating), self._fast, text)
+        parts = self._pieces(block, np.flatnonzero(regular & ~punctuating), self._bulk, text)
         if self.layout.schemes:
-            parts += self._pieces(block, np.flatnonzero(regular & punctuating), self._fast_punctuations)
+            parts += self._pieces(block, np.flatnonzero(regular & punctuating), self._bulk_punctuations)
         else:
             regular &= ~punctuating
         odd = np.flatnonzero(~regular)
         if len(odd) or not parts:
-            parts.append(self._exact.parse(block, odd))
+            parts.append(self._reference.parse(block, odd))
         return join_parsed(parts)
 
     def _too_long(self, block: LineBlock) -> Parsed:
         dead = DeadLine(block.first, f"the line is longer than {LINE_LIMIT} bytes", block.record(block.first))
-        parsed = self._exact.parse(block, np.array([], np.int64))
+        parsed = self._reference.parse(block, np.array([], np.int64))
         parsed.dead.append(dead)
         return parsed
 
-    def _pieces(self, block: LineBlock, chosen: Ints, fast: Fast, text: Text | None = None) -> list[Parsed]:
-        """Clean runs fast, the lines of the last unclean pieces exactly."""
+    def _pieces(
+        self, block: LineBlock, chosen: IntArray, bulk: BulkParser, text: Text | None = None
+    ) -> list[Parsed]:
+        """Parse in bulk; split a piece that is not clean, and parse its smallest parts line by line."""
         if not len(chosen):
             return []
-        parsed = fast(block, chosen, text_of(block, chosen) if text is None else text)
+        parsed = bulk(block, chosen, text_of(block, chosen) if text is None else text)
         if parsed is not None:
             return [parsed]
-        if len(chosen) <= _PIECE:
-            return [self._exact.parse(block, chosen)]
-        return [p for part in np.array_split(chosen, _FANOUT) for p in self._pieces(block, part, fast)]
+        if len(chosen) <= _MOST_LINES_READ_SINGLY:
+            return [self._reference.parse(block, chosen)]
+        return [p for part in np.array_split(chosen, _SPLIT_INTO) for p in self._pieces(block, part, bulk)]
 
-    def _fast(self, block: LineBlock, chosen: Ints, text: Text) -> Parsed | None:
+    def _bulk(self, block: LineBlock, chosen: IntArray, text: Text) -> Parsed | None:
         names = self._spelling(block.raw(int(chosen[0])))
         if names is None or not _harmless(text, len(chosen)):
             return None
@@ -90,7 +93,7 @@ class JsonLines:
             return None
         return parsed_tuples(self.layout, block.path, rows, chosen + block.first, op, block.record)
 
-    def _fast_punctuations(self, block: LineBlock, chosen: Ints, text: Text) -> Parsed | None:
+    def _bulk_punctuations(self, block: LineBlock, chosen: IntArray, text: Text) -> Parsed | None:
         names = [field.name for field in self.layout.fields]
         quoted = self._quote_decimals(text, names) if _harmless(text, len(chosen)) else None
         table = _read(quoted, self._punctuations.schema, block.longest) if quoted is not None else None
@@ -99,7 +102,7 @@ class JsonLines:
         return self._punctuations.parsed(table, text, block, chosen)
 
     def _spelling(self, line: bytes) -> list[str] | None:
-        """The declared names as the first line of a piece spells them."""
+        """The declared column names in the upper and lower case that the first line of a piece has."""
         names = [field.name for field in self.layout.fields]
         try:
             for key in json.loads(line):
@@ -115,7 +118,7 @@ class JsonLines:
         return pa.schema([*fields, ("@op", pa.string())])
 
     def _quote_decimals(self, data: Text, names: list[str]) -> Text | None:
-        """Numbers of DECIMAL columns as strings, so that no digit passes through a double."""
+        """Put numbers of DECIMAL columns in quotes, so that they are not rounded to a double."""
         for name, field in zip(names, self.layout.fields, strict=True):
             if field.type.kind is not Kind.DECIMAL:
                 continue
@@ -149,8 +152,8 @@ def _typed_column(column: pa.Array, kind: Type) -> pa.Array | None:
     return column
 
 
-def _ops(column: pa.ChunkedArray, data: Text) -> Numbers | None:
-    """+1 or -1 for each row; None if some "@op" is not a plain "-"."""
+def _ops(column: pa.ChunkedArray, data: Text) -> AnyArray | None:
+    """+1 or -1 for each row; None if any "@op" is not a plain "-"."""
     given = len(column) - column.null_count
     if (data.count(b'"@op"') if b"@" in data else 0) != given:
         return None
@@ -173,8 +176,11 @@ def _read(data: Text, schema: pa.Schema, longest: int) -> pa.Table | None:
 
 
 def _harmless(data: Text, lines: int) -> bool:
-    """No NUL, no stray null between objects (either upsets Arrow's reader), no "@op" that cannot be counted,
-    and valid UTF-8."""
+    """Whether Arrow's reader can be trusted with a text.
+
+    It has no NUL, no stray null between objects, no escaped "@op" that could not be counted, and is valid
+    UTF-8.
+    """
     if b"\0" in data or (b"\\" in data and _ESCAPED_NAME.search(data)):
         return False
     closed = np.count_nonzero(np.frombuffer(data, np.uint8) == ord("}"))
@@ -189,8 +195,8 @@ def _harmless(data: Text, lines: int) -> bool:
     return True
 
 
-def _regular_lines(block: LineBlock) -> Bools:
-    """Lines that look like `{...}`.
+def _regular_lines(block: LineBlock) -> BoolArray:
+    """A mask of the lines that look like `{...}`.
 
     If every line does, and there are as many objects as lines, then every line is one object: an
     object that spanned lines would hold a `}` and a `{` with nothing but white space between.
@@ -198,17 +204,17 @@ def _regular_lines(block: LineBlock) -> Bools:
     view = np.frombuffer(block.data, np.uint8)
     last = block.ends - 1
     full = last > block.starts
-    regular = full & (block.ends - block.starts <= LINE_LIMIT)
+    regular: BoolArray = full & (block.ends - block.starts <= LINE_LIMIT)
     last = np.where(regular & (view[np.maximum(last, 0)] == 13), last - 1, last)
     regular &= (view[np.minimum(block.starts, len(view) - 1)] == 123) & (view[np.maximum(last, 0)] == 125)
     return regular
 
 
-def _punctuating_lines(block: LineBlock, regular: Bools) -> tuple[Bools, Text]:
-    """The regular lines that may be punctuations, and the text of the others.
+def _punctuating_lines(block: LineBlock, regular: BoolArray) -> tuple[BoolArray, Text]:
+    """A mask of the lines that may be punctuations, and the text of the other regular lines.
 
-    Most begin with the mark. If one stands elsewhere, there is an "@" in the text of the others; one byte
-    is looked for much faster than all of it.
+    Most punctuations begin with the mark. If one has it elsewhere, there is an "@" in the text of the
+    others; to search for one byte is much faster than for the whole mark.
     """
     punctuating = np.zeros(len(regular), bool)
     punctuating[lines_with_at(block, 1, _PUNCTUATION)] = True

@@ -1,4 +1,4 @@
-"""Some consecutive whole lines of one text file, as bytes."""
+"""A block of consecutive whole lines of one text file, as bytes, and its position in the file."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.intake.intake_state import Fingerprint, LineCursor
 from seine.intake.parsed import shorten
-from seine.rows.arrays import Ints
 
 LINE_LIMIT = 16 * 1024 * 1024  # a longer line is a dead letter
-PRINT_BYTES = 1024  # this much of a file's head tells it from another
+PRINT_BYTES = 1024  # of the head of a file, by which it is told from another
 
 
 @dataclass(frozen=True)
 class LineBlock:
     """Lines [first, first + count) of a file, each ended by a newline or by the end of `data`.
 
-    Of a line beyond LINE_LIMIT `data` has only the beginning; it is then alone in its block and
-    `skipped` is its true length.
+    A line beyond LINE_LIMIT is alone in its block; `data` then has only its beginning, and `skipped` is its
+    true length.
     """
 
     key: str  # identity of the file: device and inode
@@ -34,31 +34,34 @@ class LineBlock:
     skipped: int | None = None
 
     @cached_property
-    def ends(self) -> Ints:
-        """Where each line ends, its newline not included."""
-        ends = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
+    def ends(self) -> IntArray:
+        """The offset in `data` at which each line ends, its newline not included."""
+        newlines = np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
         if self.data and not self.data.endswith(b"\n"):
-            ends = np.append(ends, len(self.data))
-        return ends
+            newlines = np.append(newlines, len(self.data))
+        return newlines
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> IntArray:
+        """The offset in `data` at which each line starts."""
         return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else self.ends
 
     @cached_property
     def longest(self) -> int:
-        """How many bytes the longest line has."""
+        """The length of the longest line in bytes."""
         return int((self.ends - self.starts).max()) if self.count else 0
 
     @property
     def count(self) -> int:
+        """How many lines there are."""
         return len(self.ends)
 
     def raw(self, index: int) -> bytes:
+        """A line by its index in the block, without its newline."""
         return self.data[self.starts[index] : self.ends[index]]
 
     def record(self, line: int) -> str:
-        """The beginning of the text of a line, by its number in the file."""
+        """The beginning of a line by its number in the file, as a dead letter quotes it."""
         index = line - self.first
         return shorten(self.data[self.starts[index] : min(self.ends[index], self.starts[index] + 4096)])
 
@@ -71,17 +74,17 @@ class LineBlock:
         return min(int(self.ends[lines - 1]) + 1, len(self.data))
 
     def cursor(self, lines: int) -> LineCursor:
-        """The position in this file when the first `lines` lines have been taken."""
+        """The position in the file after the first `lines` lines, to resume from."""
         offset = self.base + self.size(lines)
         line, mark = self.first - 1 + lines, fingerprint(self.head[:offset])
         return LineCursor(self.path, offset, line, mark, self.header)
 
 
 def fingerprint(head: bytes) -> Fingerprint:
-    """What tells a file that begins like this from others."""
+    """The length and hash of the beginning of a file, to recognise the file by."""
     return Fingerprint(len(head), hashlib.blake2b(head, digest_size=8).hexdigest())
 
 
 def has_fingerprint(head: bytes, expected: Fingerprint) -> bool:
-    """Whether a file begins as it did."""
+    """Whether a file with this head is the one that a fingerprint was taken of."""
     return len(head) >= expected.length and fingerprint(head[: expected.length]) == expected

@@ -1,8 +1,9 @@
-"""Reading text files line by line from a position that can be kept, through rotation and truncation."""
+"""A resumable reader of text files, block by block of whole lines, through rotation and truncation."""
 
 from __future__ import annotations
 
 import csv
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -10,17 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.errors import RunError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LineCursor
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
-from seine.rows.arrays import Ints
 
-_FIRST_READ = 64 * 1024
-_SCAN = 1024 * 1024
+_logger = logging.getLogger(__name__)
+
+_FIRST_READ_BYTES = 64 * 1024
+_SCAN_BYTES = 1024 * 1024
 _NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
-_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
+_MOST_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,12 @@ class _Opened:
 
 
 class LineReader:
-    """Blocks of whole lines of a source, file by file in name order.
+    """Reads blocks of whole lines of a source, file by file in name order.
 
-    A file is known by device and inode, so a renamed file goes on where it was. Without follow, the
-    files are those that exist at the start. With follow, a replaced file is read to its end through
-    its open handle and then the new one from its start; a truncated one starts over.
+    A file is identified by device and inode, so a renamed file is resumed at its position. Without
+    `follow`, the files are those that exist at the start. With `follow`, a replaced file is read to its end
+    through its open handle and then the new one from its start; a truncated one is read again from its
+    start.
     """
 
     def __init__(
@@ -51,15 +55,15 @@ class LineReader:
         self.files = files
         self.follow = follow
         self.cursors = {key: cursor for key, cursor in position.items() if isinstance(cursor, LineCursor)}
-        self.gone: set[str] = set()  # files that were read to their end and replaced or removed
+        self.gone: set[str] = set()  # files that were read to their end and are replaced or removed
         self._delimiter = delimiter
         self._notice = notice
-        self._line_bytes = 0.0  # a guess, by the lines that were read last
+        self._line_bytes = 0.0  # an estimate, by the lines that were read last
         self._handles: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._waiting = [] if follow else files.listing()
 
     def read(self, lines: int, size: int, force: bool) -> LineBlock | None:
-        """At most `lines` lines and `size` bytes; with `force` at least one line, if there is one."""
+        """The next block within both limits, or None; with `force` at least one line if there is one."""
         for opened in self._candidates():
             block = self._next(opened, lines, size, force)
             if block is not None:
@@ -70,7 +74,7 @@ class LineReader:
         return None
 
     def exhausted(self) -> bool:
-        """Nothing will come any more; never so in follow mode."""
+        """Whether nothing more will come; never so in follow mode."""
         if self.follow:
             return False
         while self._waiting:
@@ -81,6 +85,7 @@ class LineReader:
         return True
 
     def close(self) -> None:
+        """Close all files."""
         for handle, _ in self._handles.values():
             os.close(handle)
         self._handles.clear()
@@ -100,7 +105,7 @@ class LineReader:
                 yield opened
 
     def _replaced(self, listed: set[str]) -> Iterator[_Opened]:
-        """Files whose name now means another file, or none: read to the end, then let go."""
+        """Open files whose path now is another file, or none: read to their end, then closed."""
         for key, (handle, path) in list(self._handles.items()):
             if key in listed:
                 continue
@@ -135,7 +140,7 @@ class LineReader:
             return None
 
     def _open_if_changed(self, path: str) -> _Opened | None:
-        """A followed file, but for one that is let go already and has not grown since."""
+        """A followed file, unless it has been closed and has not grown since."""
         try:
             status = os.stat(path)
         except OSError:
@@ -146,7 +151,7 @@ class LineReader:
         return self._open(path)
 
     def _hold(self, path: str) -> str:
-        """Open a file for as long as it is read; its identity is that of the handle."""
+        """Open a file and keep its handle; the key is that of the handle, not of the path."""
         handle = os.open(path, os.O_RDONLY)
         key = _key(os.fstat(handle))
         if key in self._handles:
@@ -159,7 +164,7 @@ class LineReader:
 
     def _evict(self, newest: str) -> None:
         for key in list(self._handles):
-            if len(self._handles) > _OPEN_FILES and key != newest:
+            if len(self._handles) > _MOST_OPEN_FILES and key != newest:
                 os.close(self._handles.pop(key)[0])
 
     def _forget(self, path: str) -> None:
@@ -169,7 +174,7 @@ class LineReader:
                 del self._handles[key]
 
     def _adopt(self, key: str, path: str) -> None:
-        """A file that is new by identity but a copy by content goes on where its model was."""
+        """Give a new file the position of one with its path and content: a copy is not read twice."""
         if key in self.cursors:
             return
         head = self._head(self._handles[key][0])
@@ -187,6 +192,7 @@ class LineReader:
             return
         if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor.fingerprint):
             return
+        _logger.warning("file truncated or rewritten", extra={"path": opened.path})
         self._notice(f"{opened.path} was truncated or rewritten: it is read again from its start")
         self.cursors[opened.key] = LineCursor(opened.path)
 
@@ -221,14 +227,14 @@ class LineReader:
     def _pass_preamble(
         self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
     ) -> None:
-        """A file with nothing after its byte order mark and header has been read to its end."""
+        """Note that a file with nothing but a byte order mark and a header has been read to its end."""
         if offset > self.cursors[opened.key].offset and os.fstat(opened.handle).st_size == offset:
             preamble = LineBlock(opened.key, opened.path, b"", line + 1, offset, head, header or None)
             self.cursors[opened.key] = preamble.cursor(0)
 
     def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
-        """Whole lines from an offset, within both limits; reads little more than it needs."""
-        want = min(max(_FIRST_READ, int(lines * self._line_bytes)), size)
+        """Whole lines from an offset, within both limits, reading little more than needed."""
+        want = min(max(_FIRST_READ_BYTES, int(lines * self._line_bytes)), size)
         while True:
             data = os.pread(opened.handle, want, offset)
             newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
@@ -243,9 +249,9 @@ class LineReader:
     def _skip_line(
         self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
     ) -> LineBlock | None:
-        """A line beyond every limit: only its beginning is kept."""
+        """A block of one line beyond LINE_LIMIT, of which only the beginning is kept."""
         at = offset
-        while data := os.pread(opened.handle, _SCAN, at):
+        while data := os.pread(opened.handle, _SCAN_BYTES, at):
             newline = data.find(b"\n")
             at += newline + 1 if newline >= 0 else len(data)
             if newline >= 0:
@@ -257,8 +263,8 @@ class LineReader:
         return LineBlock(opened.key, opened.path, start, line + 1, offset, head, header, skipped=at - offset)
 
 
-def _cut(data: bytes, newlines: Ints, lines: int, whole_to_end: bool) -> bytes:
-    """At most `lines` whole lines from the front.
+def _cut(data: bytes, newlines: IntArray, lines: int, whole_to_end: bool) -> bytes:
+    """The first `lines` whole lines, or fewer.
 
     >>> [_cut(b"a\\nb\\nc", np.array([1, 3]), *limits) for limits in ((9, False), (9, True), (1, True))]
     [b'a\\nb\\n', b'a\\nb\\nc', b'a\\n']

@@ -1,4 +1,4 @@
-"""Parquet files: row groups into Arrow, columns by name, values converted only where nothing is lost."""
+"""A resumable reader and strict parser of Parquet files: columns by name, and only lossless conversions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import structs
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, ParquetCursor
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
-from seine.rows.arrays import Bools
 
 
 @dataclass(frozen=True)
 class ParquetSlice:
-    """Rows [first, first + count) of a Parquet file; the counterpart of a block of lines."""
+    """Rows [first, first + count) of a Parquet file: what a `LineBlock` is for text files."""
 
     key: str
     start: ParquetCursor  # of the file
@@ -38,21 +38,27 @@ class ParquetSlice:
 
     @property
     def count(self) -> int:
-        return int(self.table.num_rows)
+        """How many rows there are."""
+        rows: int = self.table.num_rows
+        return rows
 
     def size(self, lines: int) -> int:
-        return int(self.table.nbytes) * lines // max(self.count, 1)
+        """About how many bytes the first `lines` rows take."""
+        size: int = self.table.nbytes
+        return size * lines // max(self.count, 1)
 
     def cursor(self, lines: int) -> ParquetCursor:
+        """The position in the file after the first `lines` rows, to resume from."""
         return structs.replace(self.start, row=self.first - 1 + lines)
 
     def record(self, line: int) -> str:
+        """A row by its number in the file, as a dead letter quotes it."""
         row = self.table.slice(line - self.first, 1).to_pylist()[0]
         return json.dumps(row, default=str, ensure_ascii=False)[:RECORD_LIMIT]
 
 
 class ParquetReader:
-    """Runs of rows of a source's Parquet files in name order; a file that has no footer yet is not there."""
+    """Reads slices of rows, file by file in name order; a file without a footer yet is ignored."""
 
     def __init__(
         self,
@@ -75,7 +81,7 @@ class ParquetReader:
                 self._open(path)
 
     def read(self, lines: int, size: int, force: bool) -> ParquetSlice | None:
-        """At most `lines` rows of one row group; `size` only says that there is no more room at all."""
+        """The next slice: at most `lines` rows of one row group; nothing if `size` is 0, unless forced."""
         if size <= 0 and not force:
             return None
         for path in self._paths():
@@ -91,7 +97,7 @@ class ParquetReader:
         return None
 
     def _slice(self, key: str, path: str, file: pq.ParquetFile, row: int, lines: int) -> pa.Table:
-        """Rows from `row` on, to the end of their row group at most; a group is decoded once."""
+        """Rows from `row` on, at most to the end of their row group, which is decoded once."""
         group = 0
         while row >= file.metadata.row_group(group).num_rows:
             row -= file.metadata.row_group(group).num_rows
@@ -100,15 +106,17 @@ class ParquetReader:
             self._group = key, group, _read_group(path, file, group)
         table = self._group[2].slice(row, lines)
         if row + table.num_rows == self._group[2].num_rows:
-            self._group = None  # the rows hold on to it, as long as somebody needs them
+            self._group = None  # the slices keep it in memory for as long as they are needed
         return table
 
     def exhausted(self) -> bool:
+        """Whether nothing more will come; never so in follow mode."""
         if self.follow:
             return False
         return all(self._rest(path) == 0 for path in self._paths())
 
     def close(self) -> None:
+        """Close the file that is open."""
         self._opened = self._group = None
 
     def _paths(self) -> list[str]:
@@ -142,7 +150,7 @@ class ParquetReader:
 
 
 def _same_file(one: ParquetCursor, other: ParquetCursor) -> bool:
-    """The same content by name, time of change and size, on whatever device."""
+    """Whether two cursors have the same path, modification time and size, on whatever device."""
     return (one.path, one.changed, one.size) == (other.path, other.changed, other.size)
 
 
@@ -158,12 +166,13 @@ def _read_group(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
 
 
 class ParquetParser:
-    """Converts runs of rows to the declared columns; a value that would lose something kills its row."""
+    """Converts slices to the declared types; a row that cannot be converted exactly is a dead letter."""
 
     def __init__(self, layout: RecordLayout) -> None:
         self.layout = layout
 
     def parse(self, rows: ParquetSlice) -> Parsed:
+        """The typed rows of a slice, and those that do not fit with reasons."""
         lines = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
         columns = [pa.nulls(rows.count, field.type.arrow()) for field in self.layout.fields]
         alive, dead = np.ones(rows.count, bool), []
@@ -192,8 +201,8 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, Bools | None]:
-    """The values as the declared type, and where one has no place in it; None if that is nowhere."""
+def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray | None]:
+    """The values as the declared type, and a mask of those that do not fit; None instead of an empty mask."""
     try:
         converted = _cast(values, kind)
     except pa.ArrowInvalid:
@@ -220,7 +229,7 @@ def _cast_one(value: pa.Scalar, kind: Type) -> Any:
 
 
 def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
-    """Refuse a file with unknown or doubled columns, without the timestamp, or of other types."""
+    """Raise an error for unknown or duplicate columns, a missing timestamp, or types that cannot fit."""
     seen: set[int] = set()
     for field in schema:
         index = layout.column(field.name)
@@ -238,22 +247,22 @@ def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
         raise SeineError(f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing")
 
 
-def _fits(given: pa.DataType, wanted: Type) -> bool:
-    """May values of this Arrow type be values of the declared one?"""
+def _fits(arrow: pa.DataType, wanted: Type) -> bool:
+    """Whether values of an Arrow type can be values of the declared type."""
     types = pa.types
-    if types.is_dictionary(given):
-        return _fits(given.value_type, wanted)
-    if types.is_null(given):
+    if types.is_dictionary(arrow):
+        return _fits(arrow.value_type, wanted)
+    if types.is_null(arrow):
         return True
     accepted: dict[Kind, bool] = {
-        Kind.BOOLEAN: types.is_boolean(given),
-        Kind.INT: types.is_integer(given),
-        Kind.BIGINT: types.is_integer(given),
-        Kind.DOUBLE: types.is_floating(given) or types.is_integer(given),
-        Kind.DECIMAL: types.is_decimal(given) or types.is_integer(given),
-        Kind.STRING: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
-        Kind.XML: types.is_string(given) or types.is_large_string(given) or types.is_string_view(given),
-        Kind.DATE: types.is_date(given),
-        Kind.TIMESTAMP: types.is_timestamp(given),
+        Kind.BOOLEAN: types.is_boolean(arrow),
+        Kind.INT: types.is_integer(arrow),
+        Kind.BIGINT: types.is_integer(arrow),
+        Kind.DOUBLE: types.is_floating(arrow) or types.is_integer(arrow),
+        Kind.DECIMAL: types.is_decimal(arrow) or types.is_integer(arrow),
+        Kind.STRING: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
+        Kind.XML: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
+        Kind.DATE: types.is_date(arrow),
+        Kind.TIMESTAMP: types.is_timestamp(arrow),
     }
     return accepted.get(wanted.kind, False)

@@ -1,4 +1,4 @@
-"""What a parser makes of some consecutive lines of one file: tuples, punctuations and dead lines."""
+"""The output of a parser for lines of one file: tuples and punctuations in columns, and dead letters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.intake.record_layout import RecordLayout, empty_batch
-from seine.rows.arrays import Bools, Ints, Numbers
 from seine.rows.delta import FOREVER, NEVER
 
 TUPLE, NEGATIVE = 1, -1
@@ -20,7 +20,7 @@ Record = Callable[[int], str]  # the raw text of a line by its number, shortened
 
 
 class DeadLine(NamedTuple):
-    """A line that is refused, and why."""
+    """A malformed or rejected line, its reason, and its text for the dead-letter file."""
 
     line: int
     reason: str
@@ -31,20 +31,20 @@ class DeadLine(NamedTuple):
 class ParsedLines:
     """Well-formed lines of one kind, tuples or punctuations, in columns; `numbers` ascends.
 
-    A punctuation has the columns that some scheme of its stream binds, of which those of its own scheme are
-    told and all others NULL. Its own timestamp is in `time` like that of a tuple, so a scheme may bind the
-    timestamp column as well.
+    A punctuation has the columns that any scheme of its stream binds; those that its own scheme does not
+    bind are NULL. Its timestamp is in `time` like that of a tuple, so a scheme may bind the timestamp
+    column as well.
     """
 
     rows: pa.RecordBatch  # c0, c1, ..
-    kind: Numbers  # int8: TUPLE or NEGATIVE; or int16: the scheme of a punctuation
-    time: Ints  # int64: event time; zeros for a relation
-    numbers: Ints  # int64: line numbers from 1
+    kind: AnyArray  # int8: TUPLE or NEGATIVE; or int16: the scheme of a punctuation
+    time: IntArray  # int64: event time; zeros for a relation
+    numbers: IntArray  # int64: line numbers from 1
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, chosen: Numbers) -> ParsedLines:
+    def take(self, chosen: BoolArray | IntArray) -> ParsedLines:
         """The lines of a boolean mask or of positions."""
         at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         return ParsedLines(self.rows.take(pa.array(at)), self.kind[at], self.time[at], self.numbers[at])
@@ -64,7 +64,7 @@ class ParsedLines:
         return int(self.time.max()) if len(self) else NEVER
 
     def beyond(self, horizon: int) -> int | None:
-        """The number of the first line with a later event time."""
+        """The number of the first line with an event time beyond the horizon, or None."""
         later = self.time > horizon
         first = int(later.argmax()) if len(later) else 0
         return int(self.numbers[first]) if len(later) and later[first] else None
@@ -72,7 +72,7 @@ class ParsedLines:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The well-formed lines by kind, and the dead ones. Numbers of lines tell the order between them."""
+    """The well-formed lines by kind, and the dead letters; line numbers give the order among all of them."""
 
     file: str
     tuples: ParsedLines
@@ -85,9 +85,9 @@ class Parsed:
         return max(self.tuples.latest(), self.punctuations.latest())
 
     def beyond(self, horizon: int) -> int | None:
-        """The number of the first line with a later event time."""
-        firsts = [lines.beyond(horizon) for lines in (self.tuples, self.punctuations)]
-        return min((number for number in firsts if number is not None), default=None)
+        """The number of the first line with an event time beyond the horizon, or None."""
+        later = [lines.beyond(horizon) for lines in (self.tuples, self.punctuations)]
+        return min((number for number in later if number is not None), default=None)
 
     def split(self, line: int) -> tuple[Parsed, Parsed]:
         """The lines before `line`, and those from it on."""
@@ -106,11 +106,11 @@ def parsed_tuples(
     layout: RecordLayout,
     file: str,
     rows: pa.RecordBatch,
-    numbers: Ints,
-    kind: Numbers,
+    numbers: IntArray,
+    kind: AnyArray,
     record: Record,
 ) -> Parsed:
-    """Tuples and negatives whose event time is their timestamp column; a row without one is dead."""
+    """Parsed tuples, with event times from the timestamp column; a row without one is a dead letter."""
     none = no_lines(layout.punctuated_schema, np.int16)
     if layout.time is None:
         lines = ParsedLines(rows, kind, np.zeros(len(numbers), np.int64), numbers)
@@ -122,25 +122,28 @@ def parsed_tuples(
 
 
 def no_lines(schema: pa.Schema, kind: type[np.signedinteger[Any]]) -> ParsedLines:
+    """No lines, with the columns of a schema."""
     none = np.zeros(0, np.int64)
     return ParsedLines(empty_batch(schema), none.astype(kind), none, none)
 
 
-def event_times(column: pa.Array) -> Ints:
+def event_times(column: pa.Array) -> IntArray:
     """Timestamps as int64: plain units, or microseconds of UTC; 0 where NULL."""
     plain = column.cast(pa.int64())
     return np.asarray(pc.fill_null(plain, 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def null_places(column: pa.Array) -> Bools:
+def null_places(column: pa.Array) -> BoolArray:
     """A mask of the rows in which a column is NULL."""
     if not column.null_count:
         return np.zeros(len(column), bool)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def refuse_times(lines: ParsedLines, missing: Bools, record: Record) -> tuple[ParsedLines, list[DeadLine]]:
-    """Kill lines without a timestamp, or with one that is reserved for the ends of time."""
+def refuse_times(
+    lines: ParsedLines, missing: BoolArray, record: Record
+) -> tuple[ParsedLines, list[DeadLine]]:
+    """Make dead letters of lines whose timestamp is missing, or reserved for the ends of time."""
     bad = missing | (lines.time == FOREVER) | (lines.time == NEVER)
     if not bad.any():
         return lines, []
@@ -156,7 +159,7 @@ def refuse_times(lines: ParsedLines, missing: Bools, record: Record) -> tuple[Pa
 
 
 def join_parsed(parts: Sequence[Parsed]) -> Parsed:
-    """One run of lines of which parts were parsed apart."""
+    """One result for lines of which parts were parsed separately."""
     return replace(
         parts[0],
         tuples=_join_lines([part.tuples for part in parts]),
@@ -166,7 +169,7 @@ def join_parsed(parts: Sequence[Parsed]) -> Parsed:
 
 
 def _join_lines(parts: list[ParsedLines]) -> ParsedLines:
-    """Lines in the order of their numbers again; what came in one part is not touched."""
+    """Concatenate lines and sort them by number; a single part is returned as it is."""
     full = [part for part in parts if len(part)]
     if len(full) < 2:
         return full[0] if full else parts[0]

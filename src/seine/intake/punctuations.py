@@ -1,10 +1,12 @@
-"""The promises that the punctuations of one scheme have made, kept as immutable sorted runs.
+"""An LSM-like store of the punctuations of one scheme, which answers whether a tuple violates one of them.
 
-A promise says that no later tuple has these values in the scheme's columns, as long as the tuple's
-timestamp is below the promise's limit (its own timestamp plus the LIFESPAN; without one, for ever).
-A run is a batch `_h` (hash of the key, ascending), `_l` (limit), k0, k1, .. ; hashes only find
-candidates, equality of the keys decides. Small runs are merged when a neighbour is not twice as large, large
-ones four at a time, so what is written stays near what was added.
+A punctuation says that no later tuple has these values (the key) in the columns of its scheme, for tuples
+with a timestamp below its limit: its own timestamp plus the LIFESPAN, or for ever without one.
+
+Punctuations are kept as immutable sorted runs. A run is a batch of `_h` (hash of the key, ascending), `_l`
+(limit) and k0, k1, .. ; hashes find candidates, and equality of the keys decides. Small runs are merged
+when a neighbour is not twice as large, large ones four at a time, so that little is written beyond what was
+added.
 """
 
 from __future__ import annotations
@@ -19,88 +21,91 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.intake.hash_filter import Sieve, passing_since
+from seine.algebra.arrays import BoolArray, IntArray
+from seine.intake.hash_filter import BloomFilter, passing_since
 from seine.intake.record_layout import empty_batch
-from seine.rows.arrays import Bools, Ints
 from seine.rows.delta import FOREVER
 from seine.rows.hashing import hash_columns
 
-_FAN_IN = 4
-_MANY = 1024  # promises; runs with fewer are merged at once
+_RUNS_PER_MERGE = 4
+_MOST_ROWS_MERGED_AT_ONCE = 1024  # of the newest run; a larger one waits for more runs
 
 
 @dataclass(frozen=True)
 class PunctuationProbe:
-    """Tuples, or what else might break promises: values of the scheme's columns, and times."""
+    """Rows that may violate punctuations: their values in the columns of the scheme, and event times."""
 
     keys: list[pa.Array]
-    times: Ints
+    times: IntArray
 
     @cached_property
-    def hashes(self) -> Ints:
+    def hashes(self) -> IntArray:
+        """The hash of each key."""
         return hash_columns(_plain(self.keys), len(self.times))
 
-    def take(self, chosen: Ints) -> PunctuationProbe:
+    def take(self, chosen: IntArray) -> PunctuationProbe:
+        """The rows at these positions."""
         return PunctuationProbe([key.take(pa.array(chosen)) for key in self.keys], self.times[chosen])
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Promises of the lines at hand, with their places among the punctuations, which ascend."""
+    """New punctuations of one scheme, with their positions among all new punctuations, in ascending order."""
 
     keys: list[pa.Array]
-    limits: Ints
-    places: Ints
+    limits: IntArray
+    places: IntArray
 
     @cached_property
     def probe(self) -> PunctuationProbe:
-        """As what would break a promise of the same, for as long or longer."""
+        """Rows that violate exactly the punctuations with the same key and at least the same limit."""
         return PunctuationProbe(self.keys, self.limits - 1)
 
 
 @dataclass
 class Punctuations:
-    """The promises of one scheme; `runs` has their batches by name, names being unique for ever."""
+    """The punctuations of one scheme; `runs` are their batches by name, and a name is never used again."""
 
     types: tuple[pa.DataType, ...]
     runs: dict[str, pa.RecordBatch]
 
     def __post_init__(self) -> None:
-        self._sieve = self._sieve_of_runs()
+        self._filter = self._filter_of_runs()
 
     def __len__(self) -> int:
         return sum(run.num_rows for run in self.runs.values())
 
-    def broken(self, probe: PunctuationProbe, fresh: Fresh | None, since: Ints) -> Ints:
-        """The places of what breaks a kept promise, or a fresh one that counts for its place.
+    def broken(self, probe: PunctuationProbe, fresh: Fresh | None, since: IntArray) -> IntArray:
+        """The positions of the rows that violate a stored punctuation, or a fresh one that counts for them.
 
-        Fresh promise i counts from place since[i] on; `since` ascends.
+        Fresh punctuation i counts for rows from position since[i] on; `since` ascends.
         """
         suspects = self._suspects(probe, fresh, since)
         made = self._made(probe.hashes[suspects], fresh, since) if len(suspects) else None
         if made is None or not len(made.limits):
             return suspects[:0]
-        probed = probe.take(suspects)
-        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, probed.keys, strict=True)])
+        suspected = probe.take(suspects)
+        codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, suspected.keys, strict=True)])
         count = len(made.limits)
-        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, probed.times)
-        return suspects[broken]
+        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, suspected.times)
+        breaking: IntArray = suspects[broken]
+        return breaking
 
-    def repeated(self, fresh: Fresh) -> Ints:
-        """Which of some fresh promises say nothing new."""
+    def repeated(self, fresh: Fresh) -> IntArray:
+        """The positions of the fresh punctuations that are implied by stored or earlier ones."""
         return self.broken(fresh.probe, fresh, np.arange(1, len(fresh.limits) + 1))
 
-    def _suspects(self, probe: PunctuationProbe, fresh: Fresh | None, since: Ints) -> Ints:
-        """The places of all that may break a promise; there are hardly more than do."""
+    def _suspects(self, probe: PunctuationProbe, fresh: Fresh | None, since: IntArray) -> IntArray:
+        """The positions of the rows whose hash is, with few false positives, that of a punctuation."""
         suspects = np.zeros(0, np.int64)
         if len(probe.times) and self.runs:
-            suspects = self._sieve.passing(probe.hashes)
+            suspects = self._filter.passing(probe.hashes)
         if len(probe.times) and fresh is not None:
             suspects = np.union1d(suspects, passing_since(fresh.probe.hashes, since, probe.hashes))
         return suspects
 
-    def _made(self, hashes: Ints, fresh: Fresh | None, since: Ints) -> _Made:
-        """The promises that have one of these hashes, kept ones and fresh ones."""
+    def _made(self, hashes: IntArray, fresh: Fresh | None, since: IntArray) -> _Made:
+        """The stored and fresh punctuations that have one of these hashes."""
         kept = self._candidates(hashes)
         always = np.zeros(kept.num_rows, np.int64)
         if fresh is None:
@@ -114,42 +119,43 @@ class Punctuations:
         )
 
     def add(self, fresh: Fresh, watermark: int, name: Callable[[], str]) -> None:
-        """Keep fresh promises; what has lapsed below the watermark is dropped on the way."""
+        """Store fresh punctuations; those whose limit the watermark has passed are dropped in passing."""
         self.forget(watermark)
         newest = compact(self._batch(fresh), watermark)
         while similar := self._similar(newest.num_rows):
             newest = compact(_stack([*(self.runs.pop(run) for run in similar), newest]), watermark)
         if newest.num_rows:
             self.runs[name()] = newest
-        if self._sieve.count + len(fresh.limits) > self._sieve.room:
-            self._sieve = self._sieve_of_runs()
+        if self._filter.count + len(fresh.limits) > self._filter.room:
+            self._filter = self._filter_of_runs()
         else:
-            self._sieve.add(fresh.probe.hashes)
+            self._filter.add(fresh.probe.hashes)
 
     def _similar(self, rows: int) -> list[str]:
-        """The last runs, if they should be one with a run of so many rows."""
+        """The newest runs that should be merged with a new run of so many rows."""
         tail = list(takewhile(lambda run: self.runs[run].num_rows < 2 * rows, reversed(self.runs)))
-        return tail if rows < _MANY or len(tail) >= _FAN_IN - 1 else []
+        return tail if rows < _MOST_ROWS_MERGED_AT_ONCE or len(tail) >= _RUNS_PER_MERGE - 1 else []
 
     def forget(self, watermark: int) -> None:
-        """Drop the runs in which every promise has lapsed for all tuples to come."""
+        """Drop the runs of which the watermark has passed every limit."""
         for name, run in list(self.runs.items()):
             if pc.max(run.column("_l")).as_py() <= watermark:
                 del self.runs[name]
 
-    def _sieve_of_runs(self) -> Sieve:
+    def _filter_of_runs(self) -> BloomFilter:
         none = np.zeros(0, np.int64)
-        return Sieve(np.concatenate([none, *(run.column("_h").to_numpy() for run in self.runs.values())]))
+        hashes = [run.column("_h").to_numpy() for run in self.runs.values()]
+        return BloomFilter(np.concatenate([none, *hashes]))
 
-    def _candidates(self, hashes: Ints) -> pa.RecordBatch:
-        """Kept promises that have one of these hashes."""
-        parts = [empty_batch(self.schema)]
+    def _candidates(self, hashes: IntArray) -> pa.RecordBatch:
+        """The stored punctuations that have one of these hashes."""
+        batches = [empty_batch(self.schema)]
         wanted = np.unique(hashes)
         for run in self.runs.values():
             places = _positions(run.column("_h").to_numpy(), wanted)
             if len(places):
-                parts.append(run.take(pa.array(places)))
-        return _stack(parts)
+                batches.append(run.take(pa.array(places)))
+        return _stack(batches)
 
     def _batch(self, fresh: Fresh) -> pa.RecordBatch:
         columns = [pa.array(fresh.probe.hashes), pa.array(fresh.limits), *fresh.keys]
@@ -157,29 +163,30 @@ class Punctuations:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of a run."""
         names = [f"k{i}" for i in range(len(self.types))]
         columns = [("_h", pa.int64()), ("_l", pa.int64()), *zip(names, self.types, strict=True)]
         return pa.schema(columns)
 
 
 class _Made(NamedTuple):
-    """Promises, and from which place on each of them counts."""
+    """Punctuations, and the position from which on each of them counts."""
 
     keys: list[pa.Array]
-    limits: Ints
-    since: Ints
+    limits: IntArray
+    since: IntArray
 
 
-def limits_of(times: Ints, lifespan: int | None) -> Ints:
-    """When promises made at these times lapse; FOREVER if never or beyond all time."""
+def limits_of(times: IntArray, lifespan: int | None) -> IntArray:
+    """The limits of punctuations with these timestamps; FOREVER without a lifespan or on overflow."""
     if lifespan is None:
         return np.full(len(times), FOREVER, np.int64)
     room = FOREVER - lifespan
     return np.where(times >= room, FOREVER, np.minimum(times, room) + lifespan)
 
 
-def key_codes(columns: Sequence[pa.Array]) -> Ints:
-    """Small integers, equal where the rows are; NULL equals NULL, and -0.0 equals 0.0."""
+def key_codes(columns: Sequence[pa.Array]) -> IntArray:
+    """Dense codes of rows, equal where the rows are equal; NULL equals NULL, and -0.0 equals 0.0."""
     codes = np.zeros(len(columns[0]), np.int64)
     for column in _plain(columns):
         encoded = column.dictionary_encode(null_encoding="encode")
@@ -189,12 +196,12 @@ def key_codes(columns: Sequence[pa.Array]) -> Ints:
 
 
 def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
-    """One promise a key, the longest; sorted by hash; without those that have lapsed."""
+    """One punctuation for each key, with its largest limit; sorted by hash; without lapsed ones."""
     batch = batch.filter(pc.greater(batch.column("_l"), watermark))
     if not batch.num_rows:
         return batch
     hashes = batch.column("_h").to_numpy()
-    order = np.argsort(hashes, kind="stable")  # which merges what is sorted
+    order = np.argsort(hashes, kind="stable")  # a stable sort merges sorted runs in linear time
     if (np.diff(hashes[order]) != 0).all():
         return batch.take(pa.array(order))
     codes, limits = key_codes(batch.columns[2:]), batch.column("_l").to_numpy()
@@ -203,8 +210,8 @@ def compact(batch: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
     return batch.take(pa.array(first[np.argsort(hashes[first], kind="stable")]))
 
 
-def _sharing(hashes: Ints, wanted: Ints) -> Ints:
-    """The places of the hashes that are among the wanted; few of both are, by some of their bits."""
+def _sharing(hashes: IntArray, wanted: IntArray) -> IntArray:
+    """The positions of the hashes that are among the wanted ones, prefiltered by 16 bits."""
     marked = np.zeros(1 << 16, bool)
     marked[wanted & 0xFFFF] = True
     few = np.flatnonzero(marked[hashes & 0xFFFF])
@@ -212,14 +219,14 @@ def _sharing(hashes: Ints, wanted: Ints) -> Ints:
 
 
 def _broken(
-    punctuated: Ints,
-    since: Ints,
-    limits: Ints,
-    codes: Ints,
-    order: Ints,
-    times: Ints,
-) -> Bools:
-    """A tuple breaks a promise if the largest limit that counts for its key and place is beyond its time."""
+    punctuated: IntArray,
+    since: IntArray,
+    limits: IntArray,
+    codes: IntArray,
+    order: IntArray,
+    times: IntArray,
+) -> BoolArray:
+    """A mask of the rows whose time is below the largest limit that counts for their key and position."""
     span = int(max(since.max(), order.max())) + 1
     place = punctuated * span + since
     sort = np.argsort(place, kind="stable")
@@ -229,20 +236,20 @@ def _broken(
     at = np.searchsorted(place[sort], codes * span + order, side="right") - 1
     same = (at >= 0) & (punctuated[sort][np.maximum(at, 0)] == codes)
     longest = ranks[0][running[np.maximum(at, 0)] % len(ranks[0])]
-    broken: Bools = same & (times < longest)
+    broken: BoolArray = same & (times < longest)
     return broken
 
 
-def _positions(sorted_hashes: Ints, wanted: Ints) -> Ints:
+def _positions(sorted_hashes: IntArray, wanted: IntArray) -> IntArray:
     low = np.searchsorted(sorted_hashes, wanted, side="left")
     counts = np.searchsorted(sorted_hashes, wanted, side="right") - low
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    places: Ints = np.repeat(low, counts) + offsets
-    return places
+    positions: IntArray = np.repeat(low, counts) + offsets
+    return positions
 
 
 def _plain(columns: Sequence[pa.Array]) -> list[pa.Array]:
-    """Doubles without a negative zero, which equals the other but has other bits."""
+    """The columns with 0.0 for -0.0, which is equal but has other bits."""
     return [pc.add(c, 0.0) if pa.types.is_floating(c.type) else c for c in columns]
 
 

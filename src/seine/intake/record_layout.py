@@ -1,4 +1,4 @@
-"""The columns that a line is read against: names, types, the timestamp and the punctuation schemes."""
+"""The schema that records are parsed against: names, types, the timestamp and the punctuation schemes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from seine.rows.delta import data_names
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """What a parser needs to know of a stream or a relation (which has no timestamp).
+    """The schema of a stream, or of a relation, which has no timestamp.
 
-    A name matches exactly, or, where only one declared name has that spelling but for case, in any case.
+    A name matches exactly; or in any case, if only one declared name is equal to it but for case.
 
     >>> from seine.algebra.types import BIGINT
     >>> layout = RecordLayout((Field("ts", BIGINT), Field("End", BIGINT), Field("end", BIGINT)))
@@ -30,6 +30,7 @@ class RecordLayout:
 
     @staticmethod
     def of(definition: StreamDef | RelationDef) -> RecordLayout:
+        """The layout of a declared stream or relation."""
         if isinstance(definition, StreamDef):
             return RecordLayout(definition.fields, definition.time, definition.schemes)
         return RecordLayout(definition.fields)
@@ -40,18 +41,19 @@ class RecordLayout:
 
     @cached_property
     def _folded(self) -> dict[str, int | None]:
-        columns: dict[str, int | None] = {}
+        positions: dict[str, int | None] = {}
         for index, field in enumerate(self.fields):
             key = field.name.lower()
-            columns[key] = None if key in columns else index
-        return columns
+            positions[key] = None if key in positions else index
+        return positions
 
     def column(self, name: str) -> int | None:
+        """The position of a column by name, or None."""
         exact = self._exact.get(name)
         return exact if exact is not None else self._folded.get(name.lower())
 
     def scheme(self, columns: frozenset[int]) -> int | None:
-        """The declared scheme that binds exactly these columns."""
+        """The number of the declared scheme that binds exactly these columns, or None."""
         for index, scheme in enumerate(self.schemes):
             if frozenset(scheme.columns) == columns:
                 return index
@@ -59,18 +61,21 @@ class RecordLayout:
 
     @cached_property
     def schema(self) -> pa.Schema:
+        """The Arrow schema of tuples: c0, c1, .."""
         types = [field.type.arrow() for field in self.fields]
         return pa.schema(list(zip(data_names(len(types)), types, strict=True)))
 
     @cached_property
     def punctuated(self) -> tuple[int, ...]:
-        """The columns that some scheme binds: all that a punctuation can tell."""
+        """The positions of the columns that any scheme binds: those that a punctuation can have."""
         return tuple(sorted({column for scheme in self.schemes for column in scheme.columns}))
 
     @cached_property
     def punctuated_schema(self) -> pa.Schema:
+        """The Arrow schema of punctuations: of c0, c1, .. those that any scheme binds."""
         return pa.schema([self.schema.field(column) for column in self.punctuated])
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of a schema without rows."""
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)

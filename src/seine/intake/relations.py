@@ -1,4 +1,4 @@
-"""Relations: read once, whole, as strictly as streams; a large one is never in memory (see `spool.py`)."""
+"""The loader of relations: read whole, as strictly as streams; a large one is kept in files (`spool.py`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.definitions import RelationDef
 from seine.intake.admission import Letter, letter
 from seine.intake.database_tables import is_table, read_table
@@ -17,11 +18,10 @@ from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout
 from seine.intake.spool import gathered
 from seine.intake.xml_columns import refuse_documents
-from seine.rows.arrays import Bools
 
 
 def check_relation(relation: RelationDef) -> None:
-    """Refuse a relation whose source cannot be read."""
+    """Raise an error if the source of a relation cannot be read."""
     if is_table(relation.source):
         next(read_table(relation, RecordLayout.of(relation)), None)
         return
@@ -29,15 +29,17 @@ def check_relation(relation: RelationDef) -> None:
 
 
 def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
-    """All tuples of a relation as c0, c1, .., and its dead letters; an interval that ends before it
-    begins is dead."""
+    """All tuples of a relation as c0, c1, .., and its dead letters.
+
+    A tuple whose VALID interval ends before it begins is a dead letter.
+    """
     dead: list[Letter] = []
     batches = _batches(relation, RecordLayout.of(relation), dead)
     return gathered(f"relation {relation.name}", RecordLayout.of(relation).schema, batches), dead
 
 
 def _batches(relation: RelationDef, layout: RecordLayout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
-    """The tuples, some at a time; notes the dead letters."""
+    """The tuples batch by batch; dead letters are appended to `dead`."""
     read = read_table if is_table(relation.source) else _read_files
     for parsed in read(relation, layout):
         valid = _forward(parsed, relation.valid)
@@ -60,16 +62,16 @@ def _open(relation: RelationDef, layout: RecordLayout) -> tuple[Reader, LinePars
     )
 
 
-def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> Bools:
+def _forward(parsed: Parsed, valid: tuple[int, int] | None) -> BoolArray:
     if valid is None:
         return np.ones(len(parsed.tuples), bool)
     rows = parsed.tuples.rows
     backward = pc.less(rows.column(valid[1]), rows.column(valid[0]))
-    forward: Bools = ~pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
-    return forward
+    reversed_: BoolArray = pc.fill_null(backward, False).to_numpy(zero_copy_only=False)
+    return ~reversed_
 
 
-def _letters(name: str, parsed: Parsed, backward: Bools) -> list[Letter]:
+def _letters(name: str, parsed: Parsed, backward: BoolArray) -> list[Letter]:
     reason = "the VALID interval ends before it begins"
     lines = parsed.tuples.numbers[backward].tolist()
     dead = sorted([*parsed.dead, *[DeadLine(line, reason, parsed.record(line)) for line in lines]])

@@ -1,7 +1,8 @@
-"""Many batches as one, which lies in files when it is large.
+"""Concatenation of record batches into one, which is spilled to memory-mapped files when it is large.
 
-A file has one buffer of one column: batches are appended, and the whole is mapped. The files have no names
-and are gone with the batch. Bits are appended as bytes, so batches are cut to multiples of eight rows.
+Each buffer of each column is one file: batches are appended to it, and the whole is mapped. The files are
+anonymous and vanish with the batch. Bitmaps are appended as bytes, so batches are cut to multiples of eight
+rows.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ import pyarrow as pa
 from seine.errors import SeineError
 from seine.intake.record_layout import empty_batch
 
-HELD = 16 * 1024 * 1024  # bytes; what is smaller stays in memory
-MOST = 2**31 - 1  # rows, and bytes of text in a column: they are counted with 32 bits
+MOST_BYTES_IN_MEMORY = 16 * 1024 * 1024  # what is larger goes to files
+MOST_ROWS_OR_BYTES = 2**31 - 1  # of a column: Arrow counts them with 32 bits
 
 
 def gathered(what: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows of some batches; `what` they are of, for the message when they are too many."""
+    """All rows of the batches as one batch; `what` names their origin in the message if they are too many."""
     held, size = [empty_batch(schema)], 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
-        if size > HELD:
+        if size > MOST_BYTES_IN_MEMORY:
             return _spooled(what, schema, chain(held, batches))
     return pa.concat_batches(held)
 
@@ -38,15 +39,15 @@ def _spooled(what: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) ->
     rows = 0
     for batch in _by_eight(schema, batches):
         rows += batch.num_rows
-        if rows > MOST:
-            raise SeineError(f"{what} has more than {MOST} tuples")
+        if rows > MOST_ROWS_OR_BYTES:
+            raise SeineError(f"{what} has more than {MOST_ROWS_OR_BYTES} tuples")
         for column, array in zip(columns, batch.columns, strict=True):
             column.append(array)
     return pa.RecordBatch.from_arrays([column.whole(rows) for column in columns], schema=schema)
 
 
 def _by_eight(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of multiples of eight, but for the last."""
+    """The rows in batches whose lengths are multiples of eight, except the last."""
     rest = empty_batch(schema)
     for batch in batches:
         both = pa.concat_batches([rest, batch])
@@ -57,7 +58,7 @@ def _by_eight(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[
 
 
 class _Column:
-    """One column on its way into files."""
+    """One column that is appended to files: validity bitmap, values, and offsets of text."""
 
     def __init__(self, what: str, type_: pa.DataType) -> None:
         self._what, self._type = what, type_
@@ -65,6 +66,7 @@ class _Column:
         self._nulls = self._bytes = 0
 
     def append(self, array: pa.Array) -> None:
+        """Append the values of a batch."""
         self._nulls += array.null_count
         self._valid.write(_bits(array.is_valid()))
         if pa.types.is_string(self._type):
@@ -81,14 +83,15 @@ class _Column:
             return
         ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
         first, last = int(ends[0]), int(ends[-1])
-        if self._bytes + last - first > MOST:
-            raise SeineError(f"{self._what} has more than {MOST} bytes of text")
+        if self._bytes + last - first > MOST_ROWS_OR_BYTES:
+            raise SeineError(f"{self._what} has more than {MOST_ROWS_OR_BYTES} bytes of text")
         self._offsets.write((ends[:-1] - np.int32(first) + np.int32(self._bytes)).data)
         if last > first:
             self._values.write(data.slice(first, last - first))
         self._bytes += last - first
 
     def whole(self, rows: int) -> pa.Array:
+        """All values that were appended, as one array over the mapped files."""
         valid = _mapped(self._valid) if self._nulls else None
         if not pa.types.is_string(self._type):
             return pa.Array.from_buffers(self._type, rows, [valid, _mapped(self._values)], self._nulls)
@@ -106,7 +109,7 @@ def _bits(flags: pa.Array) -> memoryview:
 
 
 def _mapped(file: IO[bytes]) -> pa.Buffer:
-    """What was written, without its file, which the system keeps for as long as it is mapped."""
+    """The contents of a file as a mapped buffer; the file is closed and lives as long as the mapping."""
     file.flush()
     size = file.tell()
     buffer = pa.py_buffer(mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) if size else b"")

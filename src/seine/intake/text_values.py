@@ -1,4 +1,4 @@
-"""Typed columns from text, strictly: what is not of the type's natural form is refused, not guessed."""
+"""Strict conversion of text columns to typed ones: a text that is not in the form of its type is an error."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
-from seine.rows.arrays import Bools
 
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -28,8 +28,8 @@ _FIRST_INSTANT = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 _LAST_INSTANT = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1_000_000 + 999_999
 
 
-def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, Bools]:
-    """The values of `texts` as a type, and a mask of those that are none (NULL is fine).
+def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray]:
+    """The values of `texts` as a type, and a mask of the texts that are not of that type (NULL is).
 
     >>> values, bad = read_text(pa.array(["7", "7.5", None, "99999999999"]), Type(Kind.INT))
     >>> values.to_pylist(), bad.tolist()
@@ -53,7 +53,7 @@ def _cast(texts: pa.Array, kind: Type) -> pa.Array:
 
 
 def _cast_one(text: pa.Scalar, kind: Type) -> object:
-    """One value of a column in which some do not fit."""
+    """One value of a column of which not all values fit; None if it does not."""
     try:
         return text.cast(kind.arrow()).as_py()
     except (pa.ArrowInvalid, OverflowError, ValueError):
@@ -74,7 +74,7 @@ def _prepare(texts: pa.Array, kind: Type) -> pa.Array:
 
 
 def _within_limits(values: pa.Array, kind: Type) -> pa.Array:
-    """NULL where a value is infinite or outside the years 1 to 9999."""
+    """The values, with NULL for those that are infinite or outside the years 1 to 9999."""
     if kind.kind is Kind.DOUBLE:
         keep = pc.is_finite(values)
     elif kind.kind is Kind.DATE:

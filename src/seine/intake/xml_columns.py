@@ -1,6 +1,6 @@
-"""XML columns: a value that is no well-formed document, or uses entities of its own, kills its row.
+"""Validation of XML columns: a malformed document, or one that uses declared entities, makes a dead letter.
 
-Nothing is ever fetched and no declared entity is expanded into content.
+Nothing is ever fetched, and no declared entity is expanded.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _REFERENCE = re.compile(r"&([^;&<\s#]+);")
 
 
 def refuse_documents(layout: RecordLayout, parsed: Parsed) -> Parsed:
-    """The lines whose documents are all sound; the others become dead ones."""
+    """The parsed lines, with dead letters for those that have a document which is not accepted."""
     named = {f"c{i}": field.name for i, field in enumerate(layout.fields) if field.type.kind is Kind.XML}
     if not named:
         return parsed
-    tuples, broken = _refuse(named, parsed.tuples, parsed.record)
-    punctuations, vain = _refuse(named, parsed.punctuations, parsed.record)
-    dead = sorted(parsed.dead + broken + vain)
+    tuples, refused_tuples = _refuse(named, parsed.tuples, parsed.record)
+    punctuations, refused_punctuations = _refuse(named, parsed.punctuations, parsed.record)
+    dead = sorted(parsed.dead + refused_tuples + refused_punctuations)
     return replace(parsed, tuples=tuples, punctuations=punctuations, dead=dead)
 
 
 def _refuse(
     named: Mapping[str, str], lines: ParsedLines, record: Record
 ) -> tuple[ParsedLines, list[DeadLine]]:
-    """Take the lines with a bad document out; `named` has the names of the columns with documents."""
+    """Separate the lines with a rejected document; `named` has the declared names of the XML columns."""
     reasons: dict[int, str] = {}
     for column in [name for name in lines.rows.schema.names if name in named]:
         for row, text in enumerate(lines.rows[column].to_pylist()):
@@ -50,7 +50,7 @@ def _refuse(
 
 
 def fault_of(text: str) -> str | None:
-    """Why a text is not a document that Seine takes; None if it is one.
+    """The reason why a text is not an acceptable document; None if it is one.
 
     >>> fault_of("<a>&lt;</a>"), fault_of("<a>")
     (None, 'broken XML: no element found at line 1')

@@ -1,7 +1,7 @@
-"""From an optimised plan to nodes: blocks and fences, bottom-up, each found or built.
+"""From an optimised plan to nodes: blocks and pipeline breakers, bottom-up, each found or built.
 
-A block's joins stand on gates; its rows, with the conditions that remain, are either delivered
-or fanned into a fence (an aggregate or set operator), whose rows are an item of the next block.
+A block's joins stand on prefilters; its rows, with the conditions that remain, are either delivered
+or fanned into a pipeline breaker (an aggregate or set operator), whose rows are an item of the next block.
 """
 
 from __future__ import annotations
@@ -18,32 +18,37 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query,
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.graph.claims import Claim
-from seine.graph.nodes import ChangelogNode, DeliverNode, DistinctNode, ExceptNode, Filter, Form, Node
+from seine.graph.node import Filter, Node
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
-from seine.network.groups.group_purging import grouping_of, release
-from seine.network.groups.pipeline_breakers import Fenced, Fences
+from seine.network.groups.group_purging import release
+from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.vertical_expansion import Limits, Place, Regrouping, Wanted
 from seine.network.joins.join_placing import Joins
 from seine.network.joins.join_sharing import Base, Joining, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
 from seine.network.joins.limited_placing import place_limited
-from seine.network.joins.multi_joins import MultiPlan, Planning, planning_of
+from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
 from seine.network.joins.multi_placing import place_multi_join
-from seine.network.joins.prefilters import Gates
+from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.joins.tree_placing import TreePlacing
 from seine.network.plan.block_conditions import Conditions, shaped
-from seine.network.plan.blocks import Block, Blocks, is_plain
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
-from seine.network.site.node_signatures import deliver_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.network.site.site import Site
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.match.deliver_node import DeliverNode, deliver_signature
+from seine.operators.step.record_form import Form
+from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.safety.final_groups import GroupedBlock
-from seine.safety.safe_plans import EXACT
+from seine.safety.final_groups import GroupedBlock, groupings_of
+from seine.safety.joined_streams import JoinedStreams
+from seine.safety.safe_plans import MOST_ITEMS_ENUMERATED
 from seine.safety.verdict_story import Nested
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -75,11 +80,11 @@ class Builder:
         self._placer = Placer(site, query.name, strategy)
         limits = Limits(strategy.regroup if strategy.share else 0, room, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
-        self._gates = Gates(self._placer, strategy, estimates)
-        self._joins = Joins(self._placer, self._gates, query, strategy.lazy)
-        self._fences = Fences(self._placer, self.regrouping)
+        self._prefilters = Prefilters(self._placer, strategy, estimates)
+        self._joins = Joins(self._placer, self._prefilters, query, strategy.lazy)
+        self._breakers = PipelineBreakers(self._placer, self.regrouping)
         self._memory = star_limit(query)
-        self.joined: list[Nested] = []  # the streams of blocks that promises free, as they are joined
+        self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -93,7 +98,7 @@ class Builder:
     @property
     def grouped(self) -> list[tuple[Wanted, int]]:
         """The groups that it asked for, and the aggregates that they are of."""
-        return self._fences.grouped
+        return self._breakers.grouped
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""
@@ -107,19 +112,19 @@ class Builder:
             weighed = replace(block, outputs=block.outputs + weights)
             self._deliver(self._joined(weighed), form)
             return
-        fenced = self._tell_ends(block)
-        outputs = [Column(i, fenced.node.types[i]) for i in fenced.columns]
-        self._deliver(BlockRows(fenced.node, tuple(fenced.tag_condition(0)), (), tuple(outputs)), form)
+        breaker = self._tell_ends(block)
+        outputs = [Column(i, breaker.node.types[i]) for i in breaker.columns]
+        self._deliver(BlockRows(breaker.node, tuple(breaker.tag_condition(0)), (), tuple(outputs)), form)
 
     def _joined(self, block: Block) -> BlockRows:
         """The rows of a block, within the memory of its query if there is one."""
         if self._memory is None:
             return self._block(block)
-        return place_limited(self._placer, self._gates, block, self._memory)
+        return place_limited(self._placer, self._prefilters, block, self._memory)
 
     def _deliver(self, rows: BlockRows, form: RecordForm) -> None:
         shape, _ = shaped(rows.conditions)
-        way, computed = shaped((), rows.checks, rows.outputs)
+        form_shape, computed = shaped((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
         node = self._site.find(identity)
         if node is None:
@@ -132,7 +137,7 @@ class Builder:
         outputs, weight = computed[: len(form.names)], computed[len(form.names) :]
         written = Form(
             UNPLACED,
-            way.others,
+            form_shape.others,
             outputs,
             form.names,
             form.changelog,
@@ -140,60 +145,58 @@ class Builder:
             form.limit,
             weight[0] if weight else None,
         )
-        place = self._placer.claim_form(node.id, written, way.constants)
+        place = self._placer.claim_form(node.id, written, form_shape.constants)
         self._placer.claim_row(
             node.filter.table, [*shape.constants, *(Literal(number, BIGINT) for number in place)]
         )
 
-    def _tell_ends(self, block: Block) -> Fenced:
+    def _tell_ends(self, block: Block) -> BreakerRows:
         """The rows of a block with every end told."""
-        if is_plain(block) and isinstance(block.items[0], UnionAll):
-            return self._fences.changelog_of(self._fence(block.items[0]))
-        return self._fences.set_operator(ChangelogNode, [self._block(block)])
+        if block.is_plain and isinstance(block.items[0], UnionAll):
+            return self._breakers.changelog_of(self._breaker(block.items[0]))
+        return self._breakers.set_operator(ChangelogNode, [self._block(block)])
 
-    def _fence(self, plan: Plan, alone: bool = True) -> Fenced:
+    def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
         match plan:
             case Aggregate():
-                placed = self._fences.aggregate(plan, self._rows(plan.input), expandable=alone)
+                placed = self._breakers.aggregate(plan, self._rows(plan.input), expandable=alone)
                 return self._released(plan, placed)
             case Distinct(UnionAll(branches)):
-                placed = self._fences.set_operator(DistinctNode, [*map(self._rows, branches)])
+                placed = self._breakers.set_operator(DistinctNode, [*map(self._rows, branches)])
                 return self._released(plan, placed)
             case Distinct(input):
-                placed = self._fences.set_operator(DistinctNode, [self._rows(input)])
+                placed = self._breakers.set_operator(DistinctNode, [self._rows(input)])
                 return self._released(plan, placed)
             case Except(left, right):
-                placed = self._fences.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
+                placed = self._breakers.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
                 return self._released(plan, placed)
             case UnionAll(branches):
-                return self._fences.merge([*map(self._rows, branches)])
-        return self._fences.merge([self._rows(plan)])  # a projection that has to stay
+                return self._breakers.merge([*map(self._rows, branches)])
+        return self._breakers.merge([self._rows(plan)])  # a projection that has to stay
 
-    def _released(self, plan: Plan, fenced: Fenced) -> Fenced:
-        """A fence that promises free, if they can."""
-        return release(self._placer, self._streams, fenced, self._groupings(plan))
+    def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
+        """A pipeline breaker, freed by punctuations where they can free its groups."""
+        return release(self._placer, self._streams, breaker, self._groupings(plan))
 
     def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
-        if isinstance(plan, Aggregate):
-            return [grouping_of(self.blocks.of(plan.input), plan.input, plan.keys)]
-        branches = [
-            one
-            for child in plan.inputs
-            for one in (child.branches if isinstance(child, UnionAll) else (child,))
-        ]
-        return [grouping_of(self.blocks.of(one), one) for one in branches]
+        return groupings_of(plan, self._inlined)
 
-    def _final(self, plan: Plan) -> Fenced:
+    def _inlined(self, plan: Plan) -> Block:
+        """The block of a plan whose columns are not computed: no expression is too large to be inlined."""
+        block = self.blocks.of(plan)
+        return block if block.is_of_tables else block_of(plan, largest=None)
+
+    def _final(self, plan: Plan) -> BreakerRows:
         """The groups of an aggregate or DISTINCT, each once."""
         groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
             more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
             # When a group got its result must not depend on what others ask of it.
-            fenced = self._released(plan, self._fences.aggregate(more, rows, expandable=False))
+            breaker = self._released(plan, self._breakers.aggregate(more, rows, expandable=False))
         else:
-            fenced = self._fence(plan)
-        return place_final(self._placer, self._streams, fenced, groupings)
+            breaker = self._breaker(plan)
+        return place_final(self._placer, self._streams, breaker, groupings)
 
     def _rows(self, plan: Plan) -> BlockRows:
         return self._block(self.blocks.of(plan))
@@ -201,21 +204,23 @@ class Builder:
     # ---- blocks
 
     def _block(self, block: Block) -> BlockRows:
-        found = [self._item(item, len(block.items) == 1) for item in block.items]
-        bases = [base for base, _ in found]
+        placed = [self._item(item, len(block.items) == 1) for item in block.items]
+        bases = [base for base, _ in placed]
         joining = Joining(block, bases, self._site, self._placer.join_owner)
-        planning = planning_of(block, bases)
-        tree = None if planning is None else self._tree(block, planning)
-        multi = None if planning is None else at_once(planning, tree)
-        if planning is not None:
-            self.joined.append(planning.aliases(None if tree is None else tree.tree))
+        streams = streams_at_once(block, bases)
+        tree, multi = None, None
+        if streams is not None:
+            tree = self._tree(block, streams)
+            together = at_once(streams, tree)
+            multi = None if together is None else multi_plan(together, bases)
+            self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
         order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
         words = [*map(move, block.conditions)]
         outputs = tuple(map(move, block.outputs))
-        for item, (_, fenced) in enumerate(found):
-            words += fenced.tag_condition(offsets[item]) if fenced else []
+        for item, (_, breaker) in enumerate(placed):
+            words += breaker.tag_condition(offsets[item]) if breaker else []
         conditions = Conditions(tuple(words), self._strategy)
         growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
         joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
@@ -226,27 +231,27 @@ class Builder:
         last = joins[-1] if joins else self._first(bases[order.first])
         return BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
-    def _tree(self, block: Block, planning: Planning) -> TreePlan | None:
-        """How to join two by two what promises free, if that frees it and there are stages for it."""
+    def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
+        """How to join two by two what punctuations free, if that frees it and there are stages for it."""
         unknown = self._strategy.plans == BY_COST and self._estimates is None
-        if unknown or self._strategy.plans == AT_ONCE or len(planning.scans) > EXACT:
+        if unknown or self._strategy.plans == AT_ONCE or len(streams.scans) > MOST_ITEMS_ENUMERATED:
             return None
-        found = self._cheapest(block, planning)
+        tree = self._cheapest(block, streams)
         stages = None if self._room is None else max(self._room, self._site.depth)
-        return None if found is None or (stages is not None and len(found.told) > stages) else found
+        return None if tree is None or (stages is not None and len(tree.derived) > stages) else tree
 
-    def _cheapest(self, block: Block, planning: Planning) -> TreePlan | None:
+    def _cheapest(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         if self._estimates is None:
-            return tree_plan(planning, None, self._strategy.objective)
+            return tree_plan(streams, None, self._strategy.objective)
         costs = JoinCosts(block, self._estimates)
 
         def rows(ports: frozenset[int]) -> float:
-            return costs.rows(frozenset(planning.items[port] for port in ports))
+            return costs.rows(frozenset(streams.items[port] for port in ports))
 
-        return tree_plan(planning, rows, self._strategy.objective)
+        return tree_plan(streams, rows, self._strategy.objective)
 
     def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
-        """The order of a block's joins: one that promises free, the plan's, or one that uses what stands."""
+        """The order of a block's joins: one that punctuations free, the plan's, or one of existing joins."""
         if tree is not None:
             return joining.in_order(tree.items, tree.first if multi else 1)
         if multi is not None:
@@ -257,15 +262,15 @@ class Builder:
             return joining.by_sharing()
         return joining.by_cost(JoinCosts(block, self._estimates))
 
-    def _item(self, plan: Plan, alone: bool) -> tuple[Base, Fenced | None]:
+    def _item(self, plan: Plan, alone: bool) -> tuple[Base, BreakerRows | None]:
         """Where an item's rows are."""
         everything = tuple(range(len(plan.schema)))
         if isinstance(plan, Lookup):
             return Base(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
             return Base(place_stream(self._placer, plan.stream).id, None, len(everything), everything), None
-        fenced = self._final(plan) if plan is self._final_item else self._fence(plan, alone)
-        return Base(fenced.node.id, None, len(fenced.node.types), fenced.columns), fenced
+        breaker = self._final(plan) if plan is self._final_item else self._breaker(plan, alone)
+        return Base(breaker.node.id, None, len(breaker.node.types), breaker.columns), breaker
 
     def _join_all(
         self,
@@ -286,7 +291,7 @@ class Builder:
         generation = tree.generation(steps, multi) if tree else 0
         if multi is not None:
             lazy = self._strategy.lazy
-            node = place_multi_join(self._placer, self._gates, multi, conditions, lazy, generation)
+            node = place_multi_join(self._placer, self._prefilters, multi, conditions, lazy, generation)
             decided += multi.decided
             joins.append(node)
             if tree:
@@ -327,12 +332,12 @@ class Builder:
         """Let each join give what is read above it, by later joins or of the whole row."""
         if not joins:
             return
-        asked = _columns(conditions.enough(0, sys.maxsize))
+        conditions_read = _columns(conditions.enough(0, sys.maxsize))
         needed = _columns(above)
         for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
-            needed |= asked
+            needed |= conditions_read
             needed |= _columns(step.keys.left)
 
 

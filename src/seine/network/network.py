@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
@@ -15,24 +13,29 @@ from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
 from seine.graph.claims import Claim, TagIdentity, claimed_nodes
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import JOINS, DeliverNode, DerivedPunctuationsNode, LimitedNode, Node, PunctuationsNode
+from seine.graph.node import Node
+from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable, TableRecord
 from seine.graph.snapshot import NetworkChange, RowChange, Snapshot
-from seine.graph.state_place import Holding, StatePlace
-from seine.network.build import Builder, place_stream
+from seine.graph.state_place import Holding
+from seine.network.build import Builder
 from seine.network.groups.rerouting import Grouper, finest_first, left_places
 from seine.network.groups.vertical_expansion import Place
+from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import counted_from, live, young
-from seine.network.plan.blocks import Blocks
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.placing import Placer
 from seine.network.site.site import Site
+from seine.network.state_places import state_places
+from seine.operators.kinds import KINDS
+from seine.operators.limited.limited_node import LimitedNode
+from seine.operators.match.deliver_node import DeliverNode
+from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
-from seine.safety.freeing import ends_are_told
+from seine.safety.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -66,7 +69,7 @@ class NetworkRecord(Struct, frozen=True):
 
     def snapshot(self) -> Snapshot:
         """What the running pipeline sees of it."""
-        nodes = {node.id: node for node in map(node_from_json, self.nodes)}
+        nodes = {node.id: node for node in map(KINDS.read, self.nodes)}
         return Snapshot(nodes, {i: ParameterTable.of(table) for i, table in self.tables.items()})
 
 
@@ -167,17 +170,8 @@ class Network:
         return query.plan
 
     def plan_of(self, query: Query, born: int = 0) -> Plan:
-        """The plan as which a query would run.
-
-        One that is limited by memory runs as it is written: what it gives up is for its own words to decide.
-        """
-        if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
-            message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
-            raise SeineError(message, hint="it can be checked, but not run: split it")
-        plan = counted_from(query.plan, born) if self.live else query.plan
-        if star_limit(query) is not None:
-            return plan
-        return optimise(plan, estimates=self.estimates)
+        """The plan as which a query would run in this network."""
+        return running_plan(query, born if self.live else None, self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
@@ -266,16 +260,13 @@ class Network:
         used = {*claimed_nodes(self.queries[query])}
         return [self.nodes[i] for i in topological(self.nodes) if i in used]
 
+    def used_nodes(self, query: str) -> tuple[int, ...]:
+        """The ids of the nodes that a query uses, ascending; none if it is not in the network."""
+        return tuple(sorted({*claimed_nodes(self.queries.get(query, ()))}))
+
     def state_places(self, query: str) -> dict[tuple[str, ...], Holding]:
         """The inputs of joins in which a query holds rows, by the streams that made these rows."""
-        used = sorted({*claimed_nodes(self.queries.get(query, ()))})
-        places: dict[tuple[str, ...], list[StatePlace]] = {}
-        for node in (self.nodes[i] for i in used if i in self.nodes):
-            if node.kind in JOINS:
-                for number, port in enumerate(node.ports):
-                    if not isinstance(self.nodes[port.node], PunctuationsNode | DerivedPunctuationsNode):
-                        places.setdefault(port.streams, []).append(StatePlace(node.id, number))
-        return {streams: tuple(ports) for streams, ports in places.items()}
+        return state_places(self.used_nodes(query), self.nodes)
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
@@ -335,7 +326,7 @@ class Network:
         tags, queries, watched = dict(record.tags), dict(record.queries), dict(record.watched)
         network.version, next_id = record.version, record.next_id
         for change in changes:
-            snapshot, _ = snapshot.applied(change)
+            snapshot, _ = snapshot.applied(change, KINDS)
             _update(tags, change.tags)
             _update(queries, change.queries)
             _update(watched, change.watched)
@@ -349,7 +340,19 @@ class Network:
 
 def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     form = form_of(query)
-    builder.deliver(plan, form, form.changelog and not ends_are_told(plan))
+    builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
+
+
+def running_plan(query: Query, born: int | None, estimates: Estimates | None) -> Plan:
+    """The plan as which a query runs: counted from the epoch `born`, unless that is None, and optimised.
+
+    A query that is limited by memory runs as it is written: what it gives up is for its own words to decide.
+    """
+    if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
+        message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
+        raise SeineError(message, hint="it can be checked, but not run: split it")
+    plan = query.plan if born is None else counted_from(query.plan, born)
+    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
 
 
 def topological(nodes: dict[int, Node]) -> list[int]:
@@ -372,12 +375,6 @@ def _update(known: dict[Key, Value], changed: Mapping[Key, Value | None]) -> Non
         known.pop(key, None)
         if value is not None:
             known[key] = value
-
-
-def network_text(network: Network) -> str:
-    """The JSON text of a network, the same for the same network."""
-    plain = msgspec.to_builtins(network.record(), str_keys=True)
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def build_network(queries: Iterable[Query], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:

@@ -29,6 +29,6 @@ def bounding_parts(condition: Expression) -> tuple[Expression, ...]:
 
 
 @lru_cache(maxsize=1 << 14)
-def bounds_told(condition: Expression) -> tuple[UpperBound, ...]:
+def implied_bounds(condition: Expression) -> tuple[UpperBound, ...]:
     """The upper bounds of columns wherever a condition holds."""
     return tuple(bound for part in bounding_parts(condition) for bound in upper_bounds(part))

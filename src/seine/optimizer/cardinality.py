@@ -14,14 +14,14 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.evaluate.evaluate import evaluate, truth
+from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.equalities import connects, is_equality, one_type
 from seine.optimizer.estimates import Estimates, Sample, readable
 from seine.optimizer.guesses import guess
-from seine.optimizer.join_block import JoinBlock
 
-ROWS = 1_000.0  # of a stream or relation that nothing is known of
-PAIRS = 2_000  # combinations on which a condition over several items is tried
+UNKNOWN_ROWS = 1_000.0  # of a stream or relation that nothing is known of
+SAMPLED_PAIRS = 2_000  # combinations on which a condition over several items is tried
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def rows_of(plan: Plan, estimates: Estimates) -> RowEstimate:
     return RowEstimate(max(rows_of(child, estimates).rows for child in plan.inputs))
 
 
-def condition_selectivity(block: JoinBlock, number: int, items: Sequence[RowEstimate]) -> float:
+def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate]) -> float:
     """The share of combinations that satisfy one condition of a block.
 
     An equality of two items is judged by distinct and common values, any other condition by
@@ -81,11 +81,11 @@ def condition_selectivity(block: JoinBlock, number: int, items: Sequence[RowEsti
             columns[block.offsets[item] + index] = column.take(chosen)
     if any(columns[index] is None for index in columns_of(condition)):
         return guess(condition)
-    hits = int(truth(condition, columns, PAIRS).sum())
-    return (hits + guess(condition)) / (PAIRS + 1)
+    hits = int(truth(condition, columns, SAMPLED_PAIRS).sum())
+    return (hits + guess(condition)) / (SAMPLED_PAIRS + 1)
 
 
-def equality(block: JoinBlock, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
+def equality(block: Block, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
     """The two items of an equality between items, each with its key over its own row; else None."""
     reads = sorted(block.reads[number])
     if len(reads) != 2:
@@ -96,30 +96,30 @@ def equality(block: JoinBlock, number: int) -> tuple[tuple[int, Expression], tup
         return None
     sides = part.args if min(columns_of(part.args[0])) < stop else part.args[::-1]
     pair = one_type(*sides)
-    one, other = ((item, _own(key, block.offsets[item])) for item, key in zip(reads, pair, strict=True))
+    one, other = ((item, _over_item(key, block.offsets[item])) for item, key in zip(reads, pair, strict=True))
     return one, other
 
 
-def _own(expression: Expression, base: int) -> Expression:
+def _over_item(expression: Expression, base: int) -> Expression:
     return shift_columns(expression, lambda index: index - base)
 
 
 def _sampled(sample: Sample | None, window: int | None, width: int) -> RowEstimate:
     if sample is None:
-        return RowEstimate(ROWS)
+        return RowEstimate(UNKNOWN_ROWS)
     return RowEstimate(sample.alive(window), tuple(sample.rows.columns[:width]), sample.rows.num_rows)
 
 
 def _selected(rows: RowEstimate, predicate: Expression) -> RowEstimate:
     if not rows.count:
         return replace(rows, rows=rows.rows * guess(predicate))
-    told = conjunction([part for part in conjuncts(predicate) if readable(part, list(rows.columns))])
-    if told is None:
+    known_parts = conjunction([part for part in conjuncts(predicate) if readable(part, list(rows.columns))])
+    if known_parts is None:
         return rows
-    chosen = np.flatnonzero(truth(told, rows.columns, rows.count))
+    chosen = np.flatnonzero(truth(known_parts, rows.columns, rows.count))
     taken = pa.array(chosen)
     return RowEstimate(
-        rows.rows * (len(chosen) + guess(told)) / (rows.count + 1),
+        rows.rows * (len(chosen) + guess(known_parts)) / (rows.count + 1),
         tuple(column.take(taken) for column in rows.columns),
         len(chosen),
     )
@@ -136,11 +136,11 @@ def _groups(rows: RowEstimate, keys: Sequence[Expression]) -> float:
     """At most every combination of key values, at most every row."""
     groups = 1.0
     for key in keys:
-        found = rows.key(key)
-        groups *= (found.distinct + (found.nulls > 0)) if found.count else max(rows.rows * 0.1, 1.0)
+        stats = rows.key(key)
+        groups *= (stats.distinct + (stats.nulls > 0)) if stats.count else max(rows.rows * 0.1, 1.0)
     return min(groups, max(rows.rows, 1.0))
 
 
 def _combined(place: int, count: int) -> pa.Array:
     """Which rows of the item at a place take part: the same every time, and each item by itself."""
-    return pa.array(np.random.default_rng(place).integers(0, count, PAIRS))
+    return pa.array(np.random.default_rng(place).integers(0, count, SAMPLED_PAIRS))

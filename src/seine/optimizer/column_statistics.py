@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from seine.optimizer.guesses import EQUAL
 
-COMMON = 20  # so many of the most common values are told apart
+COMMON = 20  # so many of the most common values are counted one by one
 OFTEN = 3  # a value is common if the sample has it so often
 QUANTILES = 10
 
@@ -76,8 +76,8 @@ def distinct_of(times: np.ndarray, rows: float) -> float:
     sampled, once = float(times.sum()), float((times == 1).sum())
     if rows <= sampled:
         return float(len(times))
-    found = sampled * len(times) / (sampled - once + once * sampled / rows)
-    return min(max(found, float(len(times))), rows)
+    estimate = sampled * len(times) / (sampled - once + once * sampled / rows)
+    return min(max(estimate, float(len(times))), rows)
 
 
 def join_selectivity(left: ColumnStatistics, right: ColumnStatistics) -> float:

@@ -84,13 +84,6 @@ class Estimates:
             return guess(predicate)
         return share(predicate, sample.rows.columns, sample.rows.num_rows)
 
-    def join_statistics(self, stream: str, key: Expression) -> ColumnStatistics:
-        """The statistics of a key over a stream's rows, for `join_selectivity`."""
-        sample = self.samples.get(stream)
-        if sample is None or not readable(key, sample.rows.columns):
-            return ColumnStatistics(0, 0.0, 0.0, 0.0)
-        return describe_column(evaluate(key, sample.rows.columns, sample.rows.num_rows), sample.seen)
-
     def change_share(self, stream: str, time: int, keys: Sequence[Expression]) -> float | None:
         """How many groups by these keys change at an instant, for each row that comes then; None if unknown.
 
@@ -148,11 +141,11 @@ def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:
     A sample may lack the last columns of a row: the arrival, which a running network adds. What
     is asked of those is taken to hold, as it does for all rows that come after a registration.
     """
-    told = conjunction([part for part in conjuncts(predicate) if readable(part, columns)])
-    if told is None:
+    known_parts = conjunction([part for part in conjuncts(predicate) if readable(part, columns)])
+    if known_parts is None:
         return 1.0
-    hits = int(truth(told, columns, count).sum())
-    return (hits + guess(told)) / (count + 1)
+    hits = int(truth(known_parts, columns, count).sum())
+    return (hits + guess(known_parts)) / (count + 1)
 
 
 def readable(expression: Expression, columns: list[pa.Array]) -> bool:

@@ -15,19 +15,19 @@ from math import prod
 
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan, walk
+from seine.optimizer.block import Block
 from seine.optimizer.cardinality import condition_selectivity, equality, rows_of
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.rules.order_joins import choose_order
 
-EXACT = 8  # up to so many items every order is considered
+MOST_ITEMS_ENUMERATED = 8  # up to so many items every order is considered
 MOST_ITEMS, MOST_CONDITIONS = 24, 256  # of a block whose orders are compared
 _RAREST = 1e-12  # nothing is impossible
 
 Items = frozenset[int]
 
 
-def order(block: JoinBlock, estimates: Estimates | None) -> list[int]:
+def order(block: Block, estimates: Estimates | None) -> list[int]:
     """The numbers of a block's items in the order in which to join them.
 
     A stream begins, if there is one. Of orders that cost the same the first by number is chosen. To
@@ -38,19 +38,19 @@ def order(block: JoinBlock, estimates: Estimates | None) -> list[int]:
         return choose_order(block)
     costs = JoinCosts(block, estimates)
     first = [number for number, stream in enumerate(costs.streams) if stream] or list(range(len(block.items)))
-    search = _cheapest if len(block.items) <= EXACT else _greedy
+    search = _cheapest if len(block.items) <= MOST_ITEMS_ENUMERATED else _greedy
     return search(costs.step, first, len(block.items))
 
 
 class JoinCosts:
     """What the joins of one block cost; every number is computed once."""
 
-    def __init__(self, block: JoinBlock, estimates: Estimates) -> None:
+    def __init__(self, block: Block, estimates: Estimates) -> None:
         self.streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
-        found = [rows_of(item, estimates) for item in block.items]
-        self._rows = [max(item.rows, 1.0) for item in found]
+        estimated = [rows_of(item, estimates) for item in block.items]
+        self._rows = [max(item.rows, 1.0) for item in estimated]
         numbers = range(len(block.conditions))
-        self._shares = [max(condition_selectivity(block, number, found), _RAREST) for number in numbers]
+        self._shares = [max(condition_selectivity(block, number, estimated), _RAREST) for number in numbers]
         self._sides = [equality(block, number) for number in numbers]
         self._reads = block.reads
         # The most selective first: of equalities in a ring the last one adds nothing.
@@ -118,21 +118,21 @@ class _Groups:
 
 
 Step = Callable[[Items, int], float]
-Found = tuple[float, tuple[int, ...]]
+Costed = tuple[float, tuple[int, ...]]
 
 
 def _cheapest(step: Step, first: list[int], count: int) -> list[int]:
     """The cheapest of all orders, by dynamic programming over sets of items."""
-    best: dict[Items, Found] = {frozenset([number]): (0.0, (number,)) for number in first}
+    best: dict[Items, Costed] = {frozenset([number]): (0.0, (number,)) for number in first}
     for size in range(2, count + 1):
         for chosen in map(frozenset, combinations(range(count), size)):
-            found = [
+            extended = [
                 (best[chosen - {last}][0] + step(chosen - {last}, last), (*best[chosen - {last}][1], last))
                 for last in chosen
                 if chosen - {last} in best
             ]
-            if found:
-                best[chosen] = min(found)
+            if extended:
+                best[chosen] = min(extended)
     return list(best[frozenset(range(count))][1])
 
 
@@ -141,7 +141,7 @@ def _greedy(step: Step, first: list[int], count: int) -> list[int]:
     return list(min(_grown(step, number, count) for number in first)[1])
 
 
-def _grown(step: Step, begin: int, count: int) -> Found:
+def _grown(step: Step, begin: int, count: int) -> Costed:
     cost = 0.0
     sequence: tuple[int, ...] = (begin,)
     while len(sequence) < count:

@@ -15,13 +15,12 @@ from seine.algebra.expressions import (
     Expression,
     Renumbering,
     conjunction,
-    conjuncts,
     renumbering,
     shift_columns,
 )
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
+from seine.optimizer.block import Block, take_apart
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import order as order_by_cost
 from seine.optimizer.rules.order_joins import choose_order
 from seine.optimizer.stated import stated
@@ -31,69 +30,61 @@ Starts = tuple[int, ...]  # where the columns of each item begin, and where the 
 Young = Callable[[Scan], tuple[Scan, tuple[Expression, ...]]]  # a scan as it runs, and conditions of its own
 
 
-def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None) -> JoinBlock | None:
+def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None) -> Block | None:
     """The optimised block; None if the plan is not plain. `young` says what a scan really reads: the same
     columns first, and which tuples of it count.
 
     plain:  Project(Select(Join(Join(Scan | Lookup, Scan | Lookup), ...), predicate), expressions)
     """
-    taken = _taken_apart(plan)
-    if taken is None:
+    if not _is_plain(plan):
         return None
-    items, written, outputs = taken
-    conditions = stated(written)
+    block = take_apart(plan, largest=None)
+    items, starts, outputs, conditions = block.items, block.offsets, block.outputs, stated(block.conditions)
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
-    starts = tuple(accumulate((len(item.schema) for item in items), initial=0))
-    own, common = _pushed(items, starts, conditions)
+    local, common = _pushed(items, starts, conditions)
     scans = [young(item) if isinstance(item, Scan) else (item, ()) for item in items]
-    order = tuple(_order(items, scans, own, common, starts, estimates))
+    order = tuple(_order(items, scans, local, common, starts, estimates))
     layout = (starts, order, tuple(len(scan.schema) for scan, _ in scans))
-    return JoinBlock(
+    return Block(
         tuple(scans[item][0] for item in order),
-        tuple(_placed(scans, own, common, layout)),
+        tuple(_placed(scans, local, common, layout)),
         tuple(_moved(output, layout) for output in outputs),
     )
 
 
-def _taken_apart(plan: Plan) -> tuple[list[Plan], list[Expression], tuple[Expression, ...]] | None:
-    """Items, conditions and outputs over the items' columns side by side, as they were written."""
+def _is_plain(plan: Plan) -> bool:
+    """Whether a plan is one projection of one selection of a chain of joins."""
     if not isinstance(plan, Project):
-        return None
-    outputs, below = plan.expressions, plan.input
-    conditions: list[Expression] = []
-    if isinstance(below, Select):
-        conditions, below = conjuncts(below.predicate), below.input
-    items: list[Plan] = []
+        return False
+    below = plan.input.input if isinstance(plan.input, Select) else plan.input
     while isinstance(below, Join) and below.predicate is None:
-        items.append(below.right)
+        if not isinstance(below.right, Scan | Lookup):
+            return False
         below = below.left
-    items.append(below)
-    if not all(isinstance(item, Scan | Lookup) for item in items):
-        return None
-    return items[::-1], conditions, outputs
+    return isinstance(below, Scan | Lookup)
 
 
 def _pushed(
     items: Sequence[Plan], starts: Starts, conditions: Sequence[Expression]
 ) -> tuple[list[list[Expression]], list[Expression]]:
     """The conditions of each stream alone, and those of joins: lower joins, as written, come first."""
-    own: list[list[Expression]] = [[] for _ in items]
+    local: list[list[Expression]] = [[] for _ in items]
     joins: list[list[Expression]] = [[] for _ in items]
     for condition in conditions:
         read = {bisect_right(starts, column) - 1 for column in condition.columns} or {0}
         highest = max(read)
         if len(read) == 1 and not isinstance(items[highest], Lookup):
-            own[highest].append(condition)
+            local[highest].append(condition)
         else:
             joins[max(highest, 1)].append(condition)
-    return own, [condition for level in joins for condition in level]
+    return local, [condition for level in joins for condition in level]
 
 
 def _order(
     items: Sequence[Plan],
     scans: Sequence[tuple[Plan, tuple[Expression, ...]]],
-    own: Sequence[Sequence[Expression]],
+    local: Sequence[Sequence[Expression]],
     common: Sequence[Expression],
     starts: Starts,
     estimates: Estimates | None,
@@ -102,16 +93,16 @@ def _order(
     if len(items) == 1:
         return [0]
     if estimates is None:
-        return choose_order(JoinBlock(tuple(items), tuple(common), ()))
+        return choose_order(Block(tuple(items), tuple(common), ()))
     selected = []
     for number, (item, (scan, young)) in enumerate(zip(items, scans, strict=True)):
-        local = [_shifted(condition, -starts[number]) for condition in own[number]]
-        predicate = conjunction([*young, *local])
+        over_item = [_shifted(condition, -starts[number]) for condition in local[number]]
+        predicate = conjunction([*young, *over_item])
         chosen = scan if predicate is None else Select(scan, predicate)
         if len(scan.schema) > len(item.schema):
             chosen = Project(chosen, tuple(identity(item)), tuple(field.name for field in item.schema))
         selected.append(chosen)
-    return order_by_cost(JoinBlock(tuple(selected), tuple(common), ()), estimates)
+    return order_by_cost(Block(tuple(selected), tuple(common), ()), estimates)
 
 
 Layout = tuple[Starts, tuple[int, ...], tuple[int, ...]]  # as written; the order; and the new widths
@@ -119,25 +110,25 @@ Layout = tuple[Starts, tuple[int, ...], tuple[int, ...]]  # as written; the orde
 
 def _placed(
     scans: Sequence[tuple[Plan, tuple[Expression, ...]]],
-    own: Sequence[Sequence[Expression]],
+    local: Sequence[Sequence[Expression]],
     common: Sequence[Expression],
     layout: Layout,
 ) -> list[Expression]:
     """All conditions, each as soon as the items that it reads are there."""
     starts, order, widths = layout
     waiting = [(c, {bisect_right(starts, column) - 1 for column in c.columns}) for c in common]
-    found: list[Expression] = []
+    placed: list[Expression] = []
     have: set[int] = set()
     base = 0
     for item in order:
         have.add(item)
-        found += [_shifted(condition, base) for condition in scans[item][1]]
-        found += [_moved(condition, layout) for condition in own[item]]
+        placed += [_shifted(condition, base) for condition in scans[item][1]]
+        placed += [_moved(condition, layout) for condition in local[item]]
         if len(have) > 1:
-            found += [_moved(condition, layout) for condition, reads in waiting if reads <= have]
+            placed += [_moved(condition, layout) for condition, reads in waiting if reads <= have]
             waiting = [(condition, reads) for condition, reads in waiting if not reads <= have]
         base += widths[item]
-    return found
+    return placed
 
 
 def _moved(expression: Expression, layout: Layout) -> Expression:

@@ -1,8 +1,8 @@
-"""Conditions with their equalities said plainly: an equality of two columns is what joins by key, and what
-promises free rows by.
+"""Conditions with the equalities of columns that they imply stated as `a = b`: in this form they are keys of
+joins, and punctuations free rows by them.
 
-Law: all that is stated holds for just those rows for which all that was written does. Whoever judges a
-query and whoever builds it read the same equalities, however they are spelled.
+Law: the conditions returned hold for just those rows for which the conditions given do. The check and the
+builder read the same equalities, however a query spells them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Conditions = tuple[Expression, ...]
 
 
 def stated(conditions: Sequence[Expression]) -> Conditions:
-    """The same conditions, with an equality of two columns for each that one or two of them tell.
+    """Equivalent conditions, with an equality of two columns for each that one or two of them imply.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.functions import literal, resolve_call
@@ -32,23 +32,23 @@ def stated(conditions: Sequence[Expression]) -> Conditions:
     >>> str(stated([resolve_call("eq", doubled)])[0])
     'eq(#0, #1)'
     """
-    parts = [part for condition in conditions for part in _told_alone(condition)]
+    parts = [part for condition in conditions for part in _stated_alone(condition)]
     pairs: dict[frozenset[int], list[Expression]] = {}
     for part in parts:
         if len(part.columns) == 2 and equal_columns(part) is None:
             pairs.setdefault(frozenset(part.columns), []).append(part)
-    met = {part: told for pair in pairs.values() if len(pair) > 1 for part, told in _met(tuple(pair))}
-    found = [told for part in parts for told in met.get(part, (part,))]
-    return tuple(dict.fromkeys(found))
+    met = {part: plain for pair in pairs.values() if len(pair) > 1 for part, plain in _met(tuple(pair))}
+    stated_parts = [plain for part in parts for plain in met.get(part, (part,))]
+    return tuple(dict.fromkeys(stated_parts))
 
 
 @lru_cache(maxsize=1 << 14)
-def _told_alone(condition: Expression) -> Conditions:
+def _stated_alone(condition: Expression) -> Conditions:
     """One condition: as it is, or, if an equality of columns follows from it, that and what else it says."""
     if len(condition.columns) < 2 or _is_plain(condition):
         return (condition,)
     form = canonicalise(condition)
-    return _told(form.clauses, form.guards) or (condition,)
+    return _with_equalities(form.clauses, form.guards) or (condition,)
 
 
 def _is_plain(condition: Expression) -> bool:
@@ -63,11 +63,11 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
     """
     forms = [canonicalise(condition) for condition in pair]
     clauses = conjoin(form.clauses for form in forms)
-    told = _told(_equal_halves(clauses), conjoin(form.guards for form in forms))
-    return [(part, () if place else told) for place, part in enumerate(pair)] if told else []
+    plain = _with_equalities(_equal_halves(clauses), conjoin(form.guards for form in forms))
+    return [(part, () if place else plain) for place, part in enumerate(pair)] if plain else []
 
 
-def _told(clauses: PredicateSet, guards: PredicateSet) -> Conditions:
+def _with_equalities(clauses: PredicateSet, guards: PredicateSet) -> Conditions:
     """The clauses and guards as conditions, equalities first; none if there is no equality among them."""
     words = [clause_expression(clause) for clause in (*clauses, *guards)]
     equal = [word for word in words if equal_columns(word) is not None]

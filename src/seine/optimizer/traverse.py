@@ -10,7 +10,7 @@ from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project,
 
 
 def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
-    """The same operator over other inputs."""
+    """An operator with its inputs replaced."""
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     match plan:
@@ -36,14 +36,16 @@ def identity(plan: Plan) -> list[Expression]:
 LARGEST_SUBSTITUTION = 2_000
 
 
-def stays_small(outer: Sequence[Expression], inner: Sequence[Expression]) -> bool:
-    """Whether writing `inner` in place of the columns of `outer` gives expressions of sane size.
+def stays_small(
+    outer: Sequence[Expression], inner: Sequence[Expression], largest: int = LARGEST_SUBSTITUTION
+) -> bool:
+    """Whether writing `inner` in place of the columns of `outer` gives at most `largest` nodes.
 
     Sub-queries that each use a column twice would otherwise double the text at every level.
     """
     sizes = [expression.size for expression in inner]
-    if sum(expression.size for expression in outer) * max(sizes, default=1) <= LARGEST_SUBSTITUTION:
+    if sum(expression.size for expression in outer) * max(sizes, default=1) <= largest:
         return True
     nodes = (node for expression in outer for node in walk(expression))
     total = sum(sizes[node.index] if isinstance(node, Column) else 1 for node in nodes)
-    return total <= LARGEST_SUBSTITUTION
+    return total <= largest

@@ -1,1 +1,1 @@
-"""What flows between operators: deltas, event time, hashes, and rows grouped by value."""
+"""Row batches and how they are handled: deltas, event-time clocks, key hashes, grouping by equality."""

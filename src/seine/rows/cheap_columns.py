@@ -1,4 +1,7 @@
-"""Columns as what is cheapest to pick from: INT and BIGINT without NULL as numpy's, all others as Arrow's."""
+"""Columns in the representation that is cheapest to gather from.
+
+Columns of INT and BIGINT without NULL are NumPy arrays, all others Arrow arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +10,53 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-Plain: TypeAlias = np.ndarray | pa.Array
-_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
-_NUMBERS = [type_.id for type_ in _TYPES.values()]
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
+
+Plain: TypeAlias = AnyArray | pa.Array
+_ARROW_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
+_NUMPY_TYPE_IDS = [type_.id for type_ in _ARROW_TYPES.values()]
 
 
 def plain(array: Plain) -> Plain:
-    """
+    """A column as a NumPy array if its type allows it and no value is NULL, else as it is.
+
     >>> plain(pa.array([1, 2])), plain(pa.array(["a"])).to_pylist()
     (array([1, 2]), ['a'])
     """
-    if isinstance(array, np.ndarray) or array.type.id not in _NUMBERS or array.null_count:
+    if isinstance(array, np.ndarray) or array.type.id not in _NUMPY_TYPE_IDS or array.null_count:
         return array
     return array.to_numpy()
 
 
 def arrow(column: Plain) -> pa.Array:
-    """The column as an array; numbers are not copied."""
+    """A column as an Arrow array; numbers are not copied."""
     if not isinstance(column, np.ndarray):
         return column
-    type_ = _TYPES.get(column.dtype)
+    type_ = _ARROW_TYPES.get(column.dtype)
     if type_ is None or not column.flags.c_contiguous:
         return pa.array(column)
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])
 
 
-def doubles(array: pa.Array) -> np.ndarray:
-    """
-    The nearest double of each number: Arrow's plain cast refuses a BIGINT that is not one exactly.
+def doubles(array: pa.Array) -> FloatArray:
+    """Numbers cast to the nearest double; Arrow's safe cast refuses a BIGINT that no double equals.
 
     >>> doubles(pa.array([2**53 + 1, 3]))
     array([9.00719925e+15, 3.00000000e+00])
     """
-    return array.cast(pa.float64(), safe=False).to_numpy()
+    numbers: FloatArray = array.cast(pa.float64(), safe=False).to_numpy()
+    return numbers
 
 
-def pick(column: Plain, places: np.ndarray | None) -> Plain:
-    """The values at some places; None means all."""
+def pick(column: Plain, places: AnyArray | None) -> Plain:
+    """Gather: the values at some places, None meaning all."""
     if places is None:
         return column
     return column.take(places if isinstance(column, np.ndarray) else arrow(places))
 
 
-def pick_known(column: Plain, places: np.ndarray) -> Plain:
-    """The values at some places; at place -1 there is none, NULL or 0.
+def pick_known(column: Plain, places: IntArray) -> Plain:
+    """Gather with missing places: at place -1 the value is NULL, of a NumPy column 0.
 
     >>> pick_known(pa.array(["a", "b"]), np.array([1, -1])).to_pylist()
     ['b', None]
@@ -65,13 +71,13 @@ def pick_known(column: Plain, places: np.ndarray) -> Plain:
     return column.take(pa.array(np.maximum(places, 0), mask=missing))
 
 
-def unless_all(places: np.ndarray, size: int) -> np.ndarray | None:
-    """Ascending places, or None if they are all of so many."""
+def unless_all(places: IntArray, size: int) -> IntArray | None:
+    """Distinct ascending places, or None if they are all places of a column of this size."""
     return None if len(places) == size else places
 
 
 def join(one: Plain, other: Plain) -> Plain:
-    """One column, then the other."""
+    """The concatenation of two columns of one type."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.concatenate([one, other])
     if not len(one):

@@ -1,4 +1,4 @@
-"""Event time as an operator sees it in one micro-batch."""
+"""The event-time clock of one micro-batch: watermarks, and the progress of event time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from seine.rows.delta import FOREVER, NEVER
 
 
 class Clock(Struct, frozen=True):
-    """The watermark of every stream, and the latest event time of each domain.
+    """The watermark of every stream, and the latest event time of each time domain.
 
-    A watermark w promises that no later tuple of the stream has a timestamp < w.
+    A watermark w says that no later tuple of the stream has a timestamp < w.
     It is NEVER before the first tuple and FOREVER after the last.
     `now` is the largest accepted timestamp of any stream of the domain so far.
     """
@@ -23,13 +23,13 @@ class Clock(Struct, frozen=True):
     end: bool = False
 
     def low(self, streams: Iterable[str]) -> int:
-        """No row that involves these streams will start before this; FOREVER if there are none."""
+        """The lowest watermark of some streams: no later row of theirs starts before it; FOREVER for none."""
         return min((self.watermarks[s] for s in streams), default=FOREVER)
 
     def progress(self, streams: Iterable[str]) -> int:
-        """Instants before this are complete for these streams.
+        """The event time up to which (exclusive) all instants are complete for some streams.
 
-        A stream that has ended keeps pace with the others; at the end of all input the final
+        A stream that has ended does not hold up the others; at the end of all input the final
         instant, the largest timestamp of any accepted tuple, is complete too.
         """
         names = list(streams)

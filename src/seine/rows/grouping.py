@@ -1,6 +1,6 @@
-"""Equal rows, found by hash and made sure by value.
+"""Groups rows by equality: candidates by hash, verified by value.
 
-Values are equal as SQL groups them: NULL equals NULL, NaN equals NaN.
+Values are equal as in SQL's GROUP BY: NULL equals NULL, NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.rows.cheap_columns import Plain, arrow, pick, plain
 
-_MANY = 1 << 14  # numbers from which on counting is the faster way to sort
-_MENDED = 64  # of so many numbers one may be out of order after counting; else counting was no help
+_MIN_ROWS_FOR_COUNTING_SORT = 1 << 14  # from so many on, a sort of 16-bit digits (by counting) is faster
+_ROWS_PER_MISPLACED_ROW = 64  # if more than one row in so many is out of order afterwards, it is sorted anew
 
 
 class Groups(NamedTuple):
-    """Rows in an order that puts equal ones side by side, and where in it each group starts."""
+    """A permutation of rows in which those of a group are adjacent, and the start of each group in it."""
 
-    order: np.ndarray
-    starts: np.ndarray
+    order: IntArray
+    starts: IntArray
 
     @property
-    def firsts(self) -> np.ndarray:
-        """The row of each group that came first."""
-        return self.order[self.starts]
+    def firsts(self) -> IntArray:
+        """The first row of each group."""
+        rows: IntArray = self.order[self.starts]
+        return rows
 
-    def labels(self) -> np.ndarray:
-        """The group of each place of the order."""
+    def labels(self) -> IntArray:
+        """The number of the group at each place of the order."""
         marks = np.zeros(len(self.order), np.int64)
         marks[self.starts[1:]] = 1
         return np.cumsum(marks)
 
-    def sorted_by(self, times: np.ndarray) -> Groups:
-        """The same groups, in each the rows in order of time; of one time they keep their order.
+    def sorted_by(self, times: IntArray) -> Groups:
+        """The groups with the rows of each sorted by time; the sort is stable.
 
         >>> Groups(np.array([0, 1, 2]), np.array([0, 1])).sorted_by(np.array([5, 9, 7])).order.tolist()
         [0, 2, 1]
@@ -56,25 +58,25 @@ class Groups(NamedTuple):
         return Groups(order, self.starts)
 
 
-def group_rows(hashes: np.ndarray, columns: Sequence[Plain]) -> Groups:
-    """Group equal rows, ordered by hash; rows of a group keep their order.
+def group_rows(hashes: IntArray, columns: Sequence[Plain]) -> Groups:
+    """Group rows that are equal in all columns; groups are in order of hash, rows in their given order.
 
     >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
     >>> order.tolist(), starts.tolist()
     ([1, 3, 0, 2], [0, 2, 3])
     """
     order = _order_of_hashes(hashes)
-    same = _same(hashes.take(order))
+    same = _equals_previous(hashes.take(order))
     places = same.nonzero()[0]
     if len(places):
-        collide = _collide(order, places, columns)
+        collide = _collisions(order, places, columns)
         if len(collide):
-            _separate(order, same, collide, hashes, columns)
+            _separate_collisions(order, same, collide, hashes, columns)
     return Groups(order, _starts(same, len(order)))
 
 
-def equal(left: Plain, right: Plain) -> np.ndarray:
-    """Which values are equal, place by place.
+def equal(left: Plain, right: Plain) -> BoolArray:
+    """Which values are equal, element by element.
 
     >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
     [True, True, True, False]
@@ -93,7 +95,7 @@ def equal(left: Plain, right: Plain) -> np.ndarray:
     return as_mask(pc.or_(pc.fill_null(same, False), both))
 
 
-def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> np.ndarray:
+def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> BoolArray:
     """Which rows are equal in every column."""
     same = np.ones(num_rows, bool)
     for one, other in zip(left, right, strict=True):
@@ -101,14 +103,14 @@ def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> n
     return same
 
 
-def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The rank of each value (NaN greatest, NULL beyond it), and for each rank a place that has it.
+def dense_ranks(values: pa.Array) -> tuple[IntArray, IntArray]:
+    """The dense rank of each value (NaN is greatest but for NULL), and for each rank the index of a value.
 
     >>> [a.tolist() for a in dense_ranks(pa.array(["b", "a", "b"]))]
     [[1, 0, 1], [1, 0]]
     """
     missing = as_mask(values.is_null())
-    numbers = _numbers(values)
+    numbers = _sortable_numbers(values)
     if numbers is None:
         order = pc.sort_indices(values).to_numpy().astype(np.int64)
         ordered = values.take(pa.array(order))
@@ -127,36 +129,40 @@ def dense_ranks(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def normalise(array: pa.Array) -> pa.Array:
-    """One zero and one NaN, so that equal doubles are the same bits."""
+    """Doubles with one zero and one NaN, so that equal ones have equal bits; other columns as they are."""
     if not pa.types.is_floating(array.type):
         return array
     array = pc.add(array, 0.0)
     return pc.if_else(pc.is_nan(array), float("nan"), array)
 
 
-def as_mask(flags: pa.Array) -> np.ndarray:
-    return flags.to_numpy(zero_copy_only=False)
+def as_mask(flags: pa.Array) -> BoolArray:
+    """An Arrow array of BOOLEAN without NULL as a NumPy mask."""
+    mask: BoolArray = flags.to_numpy(zero_copy_only=False)
+    return mask
 
 
-def _numbers(values: pa.Array) -> np.ndarray | None:
-    """Numbers in the order of values, whatever where these are NULL; None if there are none of 64 bits."""
+def _sortable_numbers(values: pa.Array) -> AnyArray | None:
+    """Numbers of at most 64 bits in the order of the values, arbitrary where NULL; None if there are none."""
     type_ = values.type
     if pa.types.is_decimal(type_):
         words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
         low, high = words[values.offset : values.offset + len(values)].T
         wide = high != low >> 63
-        return None if (wide & as_mask(values.is_valid())).any() else low
+        decimals: IntArray = low
+        return None if (wide & as_mask(values.is_valid())).any() else decimals
     if pa.types.is_boolean(type_):
         values = values.cast(pa.int8())
     elif pa.types.is_temporal(type_):
         values = values.view(pa.int32() if type_.bit_width == 32 else pa.int64())
     elif not (pa.types.is_integer(type_) or pa.types.is_floating(type_)):
         return None
-    return (values.fill_null(0) if values.null_count else values).to_numpy()
+    numbers: AnyArray = (values.fill_null(0) if values.null_count else values).to_numpy()
+    return numbers
 
 
-def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """The stable order by first and second number; by one number made of both where that fits."""
+def _order_of_pairs(firsts: IntArray, seconds: IntArray) -> IntArray:
+    """A stable argsort by (first, second), through one combined integer where that fits 64 bits."""
     low = int(seconds.min())
     span = int(seconds.max()) - low + 1
     if (int(firsts[-1]) + 1) * span >= 2**63:
@@ -164,16 +170,16 @@ def _order_of_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
     return (firsts * span + (seconds - low)).argsort(kind="stable")
 
 
-def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
-    """The stable order of numbers; many are sorted by their leading bits, by counting, and then mended."""
-    if len(hashes) < _MANY:
+def _order_of_hashes(hashes: IntArray) -> IntArray:
+    """A stable argsort: of many hashes, a radix sort by the leading 32 bits, then a repair of the rest."""
+    if len(hashes) < _MIN_ROWS_FOR_COUNTING_SORT:
         return hashes.argsort(kind="stable")
     order = (hashes >> 32).astype(np.uint16).argsort(kind="stable")
     leads = hashes >> 48
     order = order.take((leads + 2**15).astype(np.uint16).take(order).argsort(kind="stable"))
     ordered = hashes.take(order)
     wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
-    if len(wrong) * _MENDED > len(hashes):
+    if len(wrong) * _ROWS_PER_MISPLACED_ROW > len(hashes):
         return hashes.argsort(kind="stable")
     if len(wrong):
         leads = ordered >> 32
@@ -183,8 +189,8 @@ def _order_of_hashes(hashes: np.ndarray) -> np.ndarray:
     return order
 
 
-def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) -> np.ndarray:
-    """Of the places whose next neighbour has the same hash, those where it has other values."""
+def _collisions(order: IntArray, places: IntArray, columns: Sequence[Plain]) -> IntArray:
+    """Of the places whose successor has the same hash, those whose successor has other values."""
     one, other = order.take(places), order.take(places + 1)
     columns = [plain(column) for column in columns]
     left = [pick(column, one) for column in columns]
@@ -192,14 +198,14 @@ def _collide(order: np.ndarray, places: np.ndarray, columns: Sequence[Plain]) ->
     return places[~all_equal(left, right, len(places))]
 
 
-def _separate(
-    order: np.ndarray,
-    same: np.ndarray,
-    collide: np.ndarray,
-    hashes: np.ndarray,
+def _separate_collisions(
+    order: IntArray,
+    same: BoolArray,
+    collide: IntArray,
+    hashes: IntArray,
     columns: Sequence[Plain],
 ) -> None:
-    """Order the rows whose hashes collide by their values too, in place."""
+    """Sort the rows whose hashes collide by their values too, in place."""
     runs = np.append(0, np.cumsum(~same))
     bad = np.zeros(runs[-1] + 1, bool)
     bad[runs[collide]] = True
@@ -209,20 +215,21 @@ def _separate(
     by_value = np.lexsort((*codes, hashes[rows]))
     order[places] = rows[by_value]
     for code in codes:
-        same[places[:-1]] &= _same(code[by_value])
+        same[places[:-1]] &= _equals_previous(code[by_value])
 
 
-def _codes(column: pa.Array) -> np.ndarray:
+def _codes(column: pa.Array) -> IntArray:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
     return dense_ranks(column)[0]
 
 
-def _same(ordered: np.ndarray) -> np.ndarray:
-    return ordered[1:] == ordered[:-1]
+def _equals_previous(ordered: AnyArray) -> BoolArray:
+    same: BoolArray = ordered[1:] == ordered[:-1]
+    return same
 
 
-def _starts(same_as_before: np.ndarray, size: int) -> np.ndarray:
+def _starts(same_as_before: BoolArray, size: int) -> IntArray:
     if not size:
         return np.zeros(0, np.int64)
     starts = np.ones(size, bool)

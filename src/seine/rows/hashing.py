@@ -1,7 +1,7 @@
-"""Hashes of key columns: 64 bits, the same in every process and for ever.
+"""Vectorised 64-bit hashes of key columns, the same in every process and version.
 
-Law: equal keys have equal hashes; a single integer-like key column is hashed by a bijection,
-so there equal hashes also mean equal keys. INT, BIGINT and DECIMAL of scale 0 agree.
+Law: equal keys have equal hashes. A single integer-like key column is hashed by a bijection, so
+that equal hashes also mean equal keys. INT, BIGINT and DECIMAL of scale 0 agree.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray, UIntArray
 from seine.algebra.types import Kind, Type
 
 NULL_HASH = np.int64(0x5E1AE5E1AE5E1AE5)
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_LONG = 128  # bytes; a longer string is hashed on its own instead of word by word
-_EXACT = {
+_GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # the increment of splitmix64
+_MAX_FOLDED_BYTES = 128  # a longer string is hashed by BLAKE2 instead of word by word
+_BIJECTIVE_KINDS = {
     Kind.BOOLEAN,
     Kind.INT,
     Kind.BIGINT,
@@ -30,22 +32,22 @@ _EXACT = {
 }
 
 
-def hash_columns(arrays: Sequence[pa.Array], num_rows: int) -> np.ndarray:
-    """One int64 for each row, over the columns in order; NULL hashes like a value of its own.
+def hash_columns(arrays: Sequence[pa.Array], num_rows: int) -> IntArray:
+    """The hash of each row over the columns in order; NULL hashes like a distinct value.
 
     >>> hash_columns([pa.array([1, 2, 1])], 3).tolist()
     [-7995527694508729151, -7541218347953203506, -7995527694508729151]
     """
     if not arrays:
         return np.zeros(num_rows, np.int64)
-    total = _hash_one(arrays[0])
+    total = _hash_column(arrays[0])
     for array in arrays[1:]:
-        total = mix(total * _STEP + _hash_one(array))
+        total = mix(total * _GOLDEN_GAMMA + _hash_column(array))
     return total.view(np.int64)
 
 
 def is_exact(types: Iterable[Type]) -> bool:
-    """Do equal hashes of keys without NULL mean equal keys?
+    """Whether, for keys of these types without NULL, equal hashes mean equal keys.
 
     >>> from seine.algebra.types import BIGINT, STRING
     >>> is_exact([BIGINT]), is_exact([STRING]), is_exact([BIGINT, BIGINT])
@@ -54,28 +56,31 @@ def is_exact(types: Iterable[Type]) -> bool:
     kinds = list(types)
     if len(kinds) != 1:
         return not kinds
-    return kinds[0].kind in _EXACT or (kinds[0].kind is Kind.DECIMAL and kinds[0].precision <= 18)
+    return kinds[0].kind in _BIJECTIVE_KINDS or (kinds[0].kind is Kind.DECIMAL and kinds[0].precision <= 18)
 
 
-def null_mask(arrays: Sequence[pa.Array]) -> np.ndarray | None:
+def null_mask(arrays: Sequence[pa.Array]) -> BoolArray | None:
     """Which rows have a NULL in any of the arrays; None if no row has."""
     masks = [pc.is_null(a).to_numpy(zero_copy_only=False) for a in arrays if a.null_count]
-    return np.logical_or.reduce(masks) if masks else None
+    if not masks:
+        return None
+    mask: BoolArray = np.logical_or.reduce(masks)
+    return mask
 
 
-def bucket_of(hashes: np.ndarray, buckets: int) -> np.ndarray:
-    """The bucket of each hash, in [0, buckets), evenly for any number of buckets up to 2**16.
+def bucket_of(hashes: IntArray, buckets: int) -> npt.NDArray[np.uint16]:
+    """The hash partition (bucket) of each hash, in [0, buckets), evenly for up to 2**16 buckets.
 
     The hash is mixed once more, so that the hashes within one bucket are still spread over all 64
-    bits. The numbers have 16 bits, which are sorted by counting.
+    bits. The results have 16 bits, which NumPy sorts by counting (radix sort).
     """
     high = mix(hashes.view(np.uint64)) >> np.uint64(32)
     return ((high * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint16)
 
 
-def mix(values: np.ndarray) -> np.ndarray:
+def mix(values: UIntArray) -> UIntArray:
     """The bijective finaliser of splitmix64 over uint64."""
-    z = values + _STEP
+    z = values + _GOLDEN_GAMMA
     z ^= z >> np.uint64(30)
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -84,7 +89,7 @@ def mix(values: np.ndarray) -> np.ndarray:
     return z
 
 
-def _hash_one(array: pa.Array) -> np.ndarray:
+def _hash_column(array: pa.Array) -> UIntArray:
     if pa.types.is_null(array.type):
         return np.full(len(array), NULL_HASH).view(np.uint64)
     if pa.types.is_dictionary(array.type):
@@ -95,8 +100,8 @@ def _hash_one(array: pa.Array) -> np.ndarray:
     return hashes
 
 
-def _hash_values(array: pa.Array) -> np.ndarray:
-    """Hashes of one column; where it is NULL the result is arbitrary."""
+def _hash_values(array: pa.Array) -> UIntArray:
+    """Hashes of one column; arbitrary where it is NULL."""
     kind = array.type
     if pa.types.is_floating(kind):
         return _hash_doubles(_filled(array.cast(pa.float64()), 0.0))
@@ -113,27 +118,28 @@ def _integers(array: pa.Array) -> pa.Array:
     return array.cast(pa.int64())
 
 
-def _filled(array: pa.Array, value: float) -> np.ndarray:
-    return (array.fill_null(value) if array.null_count else array).to_numpy(zero_copy_only=True)
+def _filled(array: pa.Array, value: float) -> AnyArray:
+    values: AnyArray = (array.fill_null(value) if array.null_count else array).to_numpy(zero_copy_only=True)
+    return values
 
 
-def _hash_doubles(values: np.ndarray) -> np.ndarray:
+def _hash_doubles(values: FloatArray) -> UIntArray:
     values = values + 0.0  # a copy in which -0.0 is 0.0
     values[np.isnan(values)] = np.nan
     return mix(values.view(np.uint64))
 
 
-def _hash_decimals(array: pa.Array) -> np.ndarray:
-    """Over the 128-bit unscaled value: one that fits 64 bits hashes as that integer."""
+def _hash_decimals(array: pa.Array) -> UIntArray:
+    """Hashes of the 128-bit unscaled values; one that fits 64 bits hashes as that integer."""
     words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)
     low, high = words[array.offset : array.offset + len(array)].T.copy()
     hashes = mix(low.view(np.uint64))
     wide = np.flatnonzero(high != low >> 63)
-    hashes[wide] = mix(hashes[wide] * _STEP + high[wide].view(np.uint64))
+    hashes[wide] = mix(hashes[wide] * _GOLDEN_GAMMA + high[wide].view(np.uint64))
     return hashes
 
 
-def _hash_strings(array: pa.Array) -> np.ndarray:
+def _hash_strings(array: pa.Array) -> UIntArray:
     _, offsets_buffer, data = array.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
     starts, lengths = offsets[:-1], np.diff(offsets)
@@ -145,31 +151,33 @@ def _hash_strings(array: pa.Array) -> np.ndarray:
     return hashes
 
 
-def _fold_words(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Fold strings of at most _LONG bytes into their hashes, eight bytes of each a round."""
+def _fold_words(hashes: UIntArray, text: AnyArray, starts: IntArray, lengths: IntArray) -> None:
+    """Fold strings of at most _MAX_FOLDED_BYTES into their hashes, eight bytes of each a round."""
     words = np.zeros((len(text) >> 3) + 2, np.uint64)
     words.view(np.uint8)[: len(text)] = text
-    rows = np.flatnonzero((lengths > 0) & (lengths <= _LONG))
+    rows = np.flatnonzero((lengths > 0) & (lengths <= _MAX_FOLDED_BYTES))
     place = 0
     while len(rows):
-        word = _unaligned(words, starts[rows] + place)
+        word = _unaligned_words(words, starts[rows] + place)
         rest = lengths[rows] - place
         surplus = np.clip(8 - rest, 0, 7).view(np.uint64) << np.uint64(3)
         word = (word << surplus) >> surplus
-        hashes[rows] = mix(hashes[rows] * _STEP + word)
+        hashes[rows] = mix(hashes[rows] * _GOLDEN_GAMMA + word)
         rows = rows[rest > 8]
         place += 8
 
 
-def _unaligned(words: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _unaligned_words(words: UIntArray, at: IntArray) -> UIntArray:
     """The little-endian word that begins at each byte position, from aligned words."""
     slot, shift = at >> 3, (at & 7).view(np.uint64) << np.uint64(3)
     upper = (words[slot + 1] << np.uint64(1)) << (np.uint64(63) - shift)
-    return (words[slot] >> shift) | upper
+    whole: UIntArray = (words[slot] >> shift) | upper
+    return whole
 
 
-def _fold_long(hashes: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    for row in np.flatnonzero(lengths > _LONG):
+def _fold_long(hashes: UIntArray, text: AnyArray, starts: IntArray, lengths: IntArray) -> None:
+    """Replace the hashes of longer strings by their BLAKE2 digests."""
+    for row in np.flatnonzero(lengths > _MAX_FOLDED_BYTES):
         piece = text[starts[row] : starts[row] + lengths[row]]
         digest = hashlib.blake2b(piece.tobytes(), digest_size=8).digest()
         hashes[row] = np.uint64(int.from_bytes(digest, "little"))

@@ -1,4 +1,4 @@
-"""Pairs of rows by number, formed a bounded number at a time."""
+"""Candidate pairs of a join as index arrays, formed in chunks of bounded size."""
 
 from __future__ import annotations
 
@@ -7,28 +7,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-CHUNK = 1_000_000  # pairs formed at once: what a flood of matches costs in memory
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+
+MAX_PAIRS_AT_ONCE = 1_000_000  # bounds the memory that a probe with very many matches takes
 
 
 class Pairs(NamedTuple):
-    """Rows of two batches that meet, and the life that they share."""
+    """Pairs of a probing row and a row of a stored run, by index, and the lifetime that they share."""
 
-    probe: np.ndarray
-    run: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
+    probe: IntArray
+    run: IntArray
+    start: IntArray
+    end: IntArray
 
-    def where(self, mask: np.ndarray) -> Pairs:
+    def where(self, mask: BoolArray) -> Pairs:
+        """The pairs at which the mask is true."""
         kept = np.flatnonzero(mask)
         return Pairs(*(column[kept] for column in self))
 
     @property
     def size(self) -> int:
+        """The number of pairs."""
         return len(self.probe)
 
 
-def ranges(low: np.ndarray, high: np.ndarray, chunk: int = CHUNK) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each range [low, high) as pairs (number of the range, place in it), at most `chunk` at once.
+def ranges(
+    low: AnyArray, high: AnyArray, chunk: int = MAX_PAIRS_AT_ONCE
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Expand ranges [low, high) to pairs (number of the range, index in it), at most `chunk` at once.
 
     >>> [[a.tolist() for a in piece] for piece in ranges(np.array([5, 0, 7]), np.array([8, 0, 8]), chunk=3)]
     [[[0, 0, 0], [5, 6, 7]], [[2], [7]]]

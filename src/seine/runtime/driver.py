@@ -6,6 +6,7 @@ entry overlaps with working on this one.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 
@@ -15,6 +16,8 @@ from seine.intake.journal import Entry
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
+
+_logger = logging.getLogger(__name__)
 
 _MOST_WAITING = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05
@@ -77,6 +80,7 @@ class Driver:
         """If it was the last entry of its pipeline, let another one go on."""
         if entry.handover and entry.number > self._deployment.settings.start:
             self._deployment.take_over(entry.number, entry.handover)
+            _logger.info("pipeline handed over", extra={"entry": entry.number, "stages": entry.handover})
             self._handed_over = True
 
     def renew(self) -> bool:

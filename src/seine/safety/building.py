@@ -8,15 +8,14 @@ Cites: SAFETY 3.2 (Def 6), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.upper_bounds import Terms, UpperBound
-from seine.optimizer.bounding import bounds_told
+from seine.optimizer.block import Block
+from seine.optimizer.bounding import implied_bounds
 from seine.optimizer.equalities import equal_columns
-from seine.safety.block import Block
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, closure
 from seine.safety.graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, GraphItem
@@ -24,8 +23,8 @@ from seine.safety.graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, G
 
 @dataclass(frozen=True)
 class Offer:
-    """A promise that can be had of an item: no more rows with given values of the columns `known` and
-    none above given values of the columns `bounded`, by position in its row.
+    """What a punctuation or watermark of an item says: no more rows with given values of the columns `known`
+    and none above given values of the columns `bounded`, by position in its row.
     """
 
     known: frozenset[int]
@@ -71,9 +70,9 @@ class _Building:
     def __init__(self, block: Block, sources: Sequence[SafetyItem]) -> None:
         self.block, self.sources = block, sources
         equalities = [condition for condition in block.conditions if equal_columns(condition) is not None]
-        self.classes = Classes(_told_equal(equalities))
+        self.classes = Classes(_equal_pairs(equalities))
         others = [condition for condition in block.conditions if equal_columns(condition) is None]
-        bounds = [bound for condition in others for bound in bounds_told(condition)]
+        bounds = [bound for condition in others for bound in implied_bounds(condition)]
         self.limits = [bound for bound in bounds if self._is_read(bound.terms)]
         self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
@@ -89,23 +88,19 @@ class _Building:
         known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
         items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
         relations = [number for number, source in enumerate(self.sources) if source.finite]
-        finite = frozenset(self.classes.of(c) for number in relations for c in self._columns(number))
+        finite = frozenset(self.classes.of(c) for number in relations for c in self.block.columns(number))
         given = frozenset(self.known[class_] for class_ in finite if class_ in self.known)
         graph = Graph(tuple(items), self.count, tuple(dict.fromkeys(self.rules)), given)
         return BlockGraph(graph, tuple(streams), known, bounded, self.classes, finite)
 
     def _clocked(self) -> frozenset[int]:
-        """The classes whose bounds can be told: by a condition, by another column, from outside."""
+        """The classes that can be bounded: by a condition, by another column, from outside."""
         columns = [bound.column for bound in self.limits]
         columns += [column for output in self.block.outputs for column in output.columns]
         return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
 
-    def _columns(self, number: int) -> range:
-        start = self.block.starts[number]
-        return range(start, start + len(self.sources[number].columns))
-
     def _closers(self, number: int) -> tuple[Closer, ...]:
-        start = self.block.starts[number]
+        start = self.block.offsets[number]
         closers = []
         for offer in self.sources[number].offers:
             if any(self.classes.of(start + column) not in self.clocked for column in offer.bounded):
@@ -118,24 +113,21 @@ class _Building:
 
     def _item(self, number: int, closers: tuple[Closer, ...], known: dict[int, int]) -> GraphItem:
         source = self.sources[number]
-        gives = frozenset(known[column] for column in self._columns(number) if column in known)
+        gives = frozenset(known[column] for column in self.block.columns(number) if column in known)
         return GraphItem(source.name, gives, closers, source.expires, source.deletable)
 
     def _is_read(self, terms: Terms) -> bool:
-        """Whether a row of one item tells a sum: of one column any that has its class, of several one of
-        which no other item tells all.
+        """Whether a row of one item has the value of a sum: of one column any item with its class, of several
+        columns an item that alone has all of them.
         """
-        owners = {self._owner(column) for column, _ in terms}
+        owners = {self.block.owner(column) for column, _ in terms}
         return len(terms) == 1 or (len(owners) == 1 and any(self._is_own(column) for column, _ in terms))
 
     def _is_own(self, column: int) -> bool:
         """Whether no other item has a column of the class."""
-        class_, own = self.classes.of(column), self._owner(column)
-        numbers = [number for number in range(len(self.sources)) if number != own]
-        return all(self.classes.of(c) != class_ for number in numbers for c in self._columns(number))
-
-    def _owner(self, column: int) -> int:
-        return bisect_right(self.block.starts, column) - 1
+        class_, owner = self.classes.of(column), self.block.owner(column)
+        numbers = [number for number in range(len(self.sources)) if number != owner]
+        return all(self.classes.of(c) != class_ for number in numbers for c in self.block.columns(number))
 
     def _limit(self, bound: UpperBound) -> None:
         needs = [self._known(column) for column, _ in bound.terms]
@@ -159,16 +151,16 @@ class _Building:
 
     def _of_columns(self, facts: dict[int, int]) -> dict[int, int]:
         """The facts of the columns whose classes have one."""
-        found = {}
+        of_columns = {}
         for number in range(len(self.sources)):
-            for column in self._columns(number):
+            for column in self.block.columns(number):
                 fact = facts.get(self.classes.of(column))
                 if fact is not None:
-                    found[column] = fact
-        return found
+                    of_columns[column] = fact
+        return of_columns
 
 
-def _told_equal(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
+def _equal_pairs(equalities: Sequence[Expression]) -> Iterator[tuple[int, int]]:
     """The columns that are equal. One that is compared as it is and also through a cast, or through two, is
     routed by different keys: of such only the equality without casts counts.
     """

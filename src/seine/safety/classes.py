@@ -1,7 +1,7 @@
 """Columns that must be equal in every combination: the equalities of a block, closed.
 
-Differs: SAFETY reads its join predicates one by one. S1.A = S2.A and S2.A = S3.A also tell that
-S1.A = S3.A, and a promise of S3 on A closes a tuple of S1: without it Theorems 1 and 3 are not necessary.
+Differs: SAFETY reads its join predicates one by one. S1.A = S2.A and S2.A = S3.A also imply that
+S1.A = S3.A, and a punctuation of S3 on A closes a tuple of S1: without it Theorems 1 and 3 are not necessary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Classes:
         return {self.of(column) for column in self._up}
 
     def of(self, column: int) -> int:
-        """The column that stands for the class of a column."""
+        """The representative of the class of a column."""
         top = column
         while (above := self._up.get(top, top)) != top:
             top = above

@@ -1,7 +1,7 @@
 """What is closed for one row: the chained purge strategy, carried out on schemes instead of punctuations.
 
-From what the row itself tells, closers fire and closed items tell more, until nothing is added. Each
-item is closed once and each fact found once, so the work is linear in the graph.
+From the facts that the row itself gives, closers fire and closed items give more facts, until nothing is
+added. Each item is closed once and each fact derived once, so the work is linear in the graph.
 
 Cites: SAFETY 3.2 (chained purge), SAFETY 4.2 (its generalisation, Def 9)
 """
@@ -36,7 +36,7 @@ class Closure:
 
 
 def closure(graph: Graph, items: Iterable[int] = (), facts: Iterable[int] = ()) -> Closure:
-    """What is closed for a row that has tuples of `items` in it and that tells `facts` besides."""
+    """What is closed for a row that has tuples of `items` in it and for which `facts` are known besides."""
     return _Chase(graph).run(list(items), list(facts))
 
 
@@ -48,7 +48,7 @@ class _Chase:
         self.waiting: dict[int, list[int]] = {}
         self.missing: list[int] = []
         self.heads: list[ClosureStep | ClosureRule] = []
-        self.found: deque[tuple[int, Cause]] = deque()
+        self.new_facts: deque[tuple[int, Cause]] = deque()
         self.steps: list[ClosureStep] = []
         for number, item in enumerate(graph.items):
             for closer in item.closers:
@@ -65,17 +65,17 @@ class _Chase:
     def run(self, items: list[int], facts: list[int]) -> Closure:
         closed = set(items)
         causes: dict[int, Cause] = {}
-        self.found += [(fact, None) for fact in (*self.graph.given, *facts)]
-        self.found += [(fact, item) for item in items for fact in self.graph.items[item].gives]
+        self.new_facts += [(fact, None) for fact in (*self.graph.given, *facts)]
+        self.new_facts += [(fact, item) for item in items for fact in self.graph.items[item].gives]
         self._fire([n for n, count in enumerate(self.missing) if not count], closed)
-        while self.found:
-            fact, cause = self.found.popleft()
+        while self.new_facts:
+            fact, cause = self.new_facts.popleft()
             if fact not in causes:
                 causes[fact] = cause
-                self._fire(self._told(fact), closed)
+                self._fire(self._satisfied(fact), closed)
         return Closure(tuple(self.steps), frozenset(closed), causes)
 
-    def _told(self, fact: int) -> list[int]:
+    def _satisfied(self, fact: int) -> list[int]:
         """What misses nothing any more now that a fact is known."""
         ready = []
         for number in self.waiting.get(fact, ()):
@@ -88,19 +88,19 @@ class _Chase:
         for number in ready:
             head = self.heads[number]
             if isinstance(head, ClosureRule):
-                self.found.append((head.gives, head))
+                self.new_facts.append((head.gives, head))
             elif head.item not in closed:
                 closed.add(head.item)
                 self.steps.append(head)
-                self.found += [(fact, head.item) for fact in self.graph.items[head.item].gives]
+                self.new_facts += [(fact, head.item) for fact in self.graph.items[head.item].gives]
 
 
-def finished(graph: Graph, found: Closure) -> bool:
+def finished(graph: Graph, closed: Closure) -> bool:
     """Whether a row with this closure can be part of nothing new, and its results are final.
 
     Either nothing new can come of any item, or of one whose rows expire: when those that came have
     expired, no combination is left, whatever the other items may still send.
     """
-    if any(graph.items[number].expires for number in found.items):
+    if any(graph.items[number].expires for number in closed.items):
         return True
-    return len(found.items) == len(graph.items)
+    return len(closed.items) == len(graph.items)

@@ -19,7 +19,7 @@ def components(edges: Sequence[Sequence[int]]) -> tuple[list[int], int]:
     low = [0] * count
     component = [-1] * count
     stack: list[int] = []
-    reached = found = 0
+    reached = count_found = 0
     for root in range(count):
         if order[root] >= 0:
             continue
@@ -45,8 +45,8 @@ def components(edges: Sequence[Sequence[int]]) -> tuple[list[int], int]:
                 if low[node] == order[node]:
                     while True:
                         member = stack.pop()
-                        component[member] = found
+                        component[member] = count_found
                         if member == node:
                             break
-                    found += 1
-    return component, found
+                    count_found += 1
+    return component, count_found

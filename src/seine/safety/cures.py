@@ -1,13 +1,13 @@
 """The smallest additions to the declarations of streams that make a query safe.
 
-An addition is a punctuation scheme of one column, a scheme whose promises no longer lapse, or a window.
-Schemes come before windows: a scheme changes no answer, a window does. Every set that is told was judged.
+An addition is a punctuation scheme of one column, a scheme whose punctuations no longer lapse, or a window.
+Schemes come before windows: a scheme changes no answer, a window does. Every set that is returned was judged.
 
-Of additions of which more never free less, a set that does not heal tells a *cut*: additions of which every
+Of additions of which more never free less, a set that does not heal gives a *cut*: additions of which every
 cure has one, as all others together do not heal. The smallest set that hits all cuts so far is tried, and
-heals or tells another cut; the first that heals is a smallest cure. When that takes too long, a set that
+heals or gives another cut; the first that heals is a smallest cure. When that takes too long, a set that
 hits all cuts, or all additions, are taken, and what can be left out is. In plans with more than joins a
-window may take a promise its use: there sets with windows are tried from the smallest on.
+window may make a punctuation useless: there sets with windows are tried from the smallest on.
 
 Cites: SAFETY 2.4 (Def 5)
 """
@@ -21,17 +21,16 @@ from itertools import combinations, islice
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan, walk
 from seine.optimizer.traverse import rebuild
-from seine.safety.freeing import is_appended
 from seine.safety.hitting_set import HittingSets, TooManyError
 from seine.safety.item_facts import Sources
 from seine.safety.judging import judge
 from seine.safety.remedies import Chosen, Joined, Judged, SchemeAddition
 from seine.safety.stateful_streams import kept_scans
 
-MOST_TRIED = 200  # sets of additions that are judged for one cure, where windows are tried beside promises
+MOST_TRIED = 200  # sets of additions that are judged for one cure, where windows are tried beside schemes
 MOST_CUTS = 60  # of one search; if no cure is found by then, what can be left out of all additions is
 MOST_STEPS = 3_000  # of one search for the fewest additions that hit all cuts; then it is enough to hit them
-LARGEST = 40  # streams of a query for which schemes are looked for
+MOST_STREAMS_CURED = 40  # streams of a query for which schemes are looked for
 MOST_SCHEMES = 1_000  # that could help
 
 Cure = tuple[SchemeAddition, ...]
@@ -44,14 +43,14 @@ def cures(plan: Plan) -> list[Cure]:
     kept = kept_scans(plan)
     freed = judge(plan)
     unfreed = {scan.stream.name: scan.stream for scan in kept if not freed[scan.alias]}
-    schemes = _schemes(plan) if len(kept) <= LARGEST else []
-    if len(kept) > LARGEST or len(schemes) > MOST_SCHEMES:
+    schemes = _schemes(plan) if len(kept) <= MOST_STREAMS_CURED else []
+    if len(kept) > MOST_STREAMS_CURED or len(schemes) > MOST_SCHEMES:
         return [tuple(map(SchemeAddition, unfreed.values()))]
     lasting = {scan.stream.name: scan.stream for scan in kept if scan.stream.window is None}
     windows = list(map(SchemeAddition, lasting.values()))
-    found = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
-    mixed = _smallest(plan, [*windows, *schemes], min(map(len, found)) - 1)
-    return sorted([*found, *([mixed] if mixed is not None else [])], key=len)
+    smallest = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
+    mixed = _smallest(plan, [*windows, *schemes], min(map(len, smallest)) - 1)
+    return sorted([*smallest, *([mixed] if mixed is not None else [])], key=len)
 
 
 def heals(plan: Plan, additions: Iterable[SchemeAddition]) -> bool:
@@ -74,9 +73,9 @@ def cured(plan: Plan, additions: Iterable[SchemeAddition]) -> Plan:
 
 
 def would_last(plan: Plan, aliases: Sequence[str]) -> bool:
-    """Whether promises would free some of these streams if they did not lapse."""
+    """Whether punctuations would free some of these streams if they did not lapse."""
     schemes = _lapsing(plan)
-    if not schemes or len(kept_scans(plan)) > LARGEST:
+    if not schemes or len(kept_scans(plan)) > MOST_STREAMS_CURED:
         return False
     freed = judge(cured(plan, schemes))
     return any(freed[alias] for alias in aliases)
@@ -99,14 +98,15 @@ def _streams(plan: Plan) -> list[StreamDef]:
 
 
 def _schemes(plan: Plan) -> list[SchemeAddition]:
-    """The schemes that could help: lapsing ones that would last, and columns that something else tells."""
-    told = [SchemeAddition(scan.stream, (column,)) for scan, column in Sources().told_columns(plan)]
+    """The schemes that could help: lapsing ones made to last, and those on columns that others determine."""
+    columns = Sources().determined_columns(plan)
+    determined = [SchemeAddition(scan.stream, (column,)) for scan, column in columns]
     have = {(stream.name, scheme.columns) for stream in _streams(plan) for scheme in stream.schemes}
-    fresh = [one for one in dict.fromkeys(told) if (one.stream.name, one.columns) not in have]
+    fresh = [one for one in dict.fromkeys(determined) if (one.stream.name, one.columns) not in have]
     return [*_lapsing(plan), *fresh]
 
 
-def _smallest(plan: Plan, additions: Sequence[SchemeAddition], most: int = LARGEST) -> Cure | None:
+def _smallest(plan: Plan, additions: Sequence[SchemeAddition], most: int = MOST_STREAMS_CURED) -> Cure | None:
     """A smallest set that heals, of at most so many additions; None if there is none."""
     if not heals(plan, additions):
         return None
@@ -118,11 +118,12 @@ def _smallest(plan: Plan, additions: Sequence[SchemeAddition], most: int = LARGE
 
 def _joined(plan: Plan, additions: Sequence[SchemeAddition]) -> Joined | Judged | None:
     """The additions in the graph of a plan that is a plain join; None for any other plan."""
-    block, found = Sources().block(cured(plan, [addition for addition in additions if addition.columns]))
-    if not is_appended(block) or len(found.items) < 2:
+    sources, healed = Sources(), cured(plan, [addition for addition in additions if addition.columns])
+    block, graph = sources.block(healed)
+    if sources.why_not_purged(healed) is not None or len(graph.items) < 2:
         return None
-    scans = [item for item in (block.items[number] for number in found.items) if isinstance(item, Scan)]
-    return Joined(scans, found.graph, additions)
+    scans = [item for item in (block.items[number] for number in graph.items) if isinstance(item, Scan)]
+    return Joined(scans, graph.graph, additions)
 
 
 def _hitting(remedies: Joined | Judged, most: int) -> Cure | None:
@@ -135,7 +136,7 @@ def _hitting(remedies: Joined | Judged, most: int) -> Cure | None:
         try:
             chosen = cuts.smallest()
         except TooManyError:
-            chosen = cuts.some()
+            chosen = cuts.greedy()
         if cuts.least > most:
             return None
     else:

@@ -1,7 +1,7 @@
-"""What frees rows that are grouped and rows that are told: the rules by which it is done when a query runs.
+"""When groups go, and which results end by a retraction that is emitted.
 
 A group, or a row of DISTINCT, UNION or EXCEPT, goes when nothing is left in it; where nothing beneath ever
-expires or is deleted, it goes when every stream beneath has promised its keys, or when its key is the time
+expires or is deleted, it goes when every stream beneath has punctuated its keys, or when its key is the time
 of every stream beneath and has passed.
 """
 
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan
-from seine.safety.block import Block
-from seine.safety.final_groups import GroupedBlock, common_rising_keys
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan
+from seine.safety.final_groups import freeing_of
 from seine.safety.item_facts import Branch
 
 
@@ -19,21 +18,11 @@ def groups_go(branches: Sequence[Branch]) -> bool:
     """Whether what is held for each group of the rows of some blocks goes some day."""
     if all(branch.expires for branch in branches):
         return True
-    groupings = [GroupedBlock(branch.block, branch.keys) for branch in branches]
-    if not all(grouping.lasts for grouping in groupings):
-        return False
-    punctuated = all(schemes for grouping in groupings for schemes in grouping.key_schemes())
-    return punctuated or bool(common_rising_keys(groupings))
+    return bool(freeing_of([branch.grouping for branch in branches]))
 
 
-def is_appended(block: Block) -> bool:
-    """Whether the rows of a block are combinations of tuples that nothing deletes."""
-    streams = [item for item in block.items if not isinstance(item, Lookup)]
-    return all(isinstance(item, Scan) and not item.stream.retractable for item in streams)
-
-
-def ends_are_told(plan: Plan) -> bool:
-    """Whether every row ends by an early end that is told, none silently by its window.
+def emits_all_ends(plan: Plan) -> bool:
+    """Whether every row ends by a retraction that is emitted, none silently by its window.
 
     So it is above aggregates, distincts and excepts; such rows need no changelog node.
     """
@@ -41,5 +30,5 @@ def ends_are_told(plan: Plan) -> bool:
         case Aggregate() | Distinct() | Except():
             return True
         case Join(left, Lookup()):
-            return ends_are_told(left)
-    return bool(plan.inputs) and all(map(ends_are_told, plan.inputs))
+            return emits_all_ends(left)
+    return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))

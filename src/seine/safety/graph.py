@@ -1,4 +1,4 @@
-"""The punctuation graph of a block: what is told of a combination by what, and what can close its items.
+"""The punctuation graph of a block: facts about combinations, what follows from them, and what they close.
 
 A *fact* is something known of every combination that a given row can still be part of: that the
 values of a class of equal columns are finitely many, or that they are bounded above. An *item* is
@@ -7,7 +7,7 @@ connect them, and everything the check decides is reachability along them:
 
     a closed item gives facts       its rows are finitely many, so the values of its columns are
     facts imply facts               by conditions such as b.ts <= a.ts + 20
-    facts close an item             a promise for each known value has come, or the watermark passed
+    facts close an item             a punctuation for each known value has come, or the watermark passed
 
 A closer that needs one fact is an edge of the punctuation graph, one that needs several is a
 generalised edge. Between the streams the classes of equal columns stand as nodes of their own: so
@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PUNCTUATION, CLOCK = "promise", "clock"
+PUNCTUATION, CLOCK = "punctuation", "clock"
 
 
 @dataclass(frozen=True)
 class Closer:
     """A way to close an item: all facts of `needs` must be there.
 
-    `kind` is PROMISE (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
+    `kind` is PUNCTUATION (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
     """
 
     needs: frozenset[int]

@@ -38,12 +38,12 @@ class HittingSets:
     def smallest(self) -> frozenset[int]:
         """A smallest set that hits all; TooManyError when the steps are used up."""
         while True:
-            found = self._within(self._sets, self.least)
-            if found is not None:
-                return frozenset(found)
+            hitting = self._within(self._sets, self.least)
+            if hitting is not None:
+                return frozenset(hitting)
             self.least += 1
 
-    def some(self) -> frozenset[int]:
+    def greedy(self) -> frozenset[int]:
         """A set that hits all: again and again what hits most of those that are left."""
         chosen: list[int] = []
         left = list(self._sets)
@@ -71,9 +71,9 @@ class HittingSets:
         tried = 0
         for element in _elements(min(sets, key=int.bit_count)):
             rest = [one & ~tried for one in sets if not one >> element & 1]
-            found = self._within(rest, size - 1) if all(rest) else None
-            if found is not None:
-                return [element, *found]
+            hitting = self._within(rest, size - 1) if all(rest) else None
+            if hitting is not None:
+                return [element, *hitting]
             tried |= 1 << element
         return None
 

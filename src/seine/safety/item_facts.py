@@ -1,14 +1,13 @@
 """What the check knows of the items of a block: streams, relations, results of aggregates and set operators.
 
-A result promises nothing: what is joined with it goes by windows alone.
+Results have no punctuations: what is joined with them goes by windows alone.
 
 Cites: SAFETY 2.3 (punctuation schemes)
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,21 +15,30 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import rises_with
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
-from seine.safety.block import Block, block_of
+from seine.optimizer.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, SafetyItem, build_graph
 from seine.safety.classes import Classes
 from seine.safety.closure import Closure, finished
+from seine.safety.final_groups import GroupedBlock, groupings_of
+from seine.safety.runnable import why_not_purged
 
 _NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
 
 
 @dataclass(frozen=True)
 class Branch:
-    """What is beneath an aggregate or a set operator, and what its rows are told apart by there."""
+    """An input of an aggregate or a set operator: the block beneath, its graph, and the keys of groups."""
 
-    block: Block
+    grouping: GroupedBlock
     graph: BlockGraph
-    keys: tuple[Expression, ...]
+
+    @property
+    def block(self) -> Block:
+        return self.grouping.block
+
+    @property
+    def keys(self) -> tuple[Expression, ...]:
+        return self.grouping.keys
 
     @property
     def columns(self) -> list[int | None]:
@@ -45,7 +53,7 @@ class Branch:
 
     @property
     def is_finished(self) -> bool:
-        """Whether rows with given values of the keys are final some day, if every promise is used."""
+        """Whether rows with given values of the keys are final some day, if every punctuation is used."""
         return finished(self.graph.graph, self.closed)
 
     @property
@@ -66,13 +74,13 @@ class Branch:
             self.graph.known.get(column) in self.graph.given([]).causes
         )
 
-    def told_scans(self) -> Iterator[tuple[Scan, int]]:
-        """The columns of streams of the block that a row of the result tells."""
+    def stream_columns(self) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams of the block that are keys, so that a row of the result has their values."""
         for column in (c for c in self.columns if c is not None):
-            number = bisect_right(self.block.starts, column) - 1
+            number = self.block.owner(column)
             item = self.block.items[number]
             if isinstance(item, Scan):
-                yield item, column - self.block.starts[number]
+                yield item, column - self.block.offsets[number]
 
 
 class Sources:
@@ -80,15 +88,23 @@ class Sources:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Plan, tuple[Block, BlockGraph]]] = {}  # by identity
+        self._reasons: dict[int, tuple[Plan, str | None]] = {}
 
     def block(self, plan: Plan) -> tuple[Block, BlockGraph]:
         """The block at the top of a plan, with its graph."""
-        found = self._known.get(id(plan))
-        if found is None:
-            block = block_of(plan)
+        known = self._known.get(id(plan))
+        if known is None:
+            block = block_of(plan, largest=None)  # nothing is computed here
             graph = build_graph(block, [self.source(item) for item in block.items])
-            found = self._known[id(plan)] = (plan, (block, graph))
-        return found[1]
+            known = self._known[id(plan)] = (plan, (block, graph))
+        return known[1]
+
+    def why_not_purged(self, plan: Plan) -> str | None:
+        """Why the joins of a plan's top block free nothing by punctuations; None if they do."""
+        known = self._reasons.get(id(plan))
+        if known is None:
+            known = self._reasons[id(plan)] = (plan, why_not_purged(plan, self.block(plan)[0]))
+        return known[1]
 
     def branches(self, plan: Plan) -> list[Branch]:
         """What is beneath an aggregate or a set operator."""
@@ -96,59 +112,52 @@ class Sources:
 
     def _branch(self, plan: Plan, child: Plan) -> Branch:
         block, graph = self.block(child)
+        keys = block.outputs
         if isinstance(plan, Aggregate):
-            return Branch(block, graph, tuple(substitute(key, block.outputs) for key in plan.keys))
-        return Branch(block, graph, block.outputs)
+            keys = tuple(substitute(key, block.outputs) for key in plan.keys)
+        return Branch(GroupedBlock(child, block, keys), graph)
 
     def leaves(self, plan: Plan) -> list[Branch]:
         """The blocks whose rows an aggregate or a set operator groups; unions in a set are part of it."""
-        if isinstance(plan, Aggregate):
-            return self.branches(plan)
-        return [leaf for child in plan.inputs for leaf in self._united(child, None)]
+        grouped = groupings_of(plan, lambda child: self.block(child)[0])
+        return [Branch(grouping, self.block(grouping.plan)[1]) for grouping in grouped]
 
-    def _united(self, plan: Plan, columns: Sequence[Expression] | None) -> Iterator[Branch]:
-        """The blocks of a plan of which only the distinct rows, or these columns of them, matter."""
-        block, graph = self.block(plan)
-        keys = block.outputs if columns is None else tuple(substitute(e, block.outputs) for e in columns)
-        item = block.items[0]
-        if len(block.items) > 1 or block.conditions or not isinstance(item, UnionAll | Distinct):
-            yield Branch(block, graph, keys)
-            return
-        for child in item.inputs:
-            yield from self._united(child, keys)
-
-    def told_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
-        """The columns of streams that something else tells: an equal column, or the row of a result."""
+    def determined_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams that something else determines: an equal column, or a row of a result."""
         block, graph = self.block(plan)
         shared = _shared(block, graph.classes)
-        for item, start in zip(block.items, block.starts, strict=True):
+        for item, start in zip(block.items, block.offsets, strict=False):
             if isinstance(item, Scan):
                 yield from ((item, c - start) for c in range(start, start + len(item.schema)) if c in shared)
                 continue
             for branch, child in zip(self.branches(item), item.inputs, strict=True):
-                yield from branch.told_scans()
-                yield from self.told_columns(child)
+                yield from branch.stream_columns()
+                yield from self.determined_columns(child)
 
     def source(self, plan: Plan) -> SafetyItem:
+        if isinstance(plan, Scan | Lookup):
+            return _table(plan)
         columns = tuple(field.name for field in plan.schema)
-        match plan:
-            case Scan(stream, alias):
-                lasting = stream.window is None
-                return SafetyItem(
-                    alias, columns, tuple(_punctuations(stream)), not lasting, stream.retractable and lasting
-                )
-            case Lookup(_, alias):
-                return SafetyItem(alias, columns, finite=True)
         return SafetyItem(_NAMES[type(plan)], columns, expires=_expires(plan, self.branches(plan)))
+
+
+def graph_of_tables(block: Block) -> BlockGraph:
+    """The graph of a block of streams and relations alone."""
+    return build_graph(block, [_table(item) for item in block.items if isinstance(item, Scan | Lookup)])
+
+
+def _table(item: Scan | Lookup) -> SafetyItem:
+    columns = tuple(field.name for field in item.schema)
+    if isinstance(item, Lookup):
+        return SafetyItem(item.alias, columns, finite=True)
+    stream, lasting = item.stream, item.stream.window is None
+    offers = tuple(_punctuations(stream))
+    return SafetyItem(item.alias, columns, offers, not lasting, stream.retractable and lasting)
 
 
 def _shared(block: Block, classes: Classes) -> set[int]:
     """The columns that some column of another item equals."""
-    placed = [
-        (number, column)
-        for number, (item, start) in enumerate(zip(block.items, block.starts, strict=True))
-        for column in range(start, start + len(item.schema))
-    ]
+    placed = [(number, column) for number in range(len(block.items)) for column in block.columns(number)]
     owners: dict[int, set[int]] = {}
     for number, column in placed:
         owners.setdefault(classes.of(column), set()).add(number)
@@ -156,10 +165,10 @@ def _shared(block: Block, classes: Classes) -> set[int]:
 
 
 def _punctuations(stream: StreamDef) -> Iterable[Offer]:
-    """The promises of a stream that never lapse, and its watermark.
+    """The punctuations of a stream that never lapse, and its watermark.
 
-    A promise that lapses allows matches again later, and a tuple without a window waits for them. Of
-    a stream whose tuples may be deleted at any time the watermark promises too little.
+    A punctuation that lapses allows matches again later, and a tuple without a window waits for them. Of
+    a stream whose tuples may be deleted at any time the watermark says too little.
     """
     yield from (Offer(frozenset(scheme.columns)) for scheme in stream.schemes if scheme.lifespan is None)
     if stream.window is not None or not stream.retractable:

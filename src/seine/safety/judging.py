@@ -14,13 +14,13 @@ def judge(plan: Plan) -> dict[str, bool]:
 
 
 def notes(plan: Plan) -> list[str]:
-    """Why promises do not free some of what is held, where that is the reason."""
+    """Why punctuations do not free some of what is held, where that is the reason."""
     return _judged(plan)[1]
 
 
 def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
     kept = kept_scans(plan)
-    found: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     freed = {scan.alias: True for scan in kept}
     if all(scan.stream.window is not None for scan in kept):
         return freed, []  # most queries: whatever is made of tuples that expire expires
@@ -28,5 +28,5 @@ def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
     for state in (*result_state(plan, sources), *states_of(plan, sources)):
         for alias in () if state.freed else state.aliases:
             freed[alias] = False
-            found |= {state.note: None} if state.note else {}
-    return freed, list(found)
+            reasons |= {state.note: None} if state.note else {}
+    return freed, list(reasons)

@@ -20,7 +20,7 @@ from seine.safety.graph import Graph
 
 
 def purgeable(graph: Graph) -> list[bool]:
-    """For each item whether its rows are finished some day, each after finitely many promises."""
+    """For each item whether its rows are finished some day, each after finitely many punctuations."""
     reach = _Reach(graph)
     freed = reach.everything()
     if any(item.expires for item in graph.items):
@@ -64,10 +64,10 @@ class _Reach:
         self.component, self.count = components(self.edges)
         following: list[set[int]] = [set() for _ in range(self.count)]
         for node, heads in enumerate(self.edges):
-            own = self.component[node]
-            following[own].update(self.component[head] for head in heads)
-        for number, found in enumerate(following):
-            found.discard(number)
+            tail = self.component[node]
+            following[tail].update(self.component[head] for head in heads)
+        for number, components_ahead in enumerate(following):
+            components_ahead.discard(number)
         self.following = following
         self.open = [number for number in range(self.items) if number not in self.base.items]
         self.starts = {self.component[number] for number in self.open}
@@ -82,7 +82,7 @@ class _Reach:
             whole = -1
             for start in self.starts:
                 whole &= self.reached[start]
-            return self._told(whole)
+            return self._items_in(whole)
         inner = self._inner()
         first = [start for start in self.starts if start not in inner]
         return [len(first) == 1 and self.component[number] == first[0] for number in range(self.items)]
@@ -106,10 +106,10 @@ class _Reach:
         if any(number in self.base.items for number in ends):
             return [True] * self.items
         if self.joint_components:
-            some = 0
+            reaching = 0
             for number in ends:
-                some |= self.reached[self.component[number]]
-            return self._told(some)
+                reaching |= self.reached[self.component[number]]
+            return self._items_in(reaching)
         leading = self._leading({self.component[number] for number in ends})
         return [self.component[number] in leading for number in range(self.items)]
 
@@ -121,7 +121,7 @@ class _Reach:
                 leading.add(number)
         return leading
 
-    def _told(self, bits: int) -> list[bool]:
+    def _items_in(self, bits: int) -> list[bool]:
         return [bool(bits >> self.component[number] & 1) for number in range(self.items)]
 
     @cached_property

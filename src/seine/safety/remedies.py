@@ -94,8 +94,8 @@ class Joined:
     def cut(self, chosen: Chosen) -> Chosen:
         """Additions of which it takes one, lest some item that is not finished stays so.
 
-        For a row of the item what is closed is K. Only a scheme that K tells all of, of an item outside of
-        it, or a window of an item in it can change that. A way into another dead end is left out.
+        For a row of the item what is closed is K. Only a scheme all of whose columns K knows, of an item
+        outside of it, or a window of an item in it can change that. A way into another dead end is left out.
         """
         start = self._unfinished(chosen)
         assert start is not None
@@ -122,24 +122,24 @@ class Joined:
     def _closed(self, chosen: Chosen, start: int) -> tuple[set[int], Chosen]:
         """What is closed for a row of an item, as in closure, and the additions that would change that."""
         closed, known, missing = {start}, set[int](), self._missing.copy()
-        found = [*self._given, *self._items[start].gives]
+        new_facts = [*self._given, *self._items[start].gives]
         ready = [number for number, count in enumerate(missing) if not count]
         waiting: list[_Head] = []
-        while ready or found:
+        while ready or new_facts:
             for head in map(self._heads.__getitem__, ready):
                 if not head.closes:
-                    found.append(head.gives)
+                    new_facts.append(head.gives)
                 elif head.addition is not None and head.addition not in chosen:
                     waiting.append(head)
                 elif head.gives not in closed:
                     closed.add(head.gives)
-                    found += self._items[head.gives].gives
-            ready = self._told(found.pop(), known, missing) if found else []
+                    new_facts += self._items[head.gives].gives
+            ready = self._satisfied(new_facts.pop(), known, missing) if new_facts else []
         ways = {head.addition for head in waiting if head.gives not in closed}
         ways |= {self._windows[item] for item in closed}
         return closed, frozenset(number for number in ways if number is not None)
 
-    def _told(self, fact: int, known: set[int], missing: list[int]) -> list[int]:
+    def _satisfied(self, fact: int, known: set[int], missing: list[int]) -> list[int]:
         """The heads that miss nothing any more now that a fact is known."""
         if fact in known:
             return []

@@ -1,11 +1,11 @@
 """Safe plans of a block of joins: trees of join operators of which each is purgeable.
 
-An operator has two or more inputs: items, or operators beneath it. It sees the rows and promises of
-the items beneath it and nothing else; it is purgeable if a row of each of its inputs is finished
-some day by those. A plan is safe if all of its operators are. Only safe plans are made: from safe
-plans of smaller sets of items, by dynamic programming; beyond `EXACT` items the cheapest safe pair is
-joined again and again. What is left when no pair is safe any more is one operator with many inputs: if
-the query is safe, that one is.
+An operator has two or more inputs: items, or operators beneath it. It sees the rows and punctuations of the
+items beneath it and nothing else; it is purgeable if a row of each of its inputs is finished some day by
+those. A plan is safe if all of its operators are. Only safe plans are made: from safe plans of smaller sets
+of items, by dynamic programming; beyond `MOST_ITEMS_ENUMERATED` items the cheapest safe pair is joined again
+and again. What is left when no pair is safe any more is one operator with many inputs: if the query is safe,
+that one is.
 
 Cites: SAFETY 2.2 (Def 2), SAFETY 4.1 (Cor 1, Figure 7), SAFETY 4.2 (Cor 2), SAFETY 5.2 (safe plans)
 Differs: SAFETY leaves the cost of a plan open; here it is the rows held and the pairs that meet.
@@ -22,7 +22,7 @@ from seine.safety.closure import closure
 from seine.safety.graph import Graph
 
 MEMORY, THROUGHPUT = "memory", "throughput"
-EXACT = 7  # up to so many items every safe plan is considered
+MOST_ITEMS_ENUMERATED = 7  # up to so many items every safe plan is considered
 
 Items = frozenset[int]
 Rows = Callable[[Items], float]  # how many combinations of some items are alive at once
@@ -67,7 +67,7 @@ def items_of(tree: Tree) -> Items:
 
 
 def within(graph: Graph, items: Items) -> Graph:
-    """What an operator over some items can know: their promises, and conditions on their columns.
+    """What an operator over some items can know: their punctuations, and conditions on their columns.
 
     Items keep their numbers; those outside give nothing and nothing closes them.
     """
@@ -101,8 +101,8 @@ class Safety:
             return True
         if any(graph.items[number].deletable for number in part):
             return False
-        found = closure(graph, part)
-        return whole <= found.items or any(graph.items[number].expires for number in found.items)
+        closed = closure(graph, part)
+        return whole <= closed.items or any(graph.items[number].expires for number in closed.items)
 
 
 def is_safe(graph: Graph, tree: Tree) -> bool:
@@ -141,11 +141,11 @@ def cheapest_plan(
     """
     whole = frozenset(range(count))
     search = _Search(is_purgeable, rows or _independent, objective)
-    if count <= EXACT:
+    if count <= MOST_ITEMS_ENUMERATED:
         return search.best(whole)
-    found = search.greedy(whole)
-    made = all(is_purgeable(tuple(map(items_of, join.inputs))) for join in joins_of(found.tree))
-    return found if made else None
+    plan = search.greedy(whole)
+    made = all(is_purgeable(tuple(map(items_of, join.inputs))) for join in joins_of(plan.tree))
+    return plan if made else None
 
 
 def _independent(items: Items) -> float:
@@ -163,8 +163,8 @@ class _Search:
         """The cheapest safe plan of some items, from the cheapest of their parts."""
         if len(items) == 1:
             return SafePlan(min(items), PlanCost(0.0, 0.0))
-        found = [plan for parts in partitions(sorted(items)) if (plan := self._joined(parts)) is not None]
-        return min(found, key=self._rank, default=None)
+        plans = [plan for parts in partitions(sorted(items)) if (plan := self._joined(parts)) is not None]
+        return min(plans, key=self._rank, default=None)
 
     def _joined(self, parts: tuple[Items, ...]) -> SafePlan | None:
         if not self.is_purgeable(parts):
@@ -175,7 +175,7 @@ class _Search:
         return self._operator([plan for plan in plans if plan is not None])
 
     def _operator(self, plans: list[SafePlan]) -> SafePlan:
-        """A join of plans, the largest first: what has been joined stands on the left."""
+        """A join of plans, the largest first: what has been joined is on the left."""
         plans = sorted(plans, key=lambda plan: (-len(items_of(plan.tree)), min(items_of(plan.tree))))
         parts = [items_of(plan.tree) for plan in plans]
         cost = sum((plan.cost for plan in plans), PlanCost(sum(map(self.rows, parts)), self._met(parts)))

@@ -1,6 +1,6 @@
 """Which punctuation schemes a plan listens to: all of them, or as few as keep it safe.
 
-All of them free data soonest, so they are for memory; each promise costs work and is kept itself, so
+All of them free data soonest, so they are for memory; each punctuation costs work and is kept itself, so
 for throughput there is the smallest set that keeps every operator purgeable.
 
 Cites: SAFETY 5.2 (plan parameter I)
@@ -14,7 +14,9 @@ from itertools import combinations
 from seine.safety.graph import PUNCTUATION, Closer, Graph
 from seine.safety.safe_plans import MEMORY, Tree, is_safe
 
-EXACT = 8  # up to so many schemes the smallest set is searched for; of more a set that none can leave
+MOST_SCHEMES_ENUMERATED = (
+    8  # up to so many schemes the smallest set is searched for; of more a set that none can leave
+)
 
 Used = tuple[int, Closer]  # a scheme of an item
 
@@ -33,7 +35,7 @@ def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
     schemes = [(number, c) for number, item in enumerate(graph.items) for c in item.closers if _is_scheme(c)]
     if objective == MEMORY or not is_safe(graph, tree):
         return frozenset(schemes)
-    if len(schemes) <= EXACT:
+    if len(schemes) <= MOST_SCHEMES_ENUMERATED:
         return next(
             frozenset(chosen)
             for size in range(len(schemes) + 1)

@@ -1,12 +1,12 @@
 """The transformed punctuation graph: streams that close one another merge, until no more do.
 
 A node is a set of streams of which each closes all others. It has an edge to another node if what
-its streams tell is enough for a closer of one of that node's streams. Nodes on a cycle merge, and
-then tell more together. If one node is left, every stream closes every other.
+its streams know is enough for a closer of one of that node's streams. Nodes on a cycle merge, and
+then know more together. If one node is left, every stream closes every other.
 
 Cites: SAFETY 4.3 (Def 11, Thm 5)
 Differs: Def 11 adds an edge by a scheme of several columns only from a merged node; a single stream
-that tells all of them has one too, else Thm 5 fails.
+that knows all of them has one too, else Thm 5 fails.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def transformed(graph: Graph) -> list[frozenset[int]]:
 
 
 def _ahead(graph: Graph, nodes: list[frozenset[int]], node: frozenset[int]) -> list[int]:
-    """The nodes that an edge leads to: one of their streams is closed by what this node's streams tell."""
-    known = frozenset(told(graph, node))
+    """The nodes that an edge leads to: one of their streams is closed by what this node's streams know."""
+    known = frozenset(facts_of(graph, node))
     return [
         place
         for place, other in enumerate(nodes)
@@ -52,7 +52,7 @@ def _ahead(graph: Graph, nodes: list[frozenset[int]], node: frozenset[int]) -> l
     ]
 
 
-def told(graph: Graph, node: frozenset[int]) -> list[int]:
-    """What the tuples of some streams tell by themselves, with the rules and what is given."""
+def facts_of(graph: Graph, node: frozenset[int]) -> list[int]:
+    """The facts that tuples of some streams give by themselves, with the rules and what is given."""
     alone = Graph((), graph.facts, graph.rules, graph.given)
     return [*closure(alone, facts=[f for number in node for f in graph.items[number].gives]).causes]

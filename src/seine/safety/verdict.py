@@ -54,7 +54,7 @@ def verdict(query: Query) -> Verdict:
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
     reason += "".join(f"; {note}" for note in notes(query.plan))
     if would_last(query.plan, lasting):
-        reason += "; a promise with a LIFESPAN does not last"
+        reason += "; a punctuation with a LIFESPAN does not last"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
     return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan))
@@ -66,7 +66,7 @@ def _safe_reason(plan: Plan) -> str:
         return "it keeps no tuples"
     if all(scan.stream.window is not None for scan in kept):
         return "windows bound all that it keeps"
-    return "windows, promises and watermarks free all that it keeps"
+    return "windows, punctuations and watermarks free all that it keeps"
 
 
 def _cure(plan: Plan) -> str:

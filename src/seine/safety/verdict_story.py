@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from seine.algebra.plan import Plan, Scan
 from seine.errors import printable
 from seine.safety.chains import punctuated
-from seine.safety.freeing import is_appended
 from seine.safety.graph import CLOCK, Closer, Graph
 from seine.safety.item_facts import Sources
 from seine.safety.kept_punctuations import kept_punctuations
@@ -21,8 +20,8 @@ from seine.safety.schemes import schemes_used
 from seine.safety.stateful_streams import kept_scans
 from seine.safety.transformed import transformed
 
-MOST_STREAMS = 40  # of a query that is told about line by line
-MOST_PLANNED = 12  # streams of a query of which it is told how they are joined
+MOST_STREAMS = 40  # of a query that is explained line by line
+MOST_PLANNED = 12  # streams of a query whose join plan is shown
 Nested = str | tuple["Nested", ...]  # aliases; what is joined at one place is a tuple
 
 
@@ -34,10 +33,10 @@ def story(plan: Plan) -> list[str]:
 
 
 def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
-    """What frees each state, the punctuation graph, how streams are joined that promises free, and the
-    promises that stay.
+    """What frees each state, the punctuation graph, how streams are joined that punctuations free, and
+    the punctuations that stay.
 
-    There is little to tell if windows bound all, and nothing if nothing is kept.
+    There is little to say if windows bound all, and nothing if nothing is kept.
     """
     scans = kept_scans(plan)
     if len(scans) > MOST_STREAMS:
@@ -45,8 +44,8 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     if all(scan.stream.window is not None for scan in scans):
         return _punctuation_lines(plan) if any(scan.stream.schemes for scan in scans) else []
     lines = story(plan)
-    if found := edges(plan):
-        lines.append(f"punctuation graph: {'; '.join(map(str, found))}")
+    if graph_edges := edges(plan):
+        lines.append(f"punctuation graph: {'; '.join(map(str, graph_edges))}")
     if joined and len(scans) <= MOST_PLANNED:
         lines += _plan_lines(plan, joined)
     sets = circles(plan)
@@ -57,11 +56,12 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
 
 
 def _punctuation_lines(plan: Plan) -> list[str]:
-    """Which promises the joins of the top block keep for good."""
-    block, found = Sources().block(plan)
-    if len(found.items) < 2 or not is_appended(block):
+    """Which punctuations the joins of the top block keep for good."""
+    sources = Sources()
+    block, graph = sources.block(plan)
+    if len(graph.items) < 2 or sources.why_not_purged(plan) is not None:
         return []
-    return [printable(line) for line in kept_punctuations(found.graph, column_names(block, found))]
+    return [printable(line) for line in kept_punctuations(graph.graph, column_names(block, graph))]
 
 
 def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
@@ -69,14 +69,14 @@ def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
     block, found_graph = Sources().block(plan)
     graph, columns = found_graph.graph, column_names(block, found_graph)
     names = [item.name for item in graph.items]
-    own = [one for one in joined if sorted(aliases_of(one)) == sorted(names)]
-    if not own or len({*names}) < len(names):
+    matching = [one for one in joined if sorted(aliases_of(one)) == sorted(names)]
+    if not matching or len({*names}) < len(names):
         return []
-    tree = _tree(own[0], names)
+    tree = _tree(matching[0], names)
     used = schemes_used(graph, tree, THROUGHPUT)
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
-    told = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
-    enough = f"; promises on {', '.join(told)} are enough" if told else ""
+    schemes = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
+    enough = f"; punctuations on {', '.join(schemes)} are enough" if schemes else ""
     return [f"joined as {_tree_words(tree, names)}{enough}"]
 
 
@@ -96,7 +96,10 @@ def aliases_of(joined: Nested) -> list[str]:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """Of a punctuation graph: by what `tails` tell a promise closes `head`; several make it generalised."""
+    """An edge of a punctuation graph: a punctuation of values that `tails` have closes `head`.
+
+    With several tails it is a generalised edge.
+    """
 
     tails: tuple[str, ...]
     head: str
@@ -128,41 +131,41 @@ def edges(plan: Plan) -> list[GraphEdge]:
 def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:
     block, graph = sources.block(plan)
     columns = column_names(block, graph)
-    tellers = _tellers(graph.graph)
+    givers = _givers(graph.graph)
     for number, item in enumerate(graph.graph.items):
         for closer in item.closers:
             label = "watermark" if closer.kind == CLOCK else punctuated(columns[number], closer.columns)
-            yield from _of_closer(graph.graph, number, closer, label, tellers)
+            yield from _of_closer(graph.graph, number, closer, label, givers)
     for number in graph.items:
-        fence = block.items[number]
-        if not isinstance(fence, Scan):
-            for child in fence.inputs:
+        breaker = block.items[number]
+        if not isinstance(breaker, Scan):
+            for child in breaker.inputs:
                 yield from _edges(child, sources)
 
 
-def _tellers(graph: Graph) -> dict[int, frozenset[int]]:
-    """For each fact the items that tell it, through rules of one fact too."""
-    tellers: dict[int, set[int]] = {}
+def _givers(graph: Graph) -> dict[int, frozenset[int]]:
+    """For each fact the items that give it, through rules of one fact too."""
+    givers: dict[int, set[int]] = {}
     for number, item in enumerate(graph.items):
         for fact in item.gives:
-            tellers.setdefault(fact, set()).add(number)
+            givers.setdefault(fact, set()).add(number)
     changed = True
     while changed:
         changed = False
         for rule in graph.rules:
             if len(rule.needs) == 1:
-                known = tellers.get(min(rule.needs), set())
-                own = tellers.setdefault(rule.gives, set())
-                changed = changed or not known <= own
-                own |= known
-    return {fact: frozenset(known) for fact, known in tellers.items()}
+                known = givers.get(min(rule.needs), set())
+                known_here = givers.setdefault(rule.gives, set())
+                changed = changed or not known <= known_here
+                known_here |= known
+    return {fact: frozenset(known) for fact, known in givers.items()}
 
 
 def _of_closer(
-    graph: Graph, head: int, closer: Closer, label: str, tellers: dict[int, frozenset[int]]
+    graph: Graph, head: int, closer: Closer, label: str, givers: dict[int, frozenset[int]]
 ) -> Iterator[GraphEdge]:
-    """An edge from each item that tells all that is needed; if there is none, one from all that tell some."""
-    needs = [tellers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
+    """An edge from each item that gives all facts needed; if there is none, one from all that give one."""
+    needs = [givers.get(fact, frozenset()) - {head} for fact in closer.needs if fact not in graph.given]
     if not all(needs):
         return
     names = [item.name for item in graph.items]
@@ -179,9 +182,9 @@ def _of_closer(
 def to_dot(graphs: dict[str, list[GraphEdge]]) -> str:
     """The punctuation graphs of queries as one Graphviz digraph; a generalised edge meets in a point."""
     lines = ["digraph punctuations {", "  rankdir=LR;", "  node [shape=ellipse, fontname=Helvetica];"]
-    for place, (query, found) in enumerate(graphs.items()):
+    for place, (query, graph_edges) in enumerate(graphs.items()):
         lines += [f"  subgraph cluster_{place} {{", f"    label={_quoted(query)};"]
-        for number, edge in enumerate(found):
+        for number, edge in enumerate(graph_edges):
             lines += _dot_edge(place, number, edge)
         lines.append("  }")
     return "\n".join([*lines, "}"]) + "\n"

@@ -1,7 +1,7 @@
 """One order for the items of a block, however its FROM was written, so that mirrored self-joins meet.
 
-Items are ordered by name. Items of one name are told apart by what is asked of them, constants left
-out, and then by the items that they are compared with. Only where that does not decide do constants.
+Items are ordered by name. Items of one name are ordered by their conditions, constants left out, and then by
+the items that they are compared with. Only where that does not decide do constants.
 
 Law: for most blocks the order is the same for every permutation of the items. Where it is not (terms that
 are no sums of columns can look different in another order), conditions that are equal may not meet;
@@ -42,11 +42,11 @@ def arranged(names: Sequence[str], starts: Starts, clauses: Sequence[Clause]) ->
     if len(set(ranks)) < len(names):
         views = [view for clause in clauses for view in _views(clause, starts)]
         seen = [[view for view in views if view.item == item] for item in range(len(names))]
-        ranks = _told_apart(_refined(ranks, seen), seen)
+        ranks = _broken_ties(_refined(ranks, seen), seen)
     return tuple(sorted(range(len(names)), key=ranks.__getitem__))
 
 
-def _told_apart(ranks: list[int], seen: list[list[_View]]) -> list[int]:
+def _broken_ties(ranks: list[int], seen: list[list[_View]]) -> list[int]:
     """Let constants decide between items that are alike, one pair at a time."""
     while len(set(ranks)) < len(ranks):
         tied = min(rank for rank in ranks if ranks.count(rank) > 1)
@@ -57,7 +57,7 @@ def _told_apart(ranks: list[int], seen: list[list[_View]]) -> list[int]:
 
 
 def _refined(ranks: list[int], seen: list[list[_View]]) -> list[int]:
-    """Ranks by what is asked of an item and of those that it is compared with, as far as that goes."""
+    """Ranks refined by the conditions of an item and of those it is compared with, until nothing changes."""
     while True:
         finer = _dense(
             [
@@ -91,17 +91,17 @@ def _views(clause: Clause, starts: Starts) -> tuple[_View, ...]:
         return bisect_right(starts, column) - 1
 
     items = sorted({item_of(column) for atom in clause for column in columns_of(atom.term)})
-    found = []
+    views = []
     for item in items:
         seen = sorted((_seen(atom, item, item_of, starts) for atom in clause), key=str)
         others = dict.fromkeys(other for one in seen for other in one.others)
         constants = tuple(value for one in seen for value in one.constants)
-        found.append(_View(item, str([one.text for one in seen]), tuple(others), constants))
-    return tuple(found)
+        views.append(_View(item, str([one.text for one in seen]), tuple(others), constants))
+    return tuple(views)
 
 
 def _seen(atom: Atom, item: int, item_of: Callable[[int], int], starts: Starts) -> _View:
-    """An atom from one item's side: what is its own there is positive."""
+    """An atom as one item sees it, with a sign such that the first of that item's columns is positive."""
     op, sign, signed = atom.op, 1, _signed(atom.term)
     name = "" if signed is not None or isinstance(atom.term, Column) else _name(atom.term)
     if signed is None:
@@ -109,12 +109,14 @@ def _seen(atom: Atom, item: int, item_of: Callable[[int], int], starts: Starts) 
         signed = [(1, column) for column in columns]
         if name in _FLIPPED and len(columns) == 2 and item_of(columns[0]) != item:
             name = _FLIPPED[name]
-    own = sorted((column - starts[item], weight) for weight, column in signed if item_of(column) == item)
-    if own and own[0][1] < 0:
+    item_terms = sorted(
+        (column - starts[item], weight) for weight, column in signed if item_of(column) == item
+    )
+    if item_terms and item_terms[0][1] < 0:
         op, sign = _FLIPPED.get(op, op), -1
     there = [(item_of(column), column, weight) for weight, column in signed if item_of(column) != item]
     rest = sorted((column - starts[other], weight * sign, other) for other, column, weight in there)
-    text = (name, op, [(c, w * sign) for c, w in own], [(c, w) for c, w, _ in rest])
+    text = (name, op, [(c, w * sign) for c, w in item_terms], [(c, w) for c, w, _ in rest])
     others = tuple(other for _, _, other in rest)
     return _View(item, str(text), others, (_value(atom.constant, sign),))
 

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from seine.errors import Position, RunError, SeineError
 from seine.service.folder import ServiceFolder
 
-_WAIT = 20.0
-_PATIENCE = 600.0  # a large script takes its time
+_POLL_SECONDS = 20.0
+_ANSWER_SECONDS = 600.0  # a large script takes its time
 
 
 class Client:
@@ -29,32 +29,33 @@ class Client:
         self._token = token
 
     def status(self) -> dict[str, Any]:
-        return self._json("GET", "/v1/status")
+        return self._object("GET", "/v1/status")
 
     def queries(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._json("GET", "/v1/queries")
-        return found
+        content, _ = self._ask("GET", "/v1/queries")
+        queries: list[dict[str, Any]] = json.loads(content)
+        return queries
 
     def related(self, name: str) -> dict[str, Any]:
-        return self._json("GET", f"/v1/queries/{quote(name, safe='')}/related")
+        return self._object("GET", f"/v1/queries/{quote(name, safe='')}/related")
 
     def register(self, script: str, *, file: str, folder: str, replace: bool = False) -> dict[str, Any]:
         body = {"script": script, "file": file, "folder": folder, "replace": replace}
-        return self._json("POST", "/v1/scripts", body)
+        return self._object("POST", "/v1/scripts", body)
 
     def drop(self, name: str) -> dict[str, Any]:
-        return self._json("DELETE", f"/v1/queries/{quote(name, safe='')}")
+        return self._object("DELETE", f"/v1/queries/{quote(name, safe='')}")
 
     def pause(self, name: str) -> dict[str, Any]:
-        return self._json("POST", f"/v1/queries/{quote(name, safe='')}/pause")
+        return self._object("POST", f"/v1/queries/{quote(name, safe='')}/pause")
 
     def resume(self, name: str) -> dict[str, Any]:
-        return self._json("POST", f"/v1/queries/{quote(name, safe='')}/resume")
+        return self._object("POST", f"/v1/queries/{quote(name, safe='')}/resume")
 
     def tail(self, name: str, start: str, follow: bool) -> Iterator[bytes]:
         """Records of a query as lines, piece by piece; empty pieces while there are none."""
         while True:
-            words = urlencode({"from": start, "wait": _WAIT if follow else 0})
+            words = urlencode({"from": start, "wait": _POLL_SECONDS if follow else 0})
             path = f"/v1/queries/{quote(name, safe='')}/results?{words}"
             lines, headers = self._ask("GET", path)
             yield lines
@@ -62,14 +63,15 @@ class Client:
                 return
             start = headers["Seine-Next"]
 
-    def _json(self, method: str, path: str, body: Any = None) -> Any:
+    def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         content, _ = self._ask(method, path, body)
-        return json.loads(content)
+        answer: dict[str, Any] = json.loads(content)
+        return answer
 
     def _ask(self, method: str, path: str, body: Any = None) -> tuple[bytes, Any]:
         assert self._where.hostname is not None
         connection = http.client.HTTPConnection(
-            self._where.hostname, self._where.port or 80, timeout=_PATIENCE
+            self._where.hostname, self._where.port or 80, timeout=_ANSWER_SECONDS
         )
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         content = None

@@ -8,11 +8,11 @@ from typing import Any
 from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
 from seine.service.edit import Edit
-from seine.service.present import Present
+from seine.service.published_view import ServiceView
 
 
 def enter(
-    catalog: Catalog, edit: Edit, before: Present, after: Present, begun: Sequence[Placement] = ()
+    catalog: Catalog, edit: Edit, before: ServiceView, after: ServiceView, begun: Sequence[Placement] = ()
 ) -> None:
     """Record all of an edit, what it made of the network, and from when on; or nothing.
 
@@ -23,22 +23,22 @@ def enter(
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
         for key in edit.pause:
-            change.pause_query(before.standing[key].query.name)
+            change.pause_query(before.registered[key].query.name)
         for key in edit.resume:
-            now = after.standing[key]
-            change.resume_query(now.query.name, now.born, now.position)
+            now = after.registered[key]
+            change.resume_query(now.query.name, now.birth_epoch, now.position)
         change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
         if after.since != before.since:
-            change.set("since", after.since)
+            change.set("since", dict(after.since))
         if after.version != before.version:
             change.save_version(after.version)
 
 
-def _drop(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
     for key in sorted(edit.go):
-        change.drop_query(before.standing[key].query.name)
+        change.drop_query(before.registered[key].query.name)
     for edge in before.declared.edges:
         if edge not in after.declared.edges:
             change.drop_edge(edge)
@@ -48,7 +48,7 @@ def _drop(change: CatalogChange, edit: Edit, before: Present, after: Present) ->
         change.drop_relation(name)
 
 
-def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> None:
+def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
     for name in _new(before.declared.streams, after.declared.streams):
         change.add_stream(after.declared.streams[name])
     for name in _new(before.declared.relations, after.declared.relations):
@@ -56,8 +56,8 @@ def _add(change: CatalogChange, edit: Edit, before: Present, after: Present) -> 
     for edge in after.declared.edges:
         if edge not in before.declared.edges:
             change.add_edge(edge)
-    come = [after.standing[key] for key in edit.come]
-    change.add_queries([StoredQuery.of(one.query, one.born, one.position) for one in come])
+    come = [after.registered[key] for key in edit.come]
+    change.add_queries([StoredQuery.of(one.query, one.birth_epoch, one.position) for one in come])
 
 
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:

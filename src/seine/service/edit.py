@@ -1,15 +1,16 @@
-"""A change of what stands, worked out before anything is touched."""
+"""A change of what is registered, worked out before anything is touched."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.errors import Position
 from seine.frontends.script.script import Declarations, Script
-from seine.service.present import Present, RegisteredQuery
+from seine.service.published_view import RegisteredQuery, ServiceView
 
 
 @dataclass(frozen=True)
@@ -26,33 +27,35 @@ class Edit:
     resume: frozenset[str] = frozenset()
     positions: Mapping[str, Position] = field(default_factory=dict)
 
-    def begin(self, present: Present) -> dict[str, Query]:
+    def begin(self, view: ServiceView) -> dict[str, Query]:
         """The queries that begin to run."""
-        return {**self.come, **{key: present.standing[key].query for key in sorted(self.resume)}}
+        return {**self.come, **{key: view.registered[key].query for key in sorted(self.resume)}}
 
-    def cease(self, present: Present) -> dict[str, Query]:
+    def cease(self, view: ServiceView) -> dict[str, Query]:
         """The queries that run and will not."""
-        ending = [key for key in sorted(self.go | self.pause) if not present.standing[key].paused]
-        return {key: present.standing[key].query for key in ending}
+        ending = [key for key in sorted(self.go | self.pause) if not view.registered[key].paused]
+        return {key: view.registered[key].query for key in ending}
 
-    def standing(self, present: Present, begun: Mapping[str, RegisteredQuery]) -> dict[str, RegisteredQuery]:
-        """Who stands afterwards, in the order of registration."""
-        standing = present.standing.copy()  # the one thing here that depends on how many there are
+    def registered(
+        self, view: ServiceView, begun: Mapping[str, RegisteredQuery]
+    ) -> Mapping[str, RegisteredQuery]:
+        """What is registered afterwards, in the order of registration."""
+        registered = dict(view.registered)  # the one thing here that depends on how many there are
         for key in self.go:
-            del standing[key]
+            del registered[key]
         for key in self.pause:
-            standing[key] = replace(standing[key], paused=True)
-        standing.update(begun)
-        return standing
+            registered[key] = replace(registered[key], paused=True, nodes=())
+        registered.update(begun)
+        return MappingProxyType(registered)
 
-    def relations(self, present: Present) -> list[RelationDef]:
+    def relations(self, view: ServiceView) -> list[RelationDef]:
         """The relations that are new."""
-        before, after = present.declared.relations, self.declared.relations
+        before, after = view.declared.relations, self.declared.relations
         return [relation for name, relation in after.items() if before.get(name) is not relation]
 
-    def streams(self, present: Present) -> tuple[list[StreamDef], list[str]]:
+    def streams(self, view: ServiceView) -> tuple[list[StreamDef], list[str]]:
         """The streams that join and the names of those that leave; one may do both."""
-        before, after = present.declared.streams, self.declared.streams
+        before, after = view.declared.streams, self.declared.streams
         joining = [stream for name, stream in after.items() if before.get(name) is not stream]
         return joining, [name for name, stream in before.items() if after.get(name) is not stream]
 
@@ -67,15 +70,15 @@ def edit_of_script(script: Script) -> Edit:
     )
 
 
-def edit_of_drop(present: Present, key: str) -> Edit:
-    declared = present.declared.copy()
+def edit_of_drop(view: ServiceView, key: str) -> Edit:
+    declared = view.declared.copy()
     del declared.queries[key]
     return Edit(declared, go=frozenset([key]))
 
 
-def edit_of_pause(present: Present, key: str) -> Edit:
-    return Edit(present.declared, pause=frozenset([key]))
+def edit_of_pause(view: ServiceView, key: str) -> Edit:
+    return Edit(view.declared, pause=frozenset([key]))
 
 
-def edit_of_resume(present: Present, key: str) -> Edit:
-    return Edit(present.declared, resume=frozenset([key]))
+def edit_of_resume(view: ServiceView, key: str) -> Edit:
+    return Edit(view.declared, resume=frozenset([key]))

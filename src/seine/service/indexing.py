@@ -20,8 +20,8 @@ from seine.algebra.expressions import Expression, columns_of, renumber, substitu
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
-from seine.catalog.index.keys import digest, term_text
-from seine.network.plan.blocks import Block, Blocks
+from seine.catalog.index.ordered_keys import digest, term_text
+from seine.optimizer.block import Block, Blocks
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.service.arrange import Starts, arranged
@@ -59,14 +59,14 @@ def placements(query: str, plan: Plan, blocks: Blocks) -> list[Placement]:
     """All that a query enters: its blocks, aggregates and set operators, inner ones first."""
     entering = _Entering(query, blocks)
     entering.rows(plan)
-    return list(dict.fromkeys(entering.found))
+    return list(dict.fromkeys(entering.placements))
 
 
 @dataclass
 class _Entering:
     query: str
     blocks: Blocks
-    found: list[Placement] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
 
     def rows(self, plan: Plan) -> _BlockContent:
         block = self.blocks.of(plan)
@@ -74,7 +74,7 @@ class _Entering:
         rows = _rows(block, names)
         if block.conditions or len(names) > 1 or isinstance(block.items[0], Scan | Lookup):
             layer = "join" if len(names) > 1 else "selection"
-            self.found.append(Placement(self.query, rows.topology, rows.predicates, layer))
+            self.placements.append(Placement(self.query, rows.topology, rows.predicates, layer))
         return rows
 
     def _named(self, item: Plan) -> str:
@@ -98,7 +98,7 @@ class _Entering:
     def _group(self, plan: Aggregate) -> str:
         rows = self.rows(plan.input)
         keys = [rows.read(key) for key in plan.keys]
-        self.found.append(grouping(self.query, rows.topology, rows.predicates, keys))
+        self.placements.append(grouping(self.query, rows.topology, rows.predicates, keys))
         calls = [
             f"{call.function} {call.distinct} {[term_text(rows.read(arg)) for arg in call.args]}"
             for call in plan.calls
@@ -107,7 +107,7 @@ class _Entering:
 
     def _set(self, kind: str, inputs: Iterable[Plan]) -> str:
         names = [self.rows(each).named() for each in inputs]
-        self.found.append(set_operation(self.query, kind, names))
+        self.placements.append(set_operation(self.query, kind, names))
         return _called(kind, *(names if kind == "except" else sorted(names)))
 
 
@@ -117,20 +117,20 @@ def _called(kind: str, *parts: str | bytes) -> str:
 
 
 def _rows(block: Block, names: Sequence[str]) -> _BlockContent:
-    starts = tuple(block.offsets)
+    starts = block.offsets
     arrivals = {
         start + item.stream.arrival
         for start, item in zip(starts, block.items, strict=False)
         if isinstance(item, Scan) and item.stream.arrival is not None
     }
-    asked = [c for c in block.conditions if arrivals.isdisjoint(columns_of(c))]
-    sets = [canonicalise(condition).clauses for condition in asked]
+    conditions = [c for c in block.conditions if arrivals.isdisjoint(columns_of(c))]
+    sets = [canonicalise(condition).clauses for condition in conditions]
     order = arranged(names, starts, [clause for one in sets for clause in one])
     kind = "join" if len(names) > 1 else "select"
     topology = Topology(kind, tuple(names[item] for item in order))
     if order == tuple(range(len(names))):
         return _BlockContent(topology, conjoin(sets), block.outputs, None)
-    sets = [_moved(condition, starts, order) for condition in asked]
+    sets = [_moved(condition, starts, order) for condition in conditions]
     return _BlockContent(topology, conjoin(sets), block.outputs, _place(starts, order))
 
 

@@ -33,5 +33,5 @@ class StreamPositions:
 
 
 def _scans(query: Query) -> list[Scan]:
-    found = [part for part in walk(query.plan) if isinstance(part, Scan)]
-    return sorted(found, key=lambda scan: scan.stream.name)
+    scans = [part for part in walk(query.plan) if isinstance(part, Scan)]
+    return sorted(scans, key=lambda scan: scan.stream.name)

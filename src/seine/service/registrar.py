@@ -6,19 +6,19 @@ of the new epoch.
 
 The order of what becomes durable is what makes a crash harmless: first the files of the new
 network version, which nobody reads yet, then the catalog, in one transaction, which names that version;
-only then can an entry be cut that asks for it. Whatever a crash leaves half done has no name in
-the catalog and is written over by the next change.
+only then can an entry be cut that asks for it, and only then is a view of it published. Whatever a crash
+leaves half done has no name in the catalog and is written over by the next change.
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
 
 import pyarrow as pa
 
@@ -32,25 +32,33 @@ from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
-from seine.network.network import Network
-from seine.network.plan.blocks import Blocks
+from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
+from seine.optimizer.block import Blocks
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
+from seine.service.answers import MOST_QUERIES, OutcomeAnswer, RelationAnswer
 from seine.service.commit_edit import enter
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.place import StreamPositions
-from seine.service.present import Present, RegisteredQuery, relations_of
-from seine.service.related import MOST_QUERIES, Related, related
+from seine.service.published_state import Publisher
+from seine.service.published_view import RegisteredQuery, ServiceView
+from seine.service.related import Related, related
+from seine.service.restore import RelationsInUse, relations_of
+
+_logger = logging.getLogger(__name__)
 
 MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
-_LONG = 1 << 17  # characters; a longer script makes so many objects that looking at all of them is in vain
-_RARE = (1_000_000, 100, 1_000)
+_MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
+_LONG_SCRIPT = (
+    1 << 17
+)  # characters; a longer one makes so many objects that looking at all of them is in vain
+_RARE_THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector
 _MOST_ADDED_WHILE_ENTRIES_WAIT = (
     100  # so many queries are added while entries wait; more of them must not stop the stream
 )
@@ -64,7 +72,7 @@ def rare_collections(wanted: bool) -> Iterator[None]:
     """Let garbage be looked for among the young, and hardly ever among objects that all stay."""
     usual = gc.get_threshold()
     if wanted:
-        gc.set_threshold(*_RARE)
+        gc.set_threshold(*_RARE_THRESHOLDS)
     try:
         yield
     finally:
@@ -86,7 +94,7 @@ class Outcome:
     computes: Computed = field(default_factory=dict)
     related: Mapping[str, list[Related]] | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> OutcomeAnswer:
         return {
             "version": self.version,
             "entry": self.entry,
@@ -97,9 +105,11 @@ class Outcome:
 
 
 class Registrar:
-    """Changes what stands. Any thread may call it; changes take turns.
+    """Changes what is registered. Any thread may call it; changes take turns.
 
-    `turn` is held by whoever cuts an entry, and here while a change becomes true.
+    `turn` is held by whoever cuts an entry, and here while a change becomes true. The `network` is changed
+    in place, before it is known whether the change will be refused: only the thread whose turn it is may look
+    at it. Everybody else reads `view`, or what was published.
     """
 
     def __init__(
@@ -107,10 +117,10 @@ class Registrar:
         folder: ServiceFolder,
         catalog: Catalog,
         deployment: Deployment,
-        present: Present,
+        restored: tuple[ServiceView, Network, RelationsInUse],
         turn: AbstractContextManager[object],
     ) -> None:
-        self.present = present
+        self.view, self.network, self.relations = restored
         self.samples = StreamSamples()
         self._folder = folder
         self._catalog = catalog
@@ -118,39 +128,41 @@ class Registrar:
         self._turn = turn
         self._one_at_a_time = Lock()
 
-    def connect(self, intake: Intake, sink: Sink) -> None:
+    def connect(self, intake: Intake, sink: Sink, publisher: Publisher) -> None:
         """Name those who must hear of changes, before the first one."""
         self._intake = intake
         self._sink = sink
+        self._publisher = publisher
 
     def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
-        with self._one_at_a_time, rare_collections(len(text) > _LONG):
-            script = read_statements(text, file, folder, self.present.declared, replace=replace)
+        with self._one_at_a_time, rare_collections(len(text) > _LONG_SCRIPT):
+            script = read_statements(text, file, folder, self.view.declared, replace=replace)
             return self._carry_out(edit_of_script(script))
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
         with self._one_at_a_time:
-            return self._carry_out(edit_of_drop(self.present, self._key(name)))
+            return self._carry_out(edit_of_drop(self.view, self._key(name)))
 
     def pause(self, name: str) -> Outcome:
         """Take a query out of the network, but keep its declaration."""
         with self._one_at_a_time:
-            return self._carry_out(edit_of_pause(self.present, self._key(name, paused=False)))
+            return self._carry_out(edit_of_pause(self.view, self._key(name, paused=False)))
 
     def resume(self, name: str) -> Outcome:
         """Let a paused query run again; it counts from now on, like a new one."""
         with self._one_at_a_time:
-            return self._carry_out(edit_of_resume(self.present, self._key(name, paused=True)))
+            return self._carry_out(edit_of_resume(self.view, self._key(name, paused=True)))
 
-    def related(self, name: str) -> list[Related]:
-        """What a query has in common with the others, at this moment."""
-        present = self.present
-        one = present.find(name)
-        plan = present.network.plan_of(one.query, one.born)
+    def related(self, name: str) -> tuple[Query, list[Related]]:
+        """A query, and what it has in common with the others at this moment."""
+        view = self.view
+        registered = view.find(name)
+        plan = running_plan(registered.query, registered.birth_epoch, view.estimates)
         with self._catalog.read() as snapshot:
-            return related(snapshot, placements(one.query.name, plan, Blocks()))
+            placed = placements(registered.query.name, plan, Blocks())
+            return registered.query, related(snapshot, placed)
 
     def relate(self, outcome: Outcome) -> Outcome:
         """Say of queries that begin what they have in common with others, if they are not too many.
@@ -164,41 +176,43 @@ class Registrar:
             return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
 
     def _key(self, name: str, paused: bool | None = None) -> str:
-        found = self.present.find(name)
-        if paused is not None and found.paused != paused:
-            raise TakenError(f"query {found.query.name} is {'not paused' if paused else 'paused already'}")
-        return found.query.name.lower()
+        registered = self.view.find(name)
+        if paused is not None and registered.paused != paused:
+            state = "not paused" if paused else "paused already"
+            raise TakenError(f"query {registered.query.name} is {state}")
+        return registered.query.name.lower()
 
     def _carry_out(self, edit: Edit) -> Outcome:
         try:
             return self._try(edit)
-        except _TooDeep as found:
-            self._intake.hand_over(found.depth)
+        except _TooDeep as refusal:
+            _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
+            self._intake.hand_over(refusal.depth)
             return self._try(edit)
 
     def _try(self, edit: Edit) -> Outcome:
         with ExitStack() as undo:
-            for relation in edit.relations(self.present):
+            for relation in edit.relations(self.view):
                 _refuse_followed(relation)
                 check_relation(relation)
             feeds = self._open_feeds(edit, undo)
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
             with self._turn if few else nullcontext():
-                born = self._born(few)
-                after, change, dead, computes = self._work_out(edit, born, undo)
-                if change is not None:
-                    streams = after.declared.streams.values()
-                    versions = self._deployment.versions
-                    versions.extend(after.network, change, streams, after.relations, dead)
+                born = self._birth_epoch(few)
+                planned = self._work_out(edit, born, undo)
+                if planned.change is not None:
+                    streams = edit.declared.streams.values()
+                    tuples, dead = planned.relations.tuples, planned.dead
+                    self._deployment.versions.extend(self.network, planned.change, streams, tuples, dead)
                 with self._turn:
-                    outcome = self._become_true(edit, after, feeds, born, computes)
+                    outcome = self._become_true(edit, planned, feeds)
             undo.pop_all()
             return outcome
 
     def _open_feeds(self, edit: Edit, undo: ExitStack) -> list[StreamFeed]:
         """The streams that are to join; refuses those that cannot be read, or are what we write."""
         feeds = []
-        for stream in edit.streams(self.present)[0]:
+        for stream in edit.streams(self.view)[0]:
             if stream.source is not None:
                 refuse_overwriting([self._folder.results, self._folder.dead], [stream.source.path])
             feeds.append(self._intake.open(stream))
@@ -207,58 +221,51 @@ class Registrar:
 
     def _restore_network(self) -> None:
         """The network as it was, from its files; a query that was refused by itself has not changed it."""
-        standing = self.present.network
-        if standing.version == self.present.version and not standing.changed:
-            return
-        network = self._deployment.versions.network(self.present.version, self.present.network.strategy)
-        self.present = replace(self.present, network=network)
+        network, version = self.network, self.view.version
+        if network.version != version or network.changed:
+            self.network = self._deployment.versions.network(version, network.strategy)
 
-    def _born(self, held: bool) -> int:
+    def _birth_epoch(self, held: bool) -> int:
         """The epoch of queries that begin: one that no entry has, nor will have before they run.
 
         While entries wait, that may be one that was announced and not used yet, so that
         queries that are registered one after the other between two entries are of one age.
         """
         last = self._deployment.journal.last()
-        unused = last is None or last.epoch < self.present.epoch
-        return self.present.epoch + (0 if held and unused else 1)
+        unused = last is None or last.epoch < self.view.epoch
+        return self.view.epoch + (0 if held and unused else 1)
 
-    def _work_out(
-        self, edit: Edit, born: int, undo: ExitStack
-    ) -> tuple[Present, NetworkChange | None, list[Letter], Computed]:
-        """What will stand, but for positions; how the network changes; dead letters of relations; and
-        what the queries that begin compute.
-        """
-        present = self.present
-        begin, cease = edit.begin(present), edit.cease(present)
-        uses = present.uses + relations_of(begin.values(), edit.declared)
-        uses = uses - relations_of(cease.values(), present.declared)
-        relations, dead = _read_relations(present, edit, uses)
+    def _work_out(self, edit: Edit, born: int, undo: ExitStack) -> _PlannedChange:
+        """Change the network in place, and work out what will be true if nothing refuses that."""
+        view = self.view
+        begin, cease = edit.begin(view), edit.cease(view)
+        uses = self.relations.uses + relations_of(begin.values(), edit.declared)
+        uses = uses - relations_of(cease.values(), view.declared)
+        relations, dead = self._read_relations(edit, uses)
         undo.callback(self._restore_network)
         computes = self._change_network(edit, list(cease.values()), begin, born)
-        change = present.network.take_change()
+        change = self.network.take_change()
         after = replace(
-            present,
+            view,
             declared=edit.declared,
-            version=present.network.version,
-            nodes=len(present.network.nodes),
-            next_id=present.network.next_id,
-            depth=present.network.depth,
-            epoch=max(present.epoch, born) if begin else present.epoch,
-            relations=relations,
-            uses=uses,
+            version=self.network.version,
+            nodes=view.nodes if change is None else self.network.nodes,
+            next_id=self.network.next_id,
+            depth=self.network.depth,
+            epoch=max(view.epoch, born) if begin else view.epoch,
+            estimates=self.network.estimates,
         )
-        return after, change, dead, computes
+        return _PlannedChange(after, born, change, relations, dead, computes)
 
     def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> Computed:
         """Take queries out and add others; the result is what these compute."""
-        network = self.present.network
+        network = self.network
         computes = {}
         network.estimates = self.samples.estimates()
         network.room = planned_depth(self._deployment)
         for query in cease:
             network.remove(query.name)
-        joining, leaving = edit.streams(self.present)
+        joining, leaving = edit.streams(self.view)
         for name in leaving:
             if name in network.watched:
                 network.unwatch(name)
@@ -277,27 +284,76 @@ class Registrar:
             raise _TooDeep(network.depth)
         return computes
 
-    def _become_true(
-        self, edit: Edit, after: Present, feeds: list[StreamFeed], born: int, computes: Computed
-    ) -> Outcome:
+    def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
-        present = self.present
-        begin, cease = edit.begin(present), edit.cease(present)
+        view, born, computes = self.view, planned.born, planned.computes
+        begin, cease = edit.begin(view), edit.cease(view)
         place = StreamPositions.next(self._deployment.journal, self._sink.settled)
-        standing = edit.standing(
-            present, {q: RegisteredQuery(begin[q], born, place.of(begin[q])) for q in begin}
-        )
-        _, leaving = edit.streams(present)
-        since = {name: entry for name, entry in present.since.items() if name in after.declared.streams}
+        begun = {
+            key: RegisteredQuery(query, born, place.of(query), nodes=self.network.used_nodes(query.name))
+            for key, query in begin.items()
+        }
+        _, leaving = edit.streams(view)
+        since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})
-        after = replace(after, standing=standing, since=since)
-        enter(self._catalog, edit, present, after, [one for some in computes.values() for one in some])
-        self.present = after
+        after = replace(planned.view, registered=edit.registered(view, begun), since=since)
+        enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
+        self.view, self.relations = after, planned.relations
+        self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
-        dropped = [present.standing[key].query.name for key in sorted(edit.go)]
+        dropped = [view.registered[key].query.name for key in sorted(edit.go)]
+        _logger.info(
+            "network changed",
+            extra={
+                "version": after.version,
+                "entry": place.entry,
+                "begin": _shown(list(limits)),
+                "end": _shown([query.name for query in cease.values()]),
+            },
+        )
         return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
+
+    def _read_relations(self, edit: Edit, uses: Counter[str]) -> tuple[RelationsInUse, list[Letter]]:
+        """The tuples of every relation in use, and dead letters; one that comes into use is read now."""
+        before, declared = self.relations.tuples, self.view.declared.relations
+        tuples: dict[str, pa.RecordBatch] = {}
+        dead: list[Letter] = []
+        for name in uses:
+            definition = edit.declared.relations[name]
+            if name in before and declared[name] is definition:
+                tuples[name] = before[name]
+            else:
+                tuples[name], letters = load_relation(definition)
+                dead += letters
+        return RelationsInUse(uses, tuples), dead
+
+
+@dataclass(frozen=True)
+class _PlannedChange:
+    """A change that the network has undergone and that is not true yet.
+
+    `view` lacks the queries that begin, whose positions are known when it becomes true. `change` is
+    None if the network is the same; `dead` are dead letters of relations that were read for it.
+    """
+
+    view: ServiceView
+    born: int
+    change: NetworkChange | None
+    relations: RelationsInUse
+    dead: list[Letter]
+    computes: Computed
+
+
+def _shown(queries: list[str]) -> str:
+    """Queries as the log has them: the first few by name.
+
+    >>> _shown(["a", "b"]), _shown([f"q{i}" for i in range(1000)])
+    ('a, b', 'q0, q1, q2, q3, q4 and 995 more')
+    """
+    more = len(queries) - _MOST_LOGGED_NAMES
+    return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _refuse_followed(relation: RelationDef) -> None:
@@ -306,8 +362,8 @@ def _refuse_followed(relation: RelationDef) -> None:
         raise SeineError(message, hint="leave the option follow out; seine run follows relations")
 
 
-def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, Any]:
-    return {name: [one.to_json() for one in found] for name, found in related.items()}
+def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, list[RelationAnswer]]:
+    return {name: [one.to_json() for one in relations] for name, relations in related.items()}
 
 
 class _TooDeep(Exception):
@@ -332,19 +388,3 @@ def _refuse_deep(network: Network, queries: Iterable[Query]) -> None:
             f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
             hint="split it",
         )
-
-
-def _read_relations(
-    present: Present, edit: Edit, uses: Counter[str]
-) -> tuple[dict[str, pa.RecordBatch], list[Letter]]:
-    """The tuples of every relation in use; one that comes into use is read now."""
-    relations: dict[str, pa.RecordBatch] = {}
-    dead: list[Letter] = []
-    for name in uses:
-        definition = edit.declared.relations[name]
-        if name in present.relations and present.declared.relations[name] is definition:
-            relations[name] = present.relations[name]
-        else:
-            relations[name], letters = load_relation(definition)
-            dead += letters
-    return relations, dead

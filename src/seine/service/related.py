@@ -1,4 +1,4 @@
-"""What a query has in common with the others: searched in the computation index, told in a few words.
+"""What a query has in common with the others: searched in the computation index, said in a few words.
 
 Cites: ARGUS 5.1.3 (equivalence and subsumption)
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from seine.catalog import CatalogView
 from seine.catalog.index import Match, Placement
+from seine.service.answers import RelationAnswer
 
-MOST_QUERIES = 20  # of a script, that are searched for
 _MOST_PARTS = 8  # of a query
 _MOST_NAMES = 5
 
@@ -40,7 +39,7 @@ class Related:
     weaker: tuple[str, ...]
     stronger: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> RelationAnswer:
         return {
             "kind": self.kind,
             "over": list(self.over),
@@ -57,27 +56,27 @@ class Related:
         """
         lists = (self.equal, self.weaker, self.stronger)
         words = zip(_WORDS.get(self.kind, _CONDITIONS), lists, strict=True)
-        told = "; ".join(f"{word} {', '.join(names)}" for word, names in words if names)
-        return f"{', '.join(self.over)}: {told}" if self.over else told
+        text = "; ".join(f"{word} {', '.join(names)}" for word, names in words if names)
+        return f"{', '.join(self.over)}: {text}" if self.over else text
 
 
 def related(catalog: CatalogView, placements: Sequence[Placement]) -> list[Related]:
     """Of each part of a query that has something in common with others, with whom, and how."""
-    found = [_search(catalog, placement) for placement in placements[-_MOST_PARTS:]]
-    return [one for one in found if one.equal or one.weaker or one.stronger]
+    relations = [_search(catalog, placement) for placement in placements[-_MOST_PARTS:]]
+    return [one for one in relations if one.equal or one.weaker or one.stronger]
 
 
 def _search(catalog: CatalogView, placement: Placement) -> Related:
-    own, topology, predicates = placement.query, placement.topology, placement.predicates
+    query, topology, predicates = placement.query, placement.topology, placement.predicates
     index = catalog.users_index
     equal = index.equivalent(topology, predicates)
     over = () if topology.kind in _WORDS else tuple(map(_shown, topology.inputs))
     return Related(
         topology.kind,
         over,
-        _names([equal] if equal else [], own),
-        _names(index.weaker(topology, predicates, _MOST_NAMES).matches, own),
-        _names(index.stronger(topology, predicates, _MOST_NAMES).matches, own),
+        _names([equal] if equal else [], query),
+        _names(index.weaker(topology, predicates, _MOST_NAMES).matches, query),
+        _names(index.stronger(topology, predicates, _MOST_NAMES).matches, query),
     )
 
 
@@ -86,6 +85,7 @@ def _shown(name: str) -> str:
     return f"its {name[1:].split()[0]}" if name.startswith("(") else name
 
 
-def _names(matches: Iterable[Match], own: str) -> tuple[str, ...]:
-    names = dict.fromkeys(name for match in matches for name in match.queries if name != own)
+def _names(matches: Iterable[Match], query: str) -> tuple[str, ...]:
+    """The queries of these matches, but for one."""
+    names = dict.fromkeys(name for match in matches for name in match.queries if name != query)
     return tuple(names)[:_MOST_NAMES]

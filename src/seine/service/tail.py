@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-_PIECE = 1 << 20
+_MOST_PIECE = 1 << 20  # bytes that are read at once, and about as many of one answer
 _MOST_READ = 64 << 20  # of one answer, so that a rare query does not hold its client for ever
 
 
@@ -16,23 +16,23 @@ class TailedRecords(NamedTuple):
     next: int
 
 
-def read_records(path: str, query: str, start: int, end: int, most: int = _PIECE) -> TailedRecords:
+def read_records(path: str, query: str, start: int, end: int, most: int = _MOST_PIECE) -> TailedRecords:
     """The lines of a query among the bytes [start, end), which are whole lines.
 
     Stops when it has about `most` bytes of them.
     """
     prefix = f'{{"query": {json.dumps(query, ensure_ascii=False)}, '.encode()
     end = min(end, start + _MOST_READ)
-    found: list[bytes] = []
+    lines: list[bytes] = []
     size = 0
     with open(path, "rb") as file:
         file.seek(start)
         while start < end and size < most:
-            for line in file.readlines(min(_PIECE, end - start)):
+            for line in file.readlines(min(_MOST_PIECE, end - start)):
                 if start >= end:
                     break
                 start += len(line)
                 if line.startswith(prefix):
-                    found.append(line)
+                    lines.append(line)
                     size += len(line)
-    return TailedRecords(b"".join(found), start)
+    return TailedRecords(b"".join(lines), start)

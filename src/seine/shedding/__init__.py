@@ -1,1 +1,1 @@
-"""Which tuples to keep when memory cannot hold the window: pure algorithms over NumPy."""
+"""Load shedding: which tuples a window keeps when memory cannot hold it, and the offline optimum."""

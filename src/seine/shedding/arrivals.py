@@ -1,9 +1,9 @@
-"""What a shedder is told of tuples, and what it answers.
+"""The input and output of a shedder: arrivals with their join keys as tokens, and evictions.
 
-Two tuples match as often as they carry the same *token*. Of streams that are joined through a
-relation, a token is a relation tuple, and a stream tuple carries those that it joins with and
-that are active at its timestamp: so a result of both tuples is a token that both carry
-(formula 6). Of streams that are joined directly, a token is a key, and every tuple has one.
+Two tuples join as often as they have *tokens* in common. Of streams that are joined through a relation, a
+token is a relation tuple, and a stream tuple has those that it joins with and that are active at its
+timestamp: so a result of both tuples is a token that both have (formula 6). Of streams that are joined
+directly, a token is a key, and every tuple has one.
 
 Cites: STAR 2.2
 """
@@ -13,33 +13,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from seine.algebra.arrays import FloatArray, IntArray
 
 FOREVER = np.iinfo(np.int64).max
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Arrivals:
     """Tuples of one stream, in the order of (timestamp, number).
 
-    `number` tells tuples of a stream apart and grows with every arrival. `expiry` is the end of the
-    window, `until` the latest end of the relation tuples that it carries: from then on it matches
-    nothing new (8). The tokens of tuple i are `tokens[offsets[i] : offsets[i + 1]]`; one that has none
-    never enters the window.
+    `number` identifies a tuple of the stream and grows with every arrival. `expiry` is the end of the window,
+    `until` the latest end of the relation tuples that are its tokens: from then on it matches nothing new
+    (8). The tokens of tuple i are `tokens[offsets[i] : offsets[i + 1]]`; a tuple without one never enters
+    the window.
 
     Cites: STAR 3.2
     """
 
-    number: Ints
-    ts: Ints
-    expiry: Ints
-    until: Ints
-    importance: Floats
-    offsets: Ints
-    tokens: Ints
+    number: IntArray
+    ts: IntArray
+    expiry: IntArray
+    until: IntArray
+    importance: FloatArray
+    offsets: IntArray
+    tokens: IntArray
 
     def __post_init__(self) -> None:
         count = len(self.number)
@@ -51,6 +49,7 @@ class Arrivals:
         return len(self.number)
 
     def slice(self, begin: int, end: int) -> Arrivals:
+        """The arrivals from one place up to another."""
         return Arrivals(
             self.number[begin:end],
             self.ts[begin:end],
@@ -62,7 +61,9 @@ class Arrivals:
         )
 
     @staticmethod
-    def keyed(number: Ints, ts: Ints, expiry: Ints, keys: Ints, importance: Floats) -> Arrivals:
+    def keyed(
+        number: IntArray, ts: IntArray, expiry: IntArray, keys: IntArray, importance: FloatArray
+    ) -> Arrivals:
         """Tuples of a stream that is joined directly: the token of each is its key."""
         until = np.full(len(number), FOREVER, np.int64)
         return Arrivals(number, ts, expiry, until, importance, np.arange(len(number) + 1), keys)
@@ -70,12 +71,12 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Evictions:
-    """Tuples of one stream that memory pushed out, or kept out: `at` is then their own timestamp.
+    """Evicted tuples of one stream, and when; for one that was never admitted, `at` is its timestamp.
 
-    A tuple resides in its window during [ts, at), so a pair is reported iff both came in the same
-    instant or the older still resides at the timestamp of the younger. What leaves because it
-    expired, or because nothing can match it any more, is not among them.
+    Law: a tuple resides in its window during [ts, at), so a pair is emitted iff both arrived in the same
+    instant or the older still resides at the timestamp of the younger. Tuples that leave because they
+    expired, or because nothing can match them any more, are not among the evicted.
     """
 
-    number: Ints
-    at: Ints
+    number: IntArray
+    at: IntArray

@@ -1,12 +1,12 @@
-"""AUTO: what is expected to gain least goes.
+"""The policy AUTO: evicts the tuple with the least expected gain over the near future.
 
-V(r) = what the arrivals of this very instant make with r, which is certain, plus what the next
-ones are expected to make: the gain of one arrival (`rates.py`) times how many come while r is
-still there, but no more than come in a tenth of its life. A longer horizon would hold on to young
-tuples of little worth; it is not that long until something better needs their slot.
+Law: the priority of r is the importance of the results that the arrivals of this very instant make with r,
+which is certain, plus what the next arrivals are expected to make: the expected gain of one arrival
+(`rates.py`) times how many come while r is in the window, but no more than come in a tenth of its lifetime. A
+longer horizon would hold on to young tuples of little worth: something better needs their slot before that.
 
-Priorities are calculated anew when a quarter as many tuples as are held have come; in between
-they stand. So small windows are always up to date, and large ones cost little for each tuple.
+Priorities are recalculated when a quarter as many tuples as are held have arrived. So those of small windows
+are always up to date, and large windows cost little for each tuple.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from operator import add, mul
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Policy, State, TokenGroups, Tokens
 from seine.shedding.rates import MOST, Rates
 from seine.shedding.window import Window
 
-_HORIZON = 10  # which part of a life is looked ahead
-_OFTEN = 4  # priorities are renewed so many times while as many tuples come as are held
-_PACE = 1600.0  # arrivals, over which it is learnt how fast they come
+_LIFETIME_PER_HORIZON = 10  # the horizon is this part of a lifetime
+_RENEWALS_PER_WINDOW = 4  # times that priorities are renewed while as many tuples arrive as are held
+_PACE_MEMORY = 1600.0  # arrivals over which the arrival rate is averaged
 _RESULTS: dict[str, Callable[[float, float], float]] = {"min": min, "sum": add, "product": mul}
 
 
 class Auto(Policy):
-    """Expected gain over the near future; of equals the oldest goes. `matches` is the gain of one arrival."""
+    """Expected gain over the near future; of equals the oldest is evicted.
+
+    In the window, `matches` is the expected gain of one arrival.
+    """
 
     watches = True
 
@@ -42,7 +45,7 @@ class Auto(Policy):
         self._pending = 0
         self._now = 0
         self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
-        self._passed = np.zeros(3)  # arrivals, the time that they took, and when they were counted
+        self._passed = np.zeros(3)  # decayed: arrivals, the time they took; and when they were counted last
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
@@ -53,7 +56,7 @@ class Auto(Policy):
 
     def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         self._now = now
-        if self._pending * _OFTEN >= max(window.count, 1):
+        if self._pending * _RENEWALS_PER_WINDOW >= max(window.count, 1):
             self._learn(now)
             self._renew(window)
 
@@ -63,50 +66,51 @@ class Auto(Policy):
             for other in self._others[token % len(self._others)]:
                 gain += self._rates[other].gain(token, importance)
         life = window.expiry.item(slot) - self._now
-        left = min(window.leaves.item(slot) - self._now, max(life / _HORIZON, 1.0 / self._pace))
+        left = min(window.leaves.item(slot) - self._now, max(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace))
         window.matches[slot], window.priority[slot] = gain, gain * left * self._pace
 
     def victims(self, window: Window, count: int) -> list[int]:
-        """Those of the lowest priority, where what matches an arrival of this instant has that on top."""
+        """The slots of the lowest priorities, after the certain gain of this instant is added."""
         if not self._present:
             return super().victims(window, count)
         priority = window.priority[: window.count]
         before = priority.copy()
         if count * 8 > window.count:
             priority += [self._certain(window, slot) for slot in range(window.count)]
-            found = super().victims(window, count)
+            slots = super().victims(window, count)
         else:
-            found = self._one_by_one(window, priority, count)
+            slots = self._one_by_one(window, priority, count)
         priority[:] = before
-        return found
+        return slots
 
     def end(self) -> None:
         if self._present:
             self._present = {}
 
-    def _one_by_one(self, window: Window, priority: Floats, count: int) -> list[int]:
-        """The same by looking only at those that seem to be the lowest."""
-        found: list[int] = []
-        looked: set[int] = set()
-        while len(found) < count:
+    def _one_by_one(self, window: Window, priority: FloatArray, count: int) -> list[int]:
+        """The victims; the certain gain is computed only of slots that come out lowest."""
+        slots: list[int] = []
+        evaluated: set[int] = set()
+        while len(slots) < count:
             slot = self._lowest(window, priority)
-            certain = 0.0 if slot in looked else self._certain(window, slot)
-            looked.add(slot)
+            certain = 0.0 if slot in evaluated else self._certain(window, slot)
+            evaluated.add(slot)
             if certain:
                 priority[slot] += certain
             else:
-                found.append(slot)
+                slots.append(slot)
                 priority[slot] = np.inf
-        return found
+        return slots
 
     def _certain(self, window: Window, slot: int) -> float:
-        """What the arrivals of this instant make with a tuple if it stays."""
+        """The importance of the results that the arrivals of this instant make with a tuple if it stays."""
         importance, present = min(window.importance.item(slot), MOST), self._present
         others = (other for token in window.tokens[slot] for other in present.get(token, ()))
         return sum(self._result(importance, other) for other in others)
 
     def _learn(self, now: int) -> None:
-        fade = float(np.exp(-self._pending / _PACE))
+        """Update the arrival rate and the rates of tokens by the arrivals since the last time."""
+        fade = float(np.exp(-self._pending / _PACE_MEMORY))
         elapsed = now - self._passed[2] if self._passed[0] else 0.0
         self._passed[:] = self._passed[0] * fade + self._pending, self._passed[1] * fade + elapsed, now
         self._pending = 0
@@ -116,7 +120,7 @@ class Auto(Policy):
                 coming.clear()
 
     def _renew(self, window: Window) -> None:
-        """Calculate the priorities of all that is held."""
+        """Recalculate the priorities of all tuples that are held."""
         held = slice(0, window.count)
         owners = np.repeat(np.arange(window.count), [len(tokens) for tokens in window.tokens])
         carried = [token for tokens in window.tokens for token in tokens]
@@ -128,13 +132,13 @@ class Auto(Policy):
         )
         life = (window.expiry[held] - window.ts[held]).astype(float)
         left = (window.leaves[held] - self._now).astype(float)
-        horizon = np.maximum(life / _HORIZON, 1.0 / self._pace)
+        horizon = np.maximum(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace)
         window.priority[held] = window.matches[held] * np.minimum(left, horizon) * self._pace
 
     def _gains(
-        self, other: int, tokens: list[int], owners: np.ndarray, importances: Floats
-    ) -> tuple[np.ndarray, Floats]:
-        """What the next arrival of another stream is expected to make through each token, and with whom."""
+        self, other: int, tokens: list[int], owners: IntArray, importances: FloatArray
+    ) -> tuple[IntArray, FloatArray]:
+        """The slot of each token, and the expected gain of the next arrival of another stream through it."""
         rates = self._rates[other]
         if len(self._others) > 1:
             edges = [n for n, edge in enumerate(self._others) if other in edge]
@@ -146,18 +150,18 @@ class Auto(Policy):
 
     @property
     def _pace(self) -> float:
-        """How many arrivals come in a unit of time."""
+        """The arrival rate: arrivals in a unit of time."""
         return float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
 
     def state(self) -> State:
-        found = {"passed": self._passed.copy(), "now": np.array([self._now], np.int64)}
+        columns: State = {"passed": self._passed.copy(), "now": np.array([self._now], np.int64)}
         for other, rates in self._rates.items():
             coming = self._coming[other]
-            found[f"{other}.ends"] = np.cumsum([0, *(len(tokens) for tokens, _ in coming)])
-            found[f"{other}.coming"] = np.array([t for tokens, _ in coming for t in tokens], np.int64)
-            found[f"{other}.importances"] = np.array([importance for _, importance in coming])
-            found |= {f"{other}.rates.{name}": values for name, values in rates.state().items()}
-        return found
+            columns[f"{other}.ends"] = np.cumsum([0, *(len(tokens) for tokens, _ in coming)])
+            columns[f"{other}.coming"] = np.array([t for tokens, _ in coming for t in tokens], np.int64)
+            columns[f"{other}.importances"] = np.array([importance for _, importance in coming])
+            columns |= {f"{other}.rates.{name}": values for name, values in rates.state().items()}
+        return columns
 
     def restore(self, state: State) -> None:
         self._passed, self._now = state["passed"].copy(), int(state["now"][0])

@@ -1,11 +1,15 @@
-"""The best use of one window: which tuples to hold, and until when, knowing all that will come.
+"""Offline caching with gains, solved as a minimum-cost flow: which tuples a window holds, and until when.
 
-A tuple that is held from its arrival through instant t gains what it matches up to t, and takes
-one slot for as long; it may be evicted at any time and keeps its gains until then. So the
-capacity many slots are as many units that travel along the line of instants, each idle or in
-the hands of one tuple at a time: a minimum-cost flow, whose whole-numbered optimum is the answer.
+A tuple that is held from its arrival through instant t gains what it matches up to t, and takes one slot for
+as long; it may be evicted at any time and keeps its gains until then. Each of `capacity` slots is one unit of
+flow along the line of instants, idle or occupied by one tuple at a time. An integral optimal flow exists, and
+it is the answer.
 
-Law: best_stays maximises the sum of gains over all choices that never hold more than `capacity`.
+    instants   0 ────── 1 ────── 2 ────── 3       arcs of cost 0: a slot is idle
+               └─ -5 ─> o ─ -1 ─> o               a tuple of instant 0: each arc gains, and from each o
+                        └────────> └────────>     an arc leads back to the line: eviction
+
+Law: `best_stays` maximises the sum of gains over all choices that never hold more than `capacity` tuples.
 
     >>> early = Stay(start=0, gains=((2, 5), (4, 1)))
     >>> late = Stay(start=3, gains=((5, 3),))
@@ -28,7 +32,7 @@ from seine.shedding.cheapest_flow import CheapestFlow
 
 @dataclass(frozen=True)
 class Stay:
-    """A tuple that arrives at `start`, and (instant, gain) of all that it would match, ascending."""
+    """A tuple that arrives at `start`, and (instant, gain) of everything it would match, ascending."""
 
     start: int
     gains: tuple[tuple[int, int], ...]
@@ -45,32 +49,32 @@ def best_stays(stays: Sequence[Stay], capacity: int) -> list[int | None]:
         flow.add(place, place + 1, capacity, 0)
     arcs = _add_chains(flow, stays, steps, line)
     flow.run(0, len(line), capacity, _distances(stays, steps, line))
-    return [_last(flow, chain, some) for chain, some in zip(arcs, steps, strict=True)]
+    return [_last(flow, chain, own_steps) for chain, own_steps in zip(arcs, steps, strict=True)]
 
 
 Step = tuple[int, int, int]  # where on the line a slot is free again, the gain until then, the last instant
 
 
 def _steps(stay: Stay, line: list[int]) -> list[Step]:
-    """Until when a tuple may be held, and what that adds; who frees the slot no earlier stays longer."""
-    found: list[Step] = []
+    """The choices of how long to hold a tuple; of those that free the slot at the same place the longest."""
+    steps: list[Step] = []
     for instant, gain in stay.gains:
         free = bisect_right(line, instant)
-        if found and found[-1][0] == free:
-            gain += found.pop()[1]
-        found.append((free, gain, instant))
-    return found
+        if steps and steps[-1][0] == free:
+            gain += steps.pop()[1]
+        steps.append((free, gain, instant))
+    return steps
 
 
 def _add_chains(
     flow: CheapestFlow, stays: Sequence[Stay], steps: list[list[Step]], line: list[int]
 ) -> list[list[int]]:
-    """For each tuple, a way off the line with an exit back to it after every step."""
+    """For each tuple a chain of arcs off the line, with an arc back to it after every step."""
     node = len(line) + 1
     arcs = []
-    for stay, some in zip(stays, steps, strict=True):
+    for stay, own_steps in zip(stays, steps, strict=True):
         tail, chain = bisect_right(line, stay.start) - 1, []
-        for free, gain, _ in some:
+        for free, gain, _ in own_steps:
             chain.append(flow.add(tail, node, 1, -gain))
             flow.add(node, free, 1, 0)
             tail, node = node, node + 1
@@ -79,7 +83,7 @@ def _add_chains(
 
 
 def _distances(stays: Sequence[Stay], steps: list[list[Step]], line: list[int]) -> list[int]:
-    """The shortest distances from the first instant while nothing flows, from left to right."""
+    """The shortest distances from the first instant in the empty network, from left to right."""
     starting: list[list[int]] = [[] for _ in line]
     for number, stay in enumerate(stays):
         if steps[number]:
@@ -98,5 +102,6 @@ def _distances(stays: Sequence[Stay], steps: list[list[Step]], line: list[int]) 
 
 
 def _last(flow: CheapestFlow, chain: list[int], steps: list[Step]) -> int | None:
+    """The last instant of the last step that is used; None if none is."""
     taken = [step for arc, step in zip(chain, steps, strict=True) if flow.flow(arc)]
     return taken[-1][2] if taken else None

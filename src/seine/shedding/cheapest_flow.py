@@ -1,4 +1,4 @@
-"""Minimum-cost flow by successive shortest paths, with whole numbers: exact.
+"""Minimum-cost flow by successive shortest paths with potentials, over integers: exact.
 
 >>> flow = CheapestFlow(3)
 >>> arcs = [flow.add(0, 1, 1, -5), flow.add(1, 2, 2, -1), flow.add(0, 1, 2, 0)]
@@ -16,7 +16,7 @@ _FAR = float("inf")
 
 
 class CheapestFlow:
-    """A network of arcs with capacities and costs, some below zero; arc e is undone by arc e ^ 1."""
+    """A flow network; arcs have capacities and costs, which may be negative; arc e ^ 1 reverses arc e."""
 
     def __init__(self, nodes: int) -> None:
         self._from: list[list[int]] = [[] for _ in range(nodes)]
@@ -25,7 +25,7 @@ class CheapestFlow:
         self._cost: list[int] = []
 
     def add(self, tail: int, head: int, capacity: int, cost: int) -> int:
-        """A new arc; its number."""
+        """Add an arc; returns its number."""
         arc = len(self._head)
         for end, start, room, price in ((head, tail, capacity, cost), (tail, head, 0, -cost)):
             self._from[start].append(len(self._head))
@@ -35,12 +35,13 @@ class CheapestFlow:
         return arc
 
     def flow(self, arc: int) -> int:
+        """The flow on an arc."""
         return self._room[arc ^ 1]
 
     def run(self, source: int, sink: int, amount: int, distances: Sequence[int]) -> None:
-        """Send up to `amount` from source to sink, as long as a path costs less than nothing.
+        """Send up to `amount` from source to sink, as long as a path has a negative cost.
 
-        `distances` are the shortest distances from the source, of every node, while nothing flows.
+        `distances` are the shortest distances of all nodes from the source in the empty network.
 
         Law: after each path, the flow is the cheapest of its amount; the costs of the paths grow.
         """
@@ -51,10 +52,10 @@ class CheapestFlow:
             via = self._paths(source, sink, potential)
 
     def _paths(self, source: int, sink: int, potential: list[int]) -> dict[int, int] | None:
-        """The arc by which a shortest path comes to each node near the source; adjusts potentials.
+        """Dijkstra over reduced costs: the last arc of a shortest path to each node; adjusts potentials.
 
-        A cost plus the potential of its tail less that of its head is never below zero where there is
-        room: that is why the nearest node is final.
+        Law: the reduced cost of an arc with residual capacity, its cost plus the potential of its tail less
+        that of its head, is never negative.
         """
         distance: dict[int, int] = {source: 0}
         via: dict[int, int] = {}
@@ -87,6 +88,7 @@ class CheapestFlow:
         return via
 
     def _push(self, source: int, sink: int, amount: int, via: dict[int, int]) -> int:
+        """Send as much as the path has residual capacity for; returns how much."""
         path = []
         node = sink
         while node != source:

@@ -1,14 +1,15 @@
-"""DGL: a priority that gains with every output and loses in every instant without one."""
+"""The policy DGL: a priority that grows with every result and decays at every instant without one."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
-_MOST = np.finfo(float).max  # of a time: what does not matter gains nothing, for however long
+_LONGEST = np.finfo(float).max  # a finite bound of lifetimes left: 0 times it is 0
 
 
 class Dgl(SimpProb):
@@ -38,11 +39,11 @@ class Dgl(SimpProb):
         np.maximum(priority, 0.0, out=priority)
         if len(winners):
             left = (window.expiry[winners] - now) / self._scale(window, winners)
-            left = np.minimum(left, _MOST)
+            left = np.minimum(left, _LONGEST)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
-    def _winners(self, group: np.ndarray, groups: TokenGroups) -> np.ndarray:
-        """The slots of tuples with which an arrival of this instant makes output."""
+    def _winners(self, group: IntArray, groups: TokenGroups) -> IntArray:
+        """The slots of tuples with which an arrival of this instant makes results."""
         if not groups.fresh:
             return np.zeros(0, np.int64)
         if len(groups.fresh) == 1:
@@ -51,8 +52,8 @@ class Dgl(SimpProb):
         gained[list(groups.fresh)] = True
         return np.flatnonzero(gained[group])
 
-    def _scale(self, window: Window, slots: np.ndarray) -> float | np.ndarray:
+    def _scale(self, window: Window, slots: IntArray) -> float | IntArray:
         if self._alpha is not None:
             return self._alpha
-        life: np.ndarray = window.expiry[slots] - window.ts[slots]
+        life: IntArray = window.expiry[slots] - window.ts[slots]
         return life

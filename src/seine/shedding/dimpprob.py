@@ -1,4 +1,4 @@
-"""DIMPPROB: importance times matches in the opposite window, as they are now."""
+"""The policy DIMPPROB: importance times the current number of matches in the opposite window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seine.shedding.window import Window
 
 
 class DimpProb(SimpProb):
-    """P(r) = r.imp * mn(r), calculated anew at each instant; ties as in SIMPPROB.
+    """P(r) = r.imp * mn(r), recalculated at each instant; ties as in SIMPPROB.
 
     Cites: STAR 3.2 (Dynamic Importance Probability)
     """

@@ -1,6 +1,7 @@
-"""How many combinations each kind of tuple has in what the other windows hold.
+"""Incrementally maintained match counts: how many results each tuple would make with the other windows.
 
-Tuples of a stream that carry the same tokens are a *group*: they match the same partners.
+Tuples of a stream with the same tokens are a *group*: they have the same matches, which are kept once. When a
+tuple enters or leaves a window, the counts of the groups that share a token with it change.
 
 Law: matches[i][g] = sum, over the tokens of group g of stream i, of the product, over the other
 streams on the token's edge, of how many tuples with that token the stream's window holds.
@@ -21,13 +22,13 @@ from math import prod
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats
+from seine.algebra.arrays import FloatArray
 
 Edges = tuple[tuple[int, ...], ...]
 
 
 def others_on(edges: Edges, stream: int) -> Edges:
-    """For each edge the streams on it besides this one; none if it does not lead here.
+    """For each edge the other streams on it; none if this stream is not on it.
 
     >>> others_on(((0, 1), (1, 2)), 0)
     ((1,), ())
@@ -36,9 +37,10 @@ def others_on(edges: Edges, stream: int) -> Edges:
 
 
 class Matches:
-    """The groups of every stream, and their matches.
+    """The groups of every stream, and their match counts.
 
-    An edge names the streams that carry its tokens; token f is of edge f % len(edges).
+    An edge is the tuple of streams whose tuples have its tokens; token f is of edge f % len(edges).
+    `matches[i][g]` is the count of group g of stream i, `fresh[i]` what the current instant added to counts.
     """
 
     def __init__(self, streams: int, edges: Edges) -> None:
@@ -49,11 +51,11 @@ class Matches:
         self._members: list[list[int]] = [[] for _ in range(streams)]
         self._free: list[list[int]] = [[] for _ in range(streams)]
         self.tokens: list[list[tuple[int, ...]]] = [[] for _ in range(streams)]
-        self.matches: list[Floats] = [np.zeros(16) for _ in range(streams)]
+        self.matches: list[FloatArray] = [np.zeros(16) for _ in range(streams)]
         self.fresh: list[dict[int, int]] = [{} for _ in range(streams)]
 
     def enter(self, stream: int, tokens: tuple[int, ...]) -> int:
-        """The group of a tuple that is considered; each `enter` is followed by one `leave`."""
+        """The group of a tuple, created if need be; each `enter` is followed by one `leave`."""
         group = self._groups[stream].get(tokens)
         if group is None:
             group = self._new_group(stream, tokens)
@@ -61,12 +63,13 @@ class Matches:
         return group
 
     def leave(self, stream: int, group: int) -> None:
+        """A tuple of the group is gone; the last one takes the group with it."""
         self._members[stream][group] -= 1
         if not self._members[stream][group]:
             self._forget(stream, group)
 
     def hold(self, stream: int, group: int) -> None:
-        """A tuple of the group is now held; `fresh` gathers what that adds to the others' matches."""
+        """A tuple of the group enters its window: add it to the counts of other streams, and to `fresh`."""
         for token in self.tokens[stream][group]:
             for other, more, group_of_other in self._affected(stream, token):
                 self.matches[other][group_of_other] += more
@@ -75,6 +78,7 @@ class Matches:
             self._held[stream][token] = self._held[stream].get(token, 0) + 1
 
     def release(self, stream: int, group: int) -> None:
+        """A tuple of the group leaves its window: subtract it from the counts of other streams."""
         held = self._held[stream]
         for token in self.tokens[stream][group]:
             for other, less, group_of_other in self._affected(stream, token):
@@ -84,15 +88,15 @@ class Matches:
                 del held[token]
 
     def _affected(self, stream: int, token: int) -> list[tuple[int, int, int]]:
-        """(other stream, combinations that one tuple more makes, group there), for one token."""
+        """For one token (other stream, combinations that one tuple more makes, group of that stream)."""
         edge = self._edges[token % len(self._edges)]
-        found = []
+        affected = []
         for other in edge:
             if other != stream and (groups := self._carriers[other].get(token)):
                 rest = prod(self._held[third].get(token, 0) for third in edge if third not in (stream, other))
                 if rest:
-                    found += [(other, rest, group) for group in groups]
-        return found
+                    affected += [(other, rest, group) for group in groups]
+        return affected
 
     def _new_group(self, stream: int, tokens: tuple[int, ...]) -> int:
         if self._free[stream]:

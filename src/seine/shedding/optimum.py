@@ -1,8 +1,8 @@
-"""The offline optimum: the largest total importance that any way of shedding can reach.
+"""The offline optimum: the largest total importance that any shedding policy can reach.
 
-A result is made by the younger tuple probing the window of the older one, so what the left window
-holds never matters for the right one: the optimum is that of each window by itself, and what
-tuples of the same instant make comes on top.
+A result is made by the younger tuple probing the window of the older one, so what the left window holds never
+matters for the right one: the problem decomposes into one for each window (`best_stays.py`), and results of
+two tuples of the same instant are always made.
 
 Cites: STAR 3.1
 """
@@ -14,24 +14,24 @@ from math import fsum
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats, Ints
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.shedding.best_stays import Stay, best_stays
 from seine.shedding.exact import Exact
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best total importance, with how many results; per window, until when each tuple is held.
+    """The best total importance, its number of results and, per window, until when each tuple is held.
 
-    Tuple i of a window is held in [ts, until[i]): until[i] is its own timestamp if it never is.
+    Tuple i of a window is held in [ts, until[i]); until[i] is its timestamp if it is never held.
     """
 
     importance: float
     outputs: int
-    until: tuple[Ints, Ints]
+    until: tuple[IntArray, IntArray]
 
 
-def find_optimum(exact: Exact, starts: tuple[Ints, Ints], capacity: int) -> Optimum:
+def find_optimum(exact: Exact, starts: tuple[IntArray, IntArray], capacity: int) -> Optimum:
     """The optimum of two windows of this capacity each; `starts` are the timestamps of all tuples."""
     weights = _whole(exact.importance)
     left = _best(exact.left, exact.left_ts, exact.right_ts, weights, starts[0], capacity)
@@ -40,8 +40,10 @@ def find_optimum(exact: Exact, starts: tuple[Ints, Ints], capacity: int) -> Opti
     return Optimum(fsum(exact.importance[kept].tolist()), int(kept.sum()), (left, right))
 
 
-def _best(holder: Ints, since: Ints, instants: Ints, weights: list[int], starts: Ints, capacity: int) -> Ints:
-    """Until when a window holds each of its tuples; a gain falls at the instant of the younger one."""
+def _best(
+    holder: IntArray, since: IntArray, instants: IntArray, weights: list[int], starts: IntArray, capacity: int
+) -> IntArray:
+    """Until when a window holds each of its tuples; a gain comes at the instant of the younger tuple."""
     gains: list[dict[int, int]] = [{} for _ in starts]
     older = np.flatnonzero(since < instants)
     for place, tuple_, instant in zip(
@@ -49,15 +51,15 @@ def _best(holder: Ints, since: Ints, instants: Ints, weights: list[int], starts:
     ):
         gains[tuple_][instant] = gains[tuple_].get(instant, 0) + weights[place]
     stays = [
-        Stay(start, tuple(sorted((at, gain) for at, gain in some.items() if gain)))
-        for start, some in zip(starts.tolist(), gains, strict=True)
+        Stay(start, tuple(sorted((at, gain) for at, gain in by_instant.items() if gain)))
+        for start, by_instant in zip(starts.tolist(), gains, strict=True)
     ]
     last = best_stays(stays, capacity)
     return np.array([s.start if at is None else at + 1 for s, at in zip(stays, last, strict=True)], np.int64)
 
 
-def _whole(importance: Floats) -> list[int]:
-    """Importances as whole numbers in the same proportion: every float is a multiple of a power of two."""
+def _whole(importance: FloatArray) -> list[int]:
+    """Importances as integers in the same proportion: every float is a multiple of a power of two."""
     ratios = [value.as_integer_ratio() for value in importance.tolist()]
     common = max((below for _, below in ratios), default=1)
     return [above * (common // below) for above, below in ratios]

@@ -1,4 +1,4 @@
-"""The policies by their names."""
+"""The shedding policies by name, and the options of a query that choose one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DEFAULT_BETA = 1.0
 
 @dataclass(frozen=True)
 class Shedding:
-    """How a query sheds: the options `shed`, `alpha`, `beta`, `seed` and `importance`."""
+    """How a query sheds load: the options `shed`, `alpha`, `beta`, `seed` and `importance`."""
 
     name: str = "auto"
     alpha: float | None = None
     beta: float = DEFAULT_BETA
     seed: int = 0
-    importance: str = "min"  # how a result's comes from its tuples'; only auto looks ahead to it
+    importance: str = "min"  # how the importance of a result comes from its tuples'; only auto uses it
 
     def __post_init__(self) -> None:
         assert self.name in NAMES, self.name

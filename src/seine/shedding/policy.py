@@ -1,9 +1,14 @@
-"""What every way of shedding has in common: it ranks the tuples of a window, and the lowest go.
+"""The interface of an eviction policy: it ranks the tuples of a window, and the lowest are evicted.
 
-At an instant, after what expired has left, a policy is shown the arrivals of the other streams
-(`witness`) and what is held (`refresh`), then it gives each arrival of its own stream a
-priority (`rank`), and at last names those that must go (`victims`). Whatever it keeps between
-instants is in the columns of the window or in its `state`.
+At an instant, after what expired has left, a policy is called in this order:
+
+    witness   each arrival of the other streams
+    refresh   the window: update priorities of what is held
+    rank      each arrival of its stream: set its priority
+    victims   the slots to be evicted
+    end       the instant is over
+
+What it keeps between instants is in the columns of the window or in its `state`.
 """
 
 from __future__ import annotations
@@ -13,49 +18,50 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats
+from seine.algebra.arrays import AnyArray, FloatArray
 from seine.shedding.window import Window
 
-State = dict[str, np.ndarray]
+State = dict[str, AnyArray]
 Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class TokenGroups:
-    """The groups of a stream by number: their matches in the other windows, and what this instant added."""
+    """The groups of a stream: their matches in the other windows, and what this instant added, by number."""
 
-    matches: Floats
+    matches: FloatArray
     fresh: Mapping[int, int]
 
 
 class Policy:
-    """The frame of a policy, for one stream: by itself, it drops the oldest."""
+    """The base of policies, for the window of one stream; as it is, it evicts the oldest."""
 
-    ties: tuple[str, ...] = ("number",)  # columns that decide between equal priorities, first things first
-    counts_matches = False  # whether it needs groups and their matches
-    watches = False  # whether it looks at arrivals of the other streams, and at instants
+    ties: tuple[str, ...] = ("number",)  # columns that decide between equal priorities, the first one first
+    counts_matches = False  # whether it needs groups and their match counts
+    watches = False  # whether it needs `witness` and `refresh`
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
-        """See an arrival of another stream at this instant."""
+        """An arrival of another stream at this instant."""
 
     def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
-        """Look at the tuples held."""
+        """Update the priorities of the tuples that are held."""
 
     def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
-        """Give an arrival its priority."""
+        """Set the priority of an arrival, which has a slot already."""
 
     def victims(self, window: Window, count: int) -> list[int]:
-        """The slots of `count` tuples that must go: those with the lowest priority, then by `ties`."""
+        """The slots of `count` tuples to be evicted: those with the lowest priority, then by `ties`."""
         priority = window.priority[: window.count]
         if count == 1:
             return [self._lowest(window, priority)]
         bound = np.partition(priority, count - 1)[count - 1]
         below, equal = np.flatnonzero(priority < bound), np.flatnonzero(priority == bound)
         order = np.lexsort([getattr(window, name)[equal] for name in self.ties[::-1]])
-        found: list[int] = [*below.tolist(), *equal[order[: count - len(below)]].tolist()]
-        return found
+        slots: list[int] = [*below.tolist(), *equal[order[: count - len(below)]].tolist()]
+        return slots
 
-    def _lowest(self, window: Window, priority: Floats) -> int:
+    def _lowest(self, window: Window, priority: FloatArray) -> int:
+        """The slot with the lowest priority, then by `ties`."""
         slots = (priority == priority[priority.argmin()]).nonzero()[0]
         for name in self.ties:
             if len(slots) > 1:
@@ -67,8 +73,8 @@ class Policy:
         """The instant is over."""
 
     def state(self) -> State:
-        """What must survive besides the columns of the window."""
+        """What must be saved besides the columns of the window."""
         return {}
 
     def restore(self, state: State) -> None:
-        """Take up a state."""
+        """Load a saved state."""

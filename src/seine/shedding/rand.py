@@ -1,4 +1,4 @@
-"""RAND: any tuple may go, each with the same probability."""
+"""The policy RAND: evicts tuples uniformly at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MASK = (1 << 64) - 1
 
 
 class Rand(Policy):
-    """Draws victims among the tuples held and the arrivals, without regard to anything.
+    """Draws victims uniformly among the tuples held and the arrivals (a partial Fisher-Yates shuffle).
 
     The n-th draw is a hash of seed and n, so that the whole state is n, and a run that is resumed
     goes on with the same draws.
@@ -24,13 +24,13 @@ class Rand(Policy):
         self._draws = 0
 
     def victims(self, window: Window, count: int) -> list[int]:
-        found = []
-        moved: dict[int, int] = {}  # what was drawn is replaced by the last one that is left
+        slots = []
+        moved: dict[int, int] = {}  # a drawn slot is replaced by the last one that is left
         for last in range(window.count - 1, window.count - 1 - count, -1):
             place = self._draw(last + 1)
-            found.append(moved.get(place, place))
+            slots.append(moved.get(place, place))
             moved[place] = moved.get(last, last)
-        return found
+        return slots
 
     def _draw(self, bound: int) -> int:
         self._draws += 1

@@ -1,4 +1,4 @@
-"""Semantic shedding: what the opposite stream is least likely to match goes, whatever its importance."""
+"""The semantic policy: evicts the tuple that the other streams have matched least so far."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Policy, State, TokenGroups, Tokens
 from seine.shedding.window import Window
 
-_MOST = 1 << 16  # tokens remembered of a stream: beyond that, all counts are halved
+_MOST_TOKENS = 1 << 16  # tokens remembered of a stream: beyond that, all counts are halved
 
 
 class Semantic(Policy):
-    """P(r) = how often arrivals of the other streams have carried a token of r so far; the oldest of
-    equals goes.
+    """P(r) = how often arrivals of the other streams have had a token of r so far, whatever the
+    importance; of equals the oldest is evicted.
 
     Cites: STAR 4.1 (SJA-S)
     """
@@ -32,7 +32,7 @@ class Semantic(Policy):
             return
         for token in tokens:
             seen[token] = seen.get(token, 0) + 1
-        if len(seen) > _MOST:
+        if len(seen) > _MOST_TOKENS:
             self._seen[stream] = {token: count // 2 for token, count in seen.items() if count > 1}
 
     def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:

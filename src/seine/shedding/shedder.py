@@ -1,12 +1,14 @@
-"""Decides, instant by instant, which tuples of each stream's window stay in memory.
+"""Load shedding of a window join: decides instant by instant which tuples of each window stay in memory.
 
-Law, at instant t: (1) tuples that expired, or that nothing can match any more, leave; (2) every
-policy ranks what its window holds and the arrivals of its stream; where matches in the opposite
-window count, that is what it holds after (1) and the arrivals of t; (3) of both, the `capacity`
-highest stay. Then arrivals probe what the *other* windows hold.
-So shedding turns the end of a tuple's life into min(expiry, the instant of its eviction), and the
-join is otherwise the ordinary one. The answer depends on the arrivals, never on how they were cut
-into steps.
+    arrivals at t ─> rank ─┐
+    window after expiry ───┴─> the `capacity` highest stay ─> evictions at t
+
+Law, at instant t: (1) tuples that expired, or that nothing can match any more, leave; (2) every policy ranks
+what its window holds and the arrivals of its stream; where matches in the opposite window count, these are
+what it holds after (1) and the arrivals of t; (3) of both, the `capacity` highest stay. Then arrivals probe
+what the *other* windows hold. So shedding turns the end of a tuple's lifetime into min(expiry, instant of its
+eviction), and the join is otherwise the ordinary one. The evictions depend on the arrivals, never on how they
+were cut into steps.
 
     >>> import numpy as np
     >>> shedder = Shedder(Shedding("simp"), capacity=1, streams=2)
@@ -38,10 +40,10 @@ _NO_GROUPS = TokenGroups(np.zeros(0), {})
 
 
 class Shedder:
-    """The windows of all streams of one join, and what keeps them within memory.
+    """The windows of all streams of one join, with a policy each.
 
-    `capacity` is what each window may hold. An edge is a set of streams that carry the same tokens;
-    of several edges, token f belongs to edge f % len(edges). Without any, there is one of all streams.
+    `capacity` is how many tuples each window may hold. An edge is a tuple of streams that have tokens in
+    common; of several edges, token f belongs to edge f % len(edges). The default is one edge of all streams.
     """
 
     def __init__(self, shedding: Shedding, capacity: int, streams: int, edges: Edges = ()) -> None:
@@ -54,12 +56,12 @@ class Shedder:
         self._matches = Matches(streams, edges)
         self._evictions: list[tuple[list[int], list[int]]] = []
 
-    @np.errstate(over="ignore")  # what is beyond all numbers is the most
+    @np.errstate(over="ignore")  # an infinite priority is the highest
     def step(self, arrivals: Sequence[Arrivals]) -> list[Evictions]:
-        """Take in all arrivals of some instants, later than every instant before; what memory shed."""
+        """Process the arrivals of instants later than all before; returns what is evicted."""
         self._evictions = [([], []) for _ in arrivals]
-        queues = [_rows(some) for some in arrivals]
-        instants = np.unique(np.concatenate([some.ts for some in arrivals])).tolist()
+        queues = [_rows(stream) for stream in arrivals]
+        instants = np.unique(np.concatenate([stream.ts for stream in arrivals])).tolist()
         waiting = [next(queue, None) for queue in queues]
         for now in instants:
             coming: list[tuple[int, ArrivingTuple]] = []
@@ -72,14 +74,14 @@ class Shedder:
         return self._shed()
 
     def leave(self, now: int) -> None:
-        """Let go of what is useless at an instant: changes no answer, and shows in `held`."""
+        """Remove what has expired or can match nothing new at an instant; no decision depends on it."""
         for stream, window in enumerate(self._windows):
             if gone := window.leaving(now):
                 self._remove(stream, gone)
 
     @np.errstate(over="ignore")
     def squeeze(self, now: int) -> list[Evictions]:
-        """Shed at an instant what is beyond a capacity that has become smaller."""
+        """Evict at an instant what exceeds a capacity that has become smaller."""
         self._evictions = [([], []) for _ in self._windows]
         self.leave(now)
         for stream in range(len(self._windows)):
@@ -87,6 +89,7 @@ class Shedder:
         return self._shed()
 
     def _shed(self) -> list[Evictions]:
+        """The evictions that were recorded."""
         return [Evictions(np.array(n, np.int64), np.array(at, np.int64)) for n, at in self._evictions]
 
     @property
@@ -95,6 +98,7 @@ class Shedder:
         return [window.count for window in self._windows]
 
     def _instant(self, now: int, coming: list[tuple[int, ArrivingTuple]]) -> None:
+        """Process one instant, as the law above says."""
         self.leave(now)
         groups = [self._enter(stream, row.tokens) for stream, row in coming]
         for stream, policy in enumerate(self._policies):
@@ -109,7 +113,7 @@ class Shedder:
             self._policies[stream].end()
 
     def _enter(self, stream: int, tokens: tuple[int, ...]) -> int:
-        """The group of a tuple that is now held, where the policy counts matches."""
+        """The group of a tuple that enters its window; 0 where the policy counts no matches."""
         if not self._policies[stream].counts_matches:
             return 0
         group = self._matches.enter(stream, tokens)
@@ -117,6 +121,7 @@ class Shedder:
         return group
 
     def _show(self, stream: int, policy: Policy, now: int, coming: list[tuple[int, ArrivingTuple]]) -> None:
+        """Show a policy the arrivals of the other streams, and its window."""
         for other, row in coming:
             if other != stream:
                 policy.witness(other, row.tokens, row.importance, now)
@@ -128,6 +133,7 @@ class Shedder:
         return TokenGroups(self._matches.matches[stream], self._matches.fresh[stream])
 
     def _evict(self, stream: int, now: int) -> None:
+        """Evict what a window holds beyond its capacity."""
         window = self._windows[stream]
         excess = window.count - self.capacity
         if excess > 0:
@@ -146,19 +152,19 @@ class Shedder:
         window.remove(slots)
 
     def save(self) -> pa.RecordBatch:
-        """All that decisions depend on, as one row of lists."""
+        """The whole state, as one row of lists."""
         columns: State = {}
         for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
             parts = {"window": window.state(), "policy": policy.state()}
             columns |= {
                 f"{stream}.{part}.{name}": values
-                for part, some in parts.items()
-                for name, values in some.items()
+                for part, state in parts.items()
+                for name, values in state.items()
             }
         return pa.record_batch({name: pa.array([values]) for name, values in columns.items()})
 
     def load(self, saved: pa.RecordBatch) -> None:
-        """Take up, in a new shedder of the same kind, what another one saved."""
+        """Load, into a new shedder with the same options, what another one saved."""
         columns = {name: saved.column(name)[0].values.to_numpy() for name in saved.schema.names}
         for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
             window.restore(_part(columns, f"{stream}.window."))
@@ -170,7 +176,7 @@ class Shedder:
 
 
 class ArrivingTuple(NamedTuple):
-    """A tuple that arrives, `leaves` being when it goes by itself."""
+    """One arrival; `leaves` is when it leaves by itself."""
 
     number: int
     ts: int
@@ -181,7 +187,7 @@ class ArrivingTuple(NamedTuple):
 
 
 def _rows(arrivals: Arrivals) -> Iterator[ArrivingTuple]:
-    """Arrivals one by one, without those that match no relation tuple: they never enter."""
+    """Arrivals one by one, without those that have no token: they never enter a window."""
     tokens = arrivals.tokens.tolist()
     carried = (tuple(tokens[begin:end]) for begin, end in pairwise(arrivals.offsets.tolist()))
     leaves = np.minimum(arrivals.expiry, arrivals.until)

@@ -1,4 +1,4 @@
-"""SIMP: the least important tuple goes."""
+"""The policy SIMP: evicts the least important tuple."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from seine.shedding.window import Window
 
 
 class Simp(Policy):
-    """P(r) = r.imp; of equals the oldest goes.
+    """P(r) = r.imp; of equals the oldest is evicted.
 
     Cites: STAR 3.2 (Static Importance)
     """

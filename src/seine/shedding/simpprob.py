@@ -1,4 +1,4 @@
-"""SIMPPROB: importance times matches in the opposite window, as they were when the tuple came."""
+"""The policy SIMPPROB: importance times the matches in the opposite window when the tuple arrived."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seine.shedding.window import Window
 
 class SimpProb(Policy):
     """P(r) = r.imp * mn(r) at arrival; of equals the least important, then the one with the fewest
-    matches, then the oldest goes.
+    matches, then the oldest is evicted.
 
     Cites: STAR 3.2 (Static Importance Probability)
     """
@@ -17,5 +17,5 @@ class SimpProb(Policy):
     counts_matches = True
 
     def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
-        window.matches[slot] = found = groups.matches[window.group[slot]]
-        window.priority[slot] = window.importance[slot] * found
+        window.matches[slot] = matches = groups.matches[window.group[slot]]
+        window.priority[slot] = window.importance[slot] * matches

@@ -1,4 +1,10 @@
-"""The tuples of one stream that memory holds, as columns of slots."""
+"""The window of one stream: the tuples in memory as a struct of arrays, with a heap of their departures.
+
+slot        0    1    2  | 3 ..  free
+number      7    9    4  |          columns INTS, FLOATS; `tokens` is a list beside them
+leaves     30   12   55  |
+heap       (12, 9) (30, 7) (55, 4)
+"""
 
 from __future__ import annotations
 
@@ -7,28 +13,28 @@ from itertools import pairwise
 
 import numpy as np
 
-from seine.shedding.arrivals import Floats, Ints
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 
 INTS = ("number", "ts", "expiry", "leaves", "group")
 FLOATS = ("importance", "priority", "matches")
-_SPARE = 64  # entries of tuples that are gone, beyond as many as are held, before the queue is made anew
+_STALE_ENTRIES = 64  # heap entries of departed tuples, beyond as many as are held, before it is rebuilt
 
 
 class Window:
-    """Slots 0 to count - 1 are taken; the last one moves to where one becomes free.
+    """Slots 0 to count - 1 are occupied; when one becomes free, the last tuple moves there.
 
-    `leaves` is when a tuple goes by itself: it expires, or nothing new can match it. `group` is that of its
-    tokens, where matches are counted. `priority` and `matches` are what a policy keeps there.
+    `leaves` is when a tuple leaves by itself: it expires, or nothing new can match it. `group` is the number
+    of its token group, where matches are counted. `priority` and `matches` belong to the policy.
     """
 
-    number: Ints
-    ts: Ints
-    expiry: Ints
-    leaves: Ints
-    group: Ints
-    importance: Floats
-    priority: Floats
-    matches: Floats
+    number: IntArray
+    ts: IntArray
+    expiry: IntArray
+    leaves: IntArray
+    group: IntArray
+    importance: FloatArray
+    priority: FloatArray
+    matches: FloatArray
 
     def __init__(self) -> None:
         self.count = 0
@@ -47,7 +53,7 @@ class Window:
         tokens: tuple[int, ...],
         group: int,
     ) -> int:
-        """Put a tuple into the slot behind the last."""
+        """Append a tuple; returns its slot."""
         slot = self.count
         self.tokens.append(tokens)
         if slot == self._ints.shape[1]:
@@ -60,7 +66,7 @@ class Window:
         return slot
 
     def remove(self, slots: list[int]) -> None:
-        """Free some slots; the highest goes first, so that none of them moves before its turn."""
+        """Free slots, the highest first, so that none of them moves before its turn."""
         for slot in sorted(slots, reverse=True):
             self.count -= 1
             del self._slots[self.number.item(slot)]
@@ -70,24 +76,27 @@ class Window:
                 self._ints[:, slot] = self._ints[:, self.count]
                 self._floats[:, slot] = self._floats[:, self.count]
                 self._slots[self.number.item(slot)] = slot
-        if len(self._queue) > 2 * self.count + _SPARE:
-            self._queue_all()
+        if len(self._queue) > 2 * self.count + _STALE_ENTRIES:
+            self._rebuild_queue()
 
     def leaving(self, now: int) -> list[int]:
         """The slots of tuples that leave by themselves at this instant or before."""
-        found = []
+        slots = []
         while self._queue and self._queue[0][0] <= now:
             slot = self._slots.get(heappop(self._queue)[1])
             if slot is not None:
-                found.append(slot)
-        return found
+                slots.append(slot)
+        return slots
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, AnyArray]:
+        """All columns, to be saved."""
         held = {name: getattr(self, name)[: self.count].copy() for name in (*INTS, *FLOATS)}
         ends = np.cumsum([0, *map(len, self.tokens)])
-        return {**held, "ends": ends, "tokens": np.array([t for some in self.tokens for t in some], np.int64)}
+        tokens = np.array([token for of_tuple in self.tokens for token in of_tuple], np.int64)
+        return {**held, "ends": ends, "tokens": tokens}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: dict[str, AnyArray]) -> None:
+        """Load a saved state."""
         self.count = len(state["number"])
         room = max(16, self.count)
         ints, floats = np.zeros((len(INTS), room), np.int64), np.zeros((len(FLOATS), room))
@@ -97,14 +106,14 @@ class Window:
         tokens = state["tokens"].tolist()
         self.tokens = [tuple(tokens[begin:end]) for begin, end in pairwise(state["ends"].tolist())]
         self._slots = {number: slot for slot, number in enumerate(state["number"].tolist())}
-        self._queue_all()
+        self._rebuild_queue()
 
-    def _take(self, ints: Ints, floats: Floats) -> None:
+    def _take(self, ints: IntArray, floats: FloatArray) -> None:
         self._ints, self._floats = ints, floats
         for name, column in zip((*INTS, *FLOATS), (*ints, *floats), strict=True):
             setattr(self, name, column)
 
-    def _queue_all(self) -> None:
+    def _rebuild_queue(self) -> None:
         held = slice(0, self.count)
         self._queue = list(zip(self.leaves[held].tolist(), self.number[held].tolist(), strict=True))
         heapify(self._queue)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -18,6 +19,8 @@ from seine.spark.java import require_java
 from seine.spark.malloc import keep_freed_memory
 from seine.spark.master import chosen_master, require_master
 from seine.spark.sockets import local_sockets
+
+_logger = logging.getLogger(__name__)
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -65,9 +68,11 @@ def open_session(master: str | None, log: str) -> SparkSession:
     builder = builder.config("spark.pyspark.python", sys.executable)
     try:
         with _stderr_to(log):
-            return _without_checksums(builder.getOrCreate())
+            session = _without_checksums(builder.getOrCreate())
     except Exception as error:
         raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
+    _logger.info("Spark started", extra={"master": session.sparkContext.master, "log": log})
+    return session
 
 
 def _without_checksums(spark: SparkSession) -> SparkSession:

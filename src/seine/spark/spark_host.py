@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.spark.pipeline import start_pipeline
+
+_logger = logging.getLogger(__name__)
 
 
 class Carried(Protocol):
@@ -46,10 +49,16 @@ def run_on_spark(spark: SparkSession, run: Carried, aggregates: tuple[type[UserA
     run.driver.renew()  # what was wanted before is what we start with
     while True:
         query = start_pipeline(spark, run.deployment, aggregates, commit)
+        stages = {"stages": run.deployment.settings.depth}
+        _logger.info("pipeline started", extra=stages)
         try:
             run.driver.drive(partial(watch, query))
+        except SeineError as error:
+            _logger.error("pipeline failed: %s", error.message, extra=stages)
+            raise
         finally:
             query.stop()
+        _logger.info("pipeline stopped", extra=stages)
         if not run.driver.renew():
             return
 

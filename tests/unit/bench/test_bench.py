@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.bench import index_cost as index_bench
-from seine.bench import join_throughput, selections, side, stages, state_bytes, suite, window_growth
-from seine.bench.keyed_streams import keyed_tuples, seconds_of, write_keyed_streams, write_stream
-from seine.bench.measure import BatchCost, Mark, pace, tree_cpu
-from seine.bench.table import Table
+from seine.bench import suite
+from seine.bench.engine import index_cost as index_bench
+from seine.bench.engine import join_throughput, selections, stages, state_bytes, window_growth
+from seine.bench.harness import side
+from seine.bench.harness.measure import BatchCost, Mark, pace, tree_cpu
+from seine.bench.harness.table import Table
+from seine.bench.workloads.keyed_streams import keyed_tuples, seconds_of, write_keyed_streams, write_stream
 from seine.cli import bench_command as command_line
 from seine.cli.main import main
 from seine.errors import RunError

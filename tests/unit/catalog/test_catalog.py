@@ -18,11 +18,14 @@ from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
 from seine.catalog import Catalog, QueryPosition, StoredNode, StoredQuery
-from seine.catalog.catalog_tables import metadata
-from seine.catalog.stored import signature
+from seine.catalog.storage.catalog_tables import metadata
+from seine.catalog.storage.stored_text import signature
 from seine.errors import SeineError
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import DeliverNode, Filter, Form, Port
+from seine.graph.node import Filter, Port
+from seine.graph.node_kinds import node_to_json
+from seine.operators.kinds import KINDS
+from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.step.record_form import Form
 from tests.support.postgres_server import postgres_server
 
 _numbers = itertools.count(1)
@@ -128,7 +131,7 @@ def test_queries_come_back_in_order(catalog: Catalog) -> None:
     with catalog.change() as c:
         c.add_stream(stream())
         c.add_relation(relation())
-        c.add_query(query("q2", "bid", "fact", "bid"))
+        c.add_queries([query("q2", "bid", "fact", "bid")])
         c.add_queries([query("q1", "bid"), query("Q3")])
     with catalog.read() as r:
         assert r.queries() == [query("q2", "bid", "fact"), query("q1", "bid"), query("Q3")]
@@ -150,7 +153,7 @@ def test_dropping(catalog: Catalog) -> None:
         c.add_stream(stream())
         c.add_relation(relation())
         c.add_edge(JoinEdge("bid", 0, "fact", 0))
-        c.add_query(query("q", "bid"))
+        c.add_queries([query("q", "bid")])
     for attempt in (lambda c: c.drop_stream("bid"), lambda c: c.drop_relation("fact")):
         with pytest.raises(SeineError, match="is in use"), catalog.change() as c:
             attempt(c)
@@ -170,15 +173,15 @@ def test_dropping(catalog: Catalog) -> None:
     [
         (lambda c: c.add_stream(stream("Bid")), "already a stream or relation named 'Bid'"),
         (lambda c: c.add_relation(relation("BID")), "already a stream or relation named 'BID'"),
-        (lambda c: c.add_query(query("Q")), "already a query named 'Q'"),
+        (lambda c: c.add_queries([query("Q")]), "name that is taken"),
         (lambda c: c.add_queries([query("new"), query("q")]), "name that is taken"),
-        (lambda c: c.add_query(query("other", "nowhere")), "no stream or relation named 'nowhere'"),
+        (lambda c: c.add_queries([query("other", "nowhere")]), "no stream or relation named 'nowhere'"),
         (lambda c: c.add_edge(JoinEdge("fact", 0, "bid", 0)), "joined on these columns already"),
         (lambda c: c.add_edge(JoinEdge("bid", 99, "fact", 0)), "refused"),
         (lambda c: c.drop_query("nobody"), "no query named 'nobody'"),
         (lambda c: c.drop_stream("fact"), "no stream named 'fact'"),
         (lambda c: c.drop_edge(JoinEdge("bid", 1, "fact", 0)), "not joined on these columns"),
-        (lambda c: c.add_query(query("a\0b")), "cannot be stored"),
+        (lambda c: c.add_queries([query("a\0b")]), "cannot be stored"),
         (lambda c: c.add_stream(stream("\ud800")), "cannot be stored"),
         (lambda c: c.save_version(1), "network version 1 is saved already"),
     ],
@@ -188,12 +191,12 @@ def test_refusals_change_nothing(catalog: Catalog, attempt: Callable, message: s
         c.add_stream(stream())
         c.add_relation(relation())
         c.add_edge(JoinEdge("bid", 0, "fact", 0))
-        c.add_query(query("q", "bid"))
+        c.add_queries([query("q", "bid")])
         c.save_version(1)
 
     def change() -> None:
         with catalog.change() as c:
-            c.add_query(query("before"))
+            c.add_queries([query("before")])
             attempt(c)
 
     with pytest.raises(SeineError, match=message):
@@ -206,10 +209,10 @@ def test_refusals_change_nothing(catalog: Catalog, attempt: Callable, message: s
 
 def test_a_change_goes_on_after_a_refusal(catalog: Catalog) -> None:
     with catalog.change() as c:
-        c.add_query(query("q"))
+        c.add_queries([query("q")])
         with pytest.raises(SeineError):
-            c.add_query(query("q"))
-        c.add_query(query("r"))
+            c.add_queries([query("q")])
+        c.add_queries([query("r")])
     with catalog.read() as r:
         assert [q.name for q in r.queries()] == ["q", "r"]
 
@@ -228,7 +231,7 @@ def test_hostile_names(catalog: Catalog, name: str) -> None:
     with catalog.change() as c:
         c.add_stream(stream(name))
         c.add_relation(RelationDef(name + "!", (Field(name, BIGINT),), Source(name), None))
-        c.add_query(query(name, name))
+        c.add_queries([query(name, name)])
     with catalog.read() as r:
         assert r.stream(name) == stream(name)
         assert r.relation(name + "!").fields[0].name == name
@@ -281,13 +284,12 @@ def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
         forms=(Form(4, (scan.predicate,), (Column(0, BIGINT),), ("auction",), False, "plain", 7),),
     )
     with catalog.change() as c:
-        c.add_query(StoredQuery("q", "SELECT ...", plan_to_json(scan)))
-        c.save_version(
-            1, added=[StoredNode(5, real.kind, real.stage, real.inputs, node_to_json(real))], users={5: ["q"]}
-        )
+        c.add_queries([StoredQuery("q", "SELECT ...", plan_to_json(scan))])
+        stored = StoredNode(5, real.kind, real.stage, real.inputs, node_to_json(real))
+        c.save_version(1, added=[stored], users={5: ["q"]})
     with catalog.read() as r:
         assert r.query("q").plan == plan_to_json(scan)
-        assert [node_from_json(form) for form in r.nodes()] == [real]
+        assert [KINDS.read(form) for form in r.nodes()] == [real]
         assert r.readers(2) == [5]
 
 
@@ -337,8 +339,8 @@ def test_of_two_writers_one_wins(url: str) -> None:
         start.wait()
         try:
             with own.change() as c:
-                c.add_query(StoredQuery(f"only{number}", "", None))
-                c.add_query(StoredQuery("same", str(number), None))
+                c.add_queries([StoredQuery(f"only{number}", "", None)])
+                c.add_queries([StoredQuery("same", str(number), None)])
             won.append(number)
         except SeineError as error:
             refused.append(error.message)
@@ -355,7 +357,7 @@ def test_of_two_writers_one_wins(url: str) -> None:
         assert r.query("same").text == str(won[0])
     shared.close()
     assert len(won) == 1
-    assert refused == ["there is already a query named 'same'"] * 5
+    assert refused == ["one of these queries has a name that is taken"] * 5
 
 
 def test_opening_a_new_database_at_once(url: str) -> None:
@@ -380,7 +382,7 @@ def test_a_reader_sees_one_moment(url: str) -> None:
         assert r.queries() == []
         if not url.startswith("sqlite"):  # SQLite's writer waits for its readers
             with catalog.change() as c:
-                c.add_query(query("q"))
+                c.add_queries([query("q")])
         assert r.queries() == []
     catalog.close()
 

@@ -9,12 +9,11 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from seine.algebra.expressions import Literal
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
 from seine.graph.parameter_table import ParameterTable, TableRecord, TableRow
 from seine.typed_json import read_json, write_json
+from tests.support.seeds import seeds
 
 MONEY = Type.parse("DECIMAL(12,2)")
 POOLS: list[tuple[Type, list[Any]]] = [
@@ -36,7 +35,7 @@ def saved(table: ParameterTable) -> ParameterTable:
     return ParameterTable.of(read_json(write_json(table.record()), TableRecord))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@seeds(10)
 def test_rows_are_what_is_claimed(seed: int) -> None:
     """Against a bag of claims; the table is saved and read back now and then."""
     rng = random.Random(seed)

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
@@ -19,6 +18,7 @@ from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
 from seine.rows.delta import FOREVER, NEVER
 from seine.typed_json import read_json, write_json
+from tests.support.seeds import seeds
 
 FIELDS = (Field("a", BIGINT), Field("b", STRING), Field("x", DOUBLE), Field("ts", BIGINT))
 
@@ -39,7 +39,7 @@ class PlainJudge:
         self.stream = definition
         self.clock: int | None = None
         self.punctuations: list[tuple[int, tuple[Any, ...], int]] = []
-        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # promises for ever that are new
+        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # punctuations for ever that are new
         self.accepted: list[tuple[int, int, dict[str, Any]]] = []
         self.dead: list[int] = []
 
@@ -102,7 +102,7 @@ def bound(definition: StreamDef, mark: dict[str, Any]) -> dict[str, Any]:
     return {name: mark[name] for name in names}
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     rng = random.Random(seed)
     lifespan = rng.choice([None, 8])
@@ -140,9 +140,9 @@ def test_equals_the_plain_judge_however_cut(seed: int) -> None:
 DIRTY = ("", "  ", "null", '{"ts":1', '{"a":"x","ts":1}', '{"@punctuate":{"a":1}}', '{"@punctuate":0,"ts":1}')
 
 
-@pytest.mark.parametrize("seed", range(10))
+@seeds(10)
 def test_many_lines_at_once_equal_one_line_at_a_time(seed: int) -> None:
-    """Rows with their arrivals, promises and where they stand, dead letters with reasons, and the clock."""
+    """Rows with their arrivals, punctuations with positions, dead letters with reasons, and the clock."""
     rng = random.Random(seed)
     definition = stream(
         lateness=rng.choice([0, 4]),

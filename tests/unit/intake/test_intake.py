@@ -25,6 +25,7 @@ from seine.intake.journal import Entry, Journal
 from seine.intake.relations import load_relation
 from seine.rows.delta import FOREVER
 from tests.support.paths import CONFORMANCE
+from tests.support.seeds import seeds
 
 from .test_admission import FIELDS, PlainJudge, random_line
 
@@ -89,7 +90,7 @@ def judged(streams: list[StreamDef]) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_entries_tell_what_the_plain_judge_says(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     streams = make_streams(tmp_path, rng)

@@ -17,6 +17,7 @@ from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.line_text import text_of
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
+from tests.support.seeds import seeds
 
 LAYOUT = RecordLayout(
     (
@@ -213,7 +214,7 @@ def _line(rng: random.Random, clean: bool) -> bytes:
     return text.encode()
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_fast_equals_exact(seed: int) -> None:
     rng = random.Random(seed)
     dirt = rng.choice([0.0, 0.01, 0.5])
@@ -252,8 +253,8 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
+@seeds(30)
+def test_bulk_punctuations_equal_exact_ones(seed: int) -> None:
     rng = random.Random(seed)
     odd = rng.choice([0.0, 0.002, 0.3])
     lines = []
@@ -270,7 +271,7 @@ def test_fast_punctuations_equal_exact_ones(seed: int) -> None:
     if not odd:
         chosen = exact.punctuations.numbers - 3
         text = text_of(given, chosen)
-        assert JsonLines(PROMISING)._fast_punctuations(given, chosen, text) is not None
+        assert JsonLines(PROMISING)._bulk_punctuations(given, chosen, text) is not None
 
 
 def test_decimals_are_exact() -> None:

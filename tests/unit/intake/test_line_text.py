@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
 
 from seine.intake.line_block import LineBlock
 from seine.intake.line_text import lines_with, lines_with_at, text_of
+from tests.support.seeds import seeds
 
 MARK = b'"@m"'
 
@@ -22,7 +22,7 @@ def random_line(rng: random.Random) -> bytes:
     return line
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_lines_and_marks_equal_the_plain_ones(seed: int) -> None:
     rng = random.Random(seed)
     lines = [random_line(rng) for _ in range(rng.choice([1, 3, 60, 2_000]))]

@@ -84,7 +84,7 @@ def test_a_stream_that_comes_again_starts_anew(tmp_path: Path) -> None:
     again = stream(tmp_path, "s", line(9, 1), punctuation, line(9, 2))
     intake.change([intake.open(again)], ["s"])
     entry = intake.next_entry()
-    assert values(entry, "s") == [9], "promises of the stream before it do not bind it, its own do"
+    assert values(entry, "s") == [9], "punctuations of the stream before it do not bind it, new ones do"
     assert first is not None and entry is not None and entry.dead == 1
     assert entry.runs and not set(first.runs) & set(entry.runs), "a name is never used twice"
     intake.close()

@@ -18,7 +18,7 @@ from seine.evaluate.evaluate import truth
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.optimizer.cardinality import rows_of
-from seine.optimizer.column_statistics import describe_column, join_selectivity
+from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.guesses import guess
 from seine.runtime.folder.sampling import Reservoir, StreamSamples
@@ -136,15 +136,15 @@ def test_join_selectivity_is_near_the_truth(left: int, right: int) -> None:
         for array in (ours, theirs)
     ]
     exact = sum(count * counts[1].get(value, 0) for value, count in counts[0].items()) / ROWS**2
-    found = join_selectivity(
-        Estimates({"s": sample_of(columns(1))}).join_statistics("s", at(left)),
-        Estimates({"t": sample_of(columns(2))}).join_statistics("t", at(right)),
+    estimated = join_selectivity(
+        Estimates({"s": sample_of(columns(1))}).column("s", left),
+        Estimates({"t": sample_of(columns(2))}).column("t", right),
     )
-    assert exact / 3 < found < exact * 3
+    assert exact / 3 < estimated < exact * 3
 
 
 def test_join_selectivity_without_data_is_a_guess() -> None:
-    unknown = Estimates({}).join_statistics("s", at(0))
+    unknown = ColumnStatistics(0, 0.0, 0.0, 0.0)
     assert join_selectivity(unknown, unknown) == 0.1
 
 

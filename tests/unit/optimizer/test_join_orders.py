@@ -14,11 +14,12 @@ from seine.algebra.expressions import Expression
 from seine.algebra.plan import Lookup, Plan, Scan, Select
 from seine.algebra.plan_text import print_plan
 from seine.optimizer import join_orders
+from seine.optimizer.block import Block
 from seine.optimizer.estimates import Estimates, Sample
-from seine.optimizer.join_block import JoinBlock
 from seine.optimizer.join_orders import JoinCosts, order
 from seine.optimizer.rules.order_joins import choose_order, order_joins
 from tests.support.plan_interpreter import R, RandomPlans, answer, col, holds, lit, stream
+from tests.support.seeds import seed_range, seeds
 
 WIDTH = 3
 
@@ -33,7 +34,7 @@ def sample(seed: int, rows: int, keys: int) -> Sample:
     return Sample(pa.record_batch(columns), float(rows), rows / 50)
 
 
-def random_block(seed: int, count: int) -> tuple[JoinBlock, Estimates]:
+def random_block(seed: int, count: int) -> tuple[Block, Estimates]:
     """Streams of very different sizes, joined by a random graph of conditions."""
     chance = random.Random(seed)
     samples = {
@@ -52,10 +53,10 @@ def random_block(seed: int, count: int) -> tuple[JoinBlock, Estimates]:
         column = chance.randrange(2)
         conditions.append(holds(name, col(one * WIDTH + column), col(other * WIDTH + column)))
     outputs = tuple(col(index) for index in range(count * WIDTH))
-    return JoinBlock(tuple(items), tuple(conditions), outputs), Estimates(samples)
+    return Block(tuple(items), tuple(conditions), outputs), Estimates(samples)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_the_order_is_the_cheapest_of_all(seed: int) -> None:
     block, estimates = random_block(seed, count=2 + seed % 5)
     costs = JoinCosts(block, estimates)
@@ -67,7 +68,7 @@ def test_the_order_is_the_cheapest_of_all(seed: int) -> None:
 
 def test_orders_differ_in_cost_and_beat_the_rule() -> None:
     better = 0
-    for seed in range(30):
+    for seed in seed_range(30):
         block, estimates = random_block(seed, count=4)
         costs = JoinCosts(block, estimates)
         ours, rule = (costs.total(found) for found in (order(block, estimates), choose_order(block)))
@@ -81,7 +82,7 @@ def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     found = order(block, estimates)
     assert sorted(found) == list(range(12))
     near = 0
-    for seed in range(20):
+    for seed in seed_range(20):
         block, estimates = random_block(seed, count=5)
         costs = JoinCosts(block, estimates)
         exact = costs.total(order(block, estimates))
@@ -95,7 +96,7 @@ def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_orders_of_a_very_large_block_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     small, estimates = random_block(7, count=5)
-    many = JoinBlock(small.items, small.conditions * 60, small.outputs)
+    many = Block(small.items, small.conditions * 60, small.outputs)
     large, estimates_of_large = random_block(7, count=26)
     monkeypatch.setattr(join_orders, "JoinCosts", None)
     assert order(many, estimates) == choose_order(many)
@@ -106,7 +107,7 @@ def test_a_selective_stream_comes_early_and_a_relation_never_first() -> None:
     few = Select(Scan(stream("b"), "b"), holds("eq", col(1), lit(3)))
     items = (Lookup(R, "r"), Scan(stream("a"), "a"), Scan(stream("c"), "c"), few)
     conditions = (holds("eq", col(0), col(2)), holds("eq", col(2), col(5)), holds("eq", col(2), col(8)))
-    block = JoinBlock(items, conditions, (col(0),))
+    block = Block(items, conditions, (col(0),))
     large = {"a": sample(1, 100_000, 50), "c": sample(2, 100_000, 50)}
     for relation in (1, 100_000):
         samples = {**large, "b": sample(3, 500, 50), "r": sample(4, relation, 50)}
@@ -120,10 +121,8 @@ def test_a_ring_of_equalities_counts_once() -> None:
     ring = (holds("eq", col(0), col(3)), holds("eq", col(3), col(6)), holds("eq", col(0), col(6)))
     estimates = Estimates({name: sample(number, 1_000, 100) for number, name in enumerate("abc")})
     whole = frozenset(range(3))
-    closed = JoinCosts(JoinBlock(items, ring, ()), estimates).rows(whole)
-    opened = [
-        JoinCosts(JoinBlock(items, ring[:n] + ring[n + 1 :], ()), estimates).rows(whole) for n in range(3)
-    ]
+    closed = JoinCosts(Block(items, ring, ()), estimates).rows(whole)
+    opened = [JoinCosts(Block(items, ring[:n] + ring[n + 1 :], ()), estimates).rows(whole) for n in range(3)]
     assert closed == pytest.approx(min(opened))
 
 
@@ -132,7 +131,7 @@ def test_estimated_orders_never_change_an_answer() -> None:
         {name: sample(number, 10 ** (2 + number), 20) for number, name in enumerate("cbar")}
     )
     changed = answered = 0
-    for seed in range(200):
+    for seed in seed_range(200):
         plans = RandomPlans(seed)
         plan = plans.plan()
         better = order_joins(plan, partial(order, estimates=estimates))

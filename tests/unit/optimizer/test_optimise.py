@@ -32,6 +32,7 @@ from seine.optimizer.rules.push_selections import push_selections
 from seine.optimizer.rules.simplify_unions import simplify_unions
 from seine.optimizer.rules.state_equalities import state_equalities
 from tests.support.plan_interpreter import SOURCES, A, RandomPlans, answer, both, col, holds, lit, stream
+from tests.support.seeds import seed_range
 
 a, b, c, r = SOURCES
 gt = lambda left, right: holds("gt", left, right)  # noqa: E731
@@ -45,7 +46,7 @@ def lines(text: str) -> str:
 @pytest.mark.parametrize("rule", [*dict.fromkeys(RULES), optimise], ids=lambda rule: rule.__name__)
 def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
     changed = answered = 0
-    for seed in range(250):
+    for seed in seed_range(250):
         random = RandomPlans(seed)
         plan = random.plan()
         better = rule(plan)
@@ -60,13 +61,13 @@ def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
 
 
 def test_optimising_twice_changes_nothing_more() -> None:
-    for seed in range(100):
+    for seed in seed_range(100):
         once = optimise(RandomPlans(seed).plan())
         assert optimise(once) == once, print_plan(once)
 
 
 def test_plans_print_to_json_and_back() -> None:
-    for seed in range(100):
+    for seed in seed_range(100):
         plan = RandomPlans(seed).plan()
         assert plan_from_json(plan_to_json(plan)) == plan
 

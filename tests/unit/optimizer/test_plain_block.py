@@ -12,13 +12,14 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.types import BIGINT
 from seine.network.plan.birth import counted_from, young
-from seine.network.plan.blocks import Block, block_of
+from seine.optimizer.block import Block, block_of
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
 from tests.generators.queries import Queries
 from tests.generators.tables import random_tables
 from tests.support.front_end import TABLES, parse
+from tests.support.seeds import seeds
 
 QUERIES = (
     "SELECT a FROM s",
@@ -48,7 +49,7 @@ def _both(plan: Plan, *, live: bool, estimates: Estimates | None) -> tuple[Block
     return plain_block(plan, scanned, estimates=estimates), block_of(rebuilt)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_random_queries(seed: int) -> None:
     rng = Random(seed)
     tables = random_tables(rng)

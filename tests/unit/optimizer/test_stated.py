@@ -10,14 +10,14 @@ import pytest
 from seine.algebra.expressions import Column, Expression, conjuncts, walk
 from seine.algebra.plan import Scan, Select
 from seine.evaluate.evaluate import truth
-from seine.network.plan.blocks import block_of as built_block
+from seine.optimizer.block import block_of
 from seine.optimizer.equalities import equal_columns
 from seine.optimizer.optimise import optimise
 from seine.optimizer.stated import stated
-from seine.safety.block import block_of as judged_block
 from seine.safety.classes import Classes
 from tests.generators import spellings
 from tests.support.front_end import parse
+from tests.support.seeds import seeds
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (a BIGINT, b BIGINT, s STRING, d DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'x';\n"
@@ -80,7 +80,7 @@ def test_texts_and_doubles(way: str, column: str) -> None:
     assert [equal_columns(word) is not None for word in plain] == [True]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_who_judges_and_who_builds_see_the_same_equalities(seed: int) -> None:
     rng = Random(seed)
     ways = (*spellings.EQUAL, *spellings.UNTOLD)
@@ -97,7 +97,7 @@ def test_who_judges_and_who_builds_see_the_same_equalities(seed: int) -> None:
         outside = " AND ".join(outer).replace("y.ts", "x.e").replace("y.a", "x.c").replace("y.b", "x.d")
         sql = f"SELECT x.a FROM ({inside}) x, z WHERE {outside}"
     plan = plan_of(sql)
-    judged, built = judged_block(plan), built_block(optimise(plan))
+    judged, built = block_of(plan, largest=None), block_of(optimise(plan))
     assert classes(judged.items, judged.conditions) == classes(built.items, built.conditions)
 
 
@@ -118,5 +118,5 @@ def classes(items, words) -> set[frozenset[tuple[str, str]]]:
 
 def test_halves_of_an_equality_in_two_blocks() -> None:
     plan = plan_of("SELECT u.a FROM (SELECT x.a, y.b FROM x, y WHERE x.a <= y.b) u WHERE u.a >= u.b")
-    assert any(map(equal_columns, judged_block(plan).conditions))
-    assert any(map(equal_columns, built_block(optimise(plan)).conditions))
+    assert any(map(equal_columns, block_of(plan, largest=None).conditions))
+    assert any(map(equal_columns, block_of(optimise(plan)).conditions))

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from seine.rows.grouping import dense_ranks, group_rows
+from tests.support.seeds import seeds
 
 
 @pytest.mark.parametrize("hashes", [1, 3, 40])
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_groups_are_the_equal_rows_in_their_order(seed: int, hashes: int) -> None:
     random = Random(seed)
     rows = [(random.choice(["a", "b", None]), random.choice([1.0, float("nan"), None])) for _ in range(200)]

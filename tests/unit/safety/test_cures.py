@@ -155,7 +155,7 @@ def test_smallest_hitting_sets() -> None:
         hitting = HittingSets(10_000)
         for one in sets:
             hitting.add(one)
-        found, some = hitting.smallest(), hitting.some()
+        found, some = hitting.smallest(), hitting.greedy()
         assert all(one & found and one & some for one in sets)
         sizes = range(len(found))
         assert not any(all(one & {*c} for one in sets) for k in sizes for c in combinations(range(8), k))

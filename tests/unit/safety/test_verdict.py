@@ -91,7 +91,7 @@ def test_kept_streams_need_windows(sql, purgeable):
         ("SELECT a FROM p EXCEPT SELECT a FROM u", {"p": False, "u": False}),
         ("SELECT a FROM w EXCEPT SELECT a FROM u", {"w": True, "u": False}),
         ("SELECT a FROM p EXCEPT SELECT a FROM w", {"p": False, "w": True}),
-        # results beneath joins: promises do not free what is joined with groups
+        # results beneath joins: punctuations do not free what is joined with groups
         ("SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, p WHERE x.a = p.a", {"p": False}),
         (
             "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
@@ -169,7 +169,7 @@ def test_punctuations_and_times_free_state(sql, purgeable):
 
 def test_a_lapsing_punctuation_is_named():
     result = judged("SELECT u.a FROM u, l WHERE u.a = l.a")
-    assert result.reason.endswith("nothing purges u, l; a promise with a LIFESPAN does not last")
+    assert result.reason.endswith("nothing purges u, l; a punctuation with a LIFESPAN does not last")
     assert "l PUNCTUATED ON (a) without LIFESPAN" in result.hint
 
 
@@ -222,19 +222,19 @@ def test_the_short_way_for_windows_is_the_long_one(sql):
     [
         (
             "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
-            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+            "punctuations do not free rows joined with groups, set operators or RETRACTABLE streams",
         ),
         (
             "SELECT u.a FROM u, m WHERE m.ts <= u.ts + 5",
-            "promises do not free rows joined with groups, set operators or RETRACTABLE streams",
+            "punctuations do not free rows joined with groups, set operators or RETRACTABLE streams",
         ),
         (
             "SELECT x.b, COUNT(*) AS n FROM p x, p y, p z WHERE x.a = y.a AND y.b = z.a GROUP BY x.a, x.b",
-            "promises free groups only if all streams beneath promise their keys and none expires",
+            "punctuations free groups only if all streams beneath punctuate their keys and none expires",
         ),
         (
             "SELECT a, COUNT(*) AS n FROM p GROUP BY a UNION ALL SELECT a, ts FROM u",
-            "promises do not free results that may end",
+            "punctuations do not free results that may end",
         ),
     ],
 )

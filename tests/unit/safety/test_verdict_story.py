@@ -32,23 +32,23 @@ def plan_of(sql):
         (
             "SELECT i.itemid, COUNT(*) AS c FROM item i, bid WHERE i.itemid = bid.itemid GROUP BY i.itemid",
             [
-                "groups: freed once i promises itemid, then bid promises itemid",
-                "i: freed once bid promises itemid",
-                "bid: freed once i promises itemid",
+                "groups: freed once i punctuates itemid, then bid punctuates itemid",
+                "i: freed once bid punctuates itemid",
+                "bid: freed once i punctuates itemid",
             ],
         ),
         (
             FIGURE_8,
             [
-                "s1: freed once s2 promises b, then s3 promises (c, a)",
-                "s2: freed once s1 promises b, then s3 promises (c, a)",
+                "s1: freed once s2 punctuates b, then s3 punctuates (c, a)",
+                "s2: freed once s1 punctuates b, then s3 punctuates (c, a)",
                 "s3: never freed: s1, s2 may send matches for ever",
             ],
         ),
         (
             "SELECT u.a FROM u, w, s2 WHERE u.a = w.a AND w.b = s2.b",
             [
-                "u: freed once w promises a, and what came of w has expired",
+                "u: freed once w punctuates a, and what came of w has expired",
                 "w: freed by its window",
                 "s2: never freed: u, w may send matches for ever",
             ],
@@ -91,10 +91,10 @@ def test_the_graph_is_told():
 def test_a_safe_plan_is_told():
     ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
     at_once, tree = ("x", "y", "z"), (("x", "y"), "z")
-    told = "joined as (x, y, z); promises on x.b, y.b, z.b are enough"
+    told = "joined as (x, y, z); punctuations on x.b, y.b, z.b are enough"
     assert told in safety_lines(plan_of(ring), [at_once])
     chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
-    told = "joined as ((x, y), z); promises on x.b, y.b, z.b are enough"
+    told = "joined as ((x, y), z); punctuations on x.b, y.b, z.b are enough"
     assert told in safety_lines(plan_of(chain), [at_once[:2], tree])
     assert safety_lines(plan_of(chain), [at_once[:2]]) == safety_lines(plan_of(chain))
 
@@ -115,7 +115,7 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     told = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in told if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
     assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
-    assert "joined as ((x, y), z); promises on" in capsys.readouterr().out
+    assert "joined as ((x, y), z); punctuations on" in capsys.readouterr().out
     assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
     shown = capsys.readouterr().out
     assert "promises of its rows, by promises of y on (b)" in shown
@@ -135,9 +135,9 @@ def test_check_and_explain_show_it(tmp_path, capsys):
     assert main(["check", str(script)]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told == [
-        "safe     auction: windows, promises and watermarks free all that it keeps",
-        "    item: freed once bid promises itemid",
-        "    bid: freed once item promises itemid",
+        "safe     auction: windows, punctuations and watermarks free all that it keeps",
+        "    item: freed once bid punctuates itemid",
+        "    bid: freed once item punctuates itemid",
         "    punctuation graph: bid -> item by itemid; item -> bid by itemid",
     ]
     assert main(["explain", str(script), "auction"]) == 0
@@ -146,7 +146,7 @@ def test_check_and_explain_show_it(tmp_path, capsys):
     assert '"0/bid" -> "0/item" [label="itemid"];' in capsys.readouterr().out
     page = tmp_path / "page.html"
     assert main(["explain", str(script), "--html", str(page)]) == 0
-    assert "item: freed once bid promises itemid" in page.read_text()
+    assert "item: freed once bid punctuates itemid" in page.read_text()
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -183,5 +183,7 @@ def test_punctuations_that_stay_are_told(schemes: str, clauses: str, end: str | 
     sql = "SELECT t.a FROM t, x, y WHERE t.b = x.a AND x.b = y.a AND y.b = t.a"
     plan = parse(f"{tables}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
     pairs = ("ty", "xt", "yx") if end else ()
-    lines = [f"promises of {one}.a stay: until {other} promises the same, {end}" for one, other in pairs]
-    assert [line for line in safety_lines(plan) if line.startswith("promises of")] == lines
+    lines = [
+        f"punctuations of {one}.a stay: until {other} punctuates the same, {end}" for one, other in pairs
+    ]
+    assert [line for line in safety_lines(plan) if line.startswith("punctuations of")] == lines

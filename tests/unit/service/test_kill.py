@@ -56,7 +56,7 @@ def test_acknowledged_changes_outlive_kills(tmp_path: Path) -> None:
             (standing.add if word == "+" else standing.discard)(changed)
         number = max([number, *[changed for _, changed in acknowledged]])
         service = _open(tmp_path)
-        found = {int(name[1:]) for name in service.present.network.queries}
+        found = {int(name[1:]) for name in service.registrar.network.queries}
         # one change may have become true and not been acknowledged: the next query, or the drop after it
         assert found - standing <= {number + 1} and standing - found <= {number - 1}
         with service._catalog.read() as r:
@@ -69,7 +69,7 @@ def test_acknowledged_changes_outlive_kills(tmp_path: Path) -> None:
 
 def _open(folder: Path) -> Service:
     service = Service(ServiceFolder(str(folder / "state")), ServiceOptions())
-    if not service.present.declared.streams:
+    if not service.published.view.declared.streams:
         text = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
         service.registrar.register(text, file="x", folder=str(folder))
     return service
@@ -101,7 +101,7 @@ def _check_results(service: Service, folder: Path) -> None:
         pass
     lines = (folder / "s.jsonl").read_text().splitlines(keepends=True)
     values = [json.loads(line)["a"] for line in lines if line.endswith("\n")]
-    for one in service.present.standing.values():
+    for one in service.published.view.registered.values():
         found = read_records(service.folder.results, one.query.name, 0, service.sink.settled, 1 << 30)
         got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
         assert got == values[one.position.streams.get("s", 0) :]

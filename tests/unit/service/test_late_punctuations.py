@@ -82,7 +82,7 @@ def test_what_was_punctuated_before_a_join_came_counts_for_it(tmp_path: Path) ->
 
 def test_what_was_punctuated_before_a_tree_of_joins_came_goes_up_in_it(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, LINKED)
-    pipeline.service.registrar.present.network.strategy = CONFIGURATIONS["two-by-two"]
+    pipeline.service.registrar.network.strategy = CONFIGURATIONS["two-by-two"]
     chain = "s.v = t.k AND t.v = u.k"
     pipeline.register(CHAIN.format(name="old", condition=chain))
     for name in ("s", "t", "u"):

@@ -10,48 +10,10 @@ from typing import Any
 import pytest
 
 from seine.errors import RunError, ScriptError, SeineError, TakenError
-from seine.runtime.local_host import LocalHost
-from seine.service.folder import ServiceFolder
-from seine.service.present import MissingError
+from seine.service.published_view import MissingError
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
-
-STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
-
-
-class Rig:
-    """A service with its source beside it; `run` does what there is to do."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.depth = 2
-        self.open()
-
-    def open(self) -> None:
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=self.depth))
-        self.host = LocalHost(self.service.deployment)
-
-    def register(self, text: str, **options: Any) -> Any:
-        return self.service.registrar.register(text, file="x.sql", folder=str(self.folder), **options)
-
-    def feed(self, *values: int, stream: str = "s", ts: int = 1) -> None:
-        with (self.folder / f"{stream}.jsonl").open("a") as file:
-            file.writelines(json.dumps({"a": value, "ts": ts}) + "\n" for value in values)
-
-    def run(self) -> None:
-        while self.service.driver.run_some(self.host.run):
-            pass
-
-    def records(self, query: str) -> list[Any]:
-        path = self.service.folder.results
-        found = read_records(path, query, 0, self.service.sink.settled)
-        return [json.loads(line)["row"] for line in found.lines.splitlines()]
-
-    def crash(self) -> None:
-        """Leave everything as a kill would: nothing is closed in order, only the lock goes."""
-        self.service._lock.release()
-        self.service.driver.close()
-        self.open()
+from tests.support.service_rig import STREAM, Rig
 
 
 @pytest.fixture
@@ -66,8 +28,8 @@ def trace(rig: Rig) -> tuple[Any, ...]:
     """Everything that a refusal must leave as it was."""
     with rig.service._catalog.read() as r:
         held = (r.streams(), r.relations(), r.edges(), r.queries(), r.version(), r.setting("epoch"))
-    present = rig.service.present
-    return (*held, present.network.record().nodes, present.declared, present.version, present.epoch)
+    network, view = rig.service.registrar.network, rig.service.published.view
+    return (*held, network.record().nodes, view.declared, view.version, view.epoch)
 
 
 def test_a_query_runs_from_its_registration_on(rig: Rig) -> None:
@@ -90,7 +52,7 @@ def test_registrations_between_two_entries_are_of_one_age(rig: Rig) -> None:
     rig.run()
     rig.register("CREATE QUERY p AS SELECT a FROM s;")
     rig.register("CREATE QUERY r AS SELECT a FROM s;")
-    born = {key: one.born for key, one in rig.service.present.standing.items()}
+    born = {key: one.birth_epoch for key, one in rig.service.published.view.registered.items()}
     assert born == {"q": 0, "p": 1, "r": 1}
     rig.feed(2)
     rig.run()
@@ -104,7 +66,7 @@ def test_a_drop_ends_it_and_frees_its_nodes(rig: Rig) -> None:
     rig.run()
     rig.service.registrar.drop("Q")
     rig.service.registrar.drop("p")
-    assert not rig.service.present.network.nodes
+    assert not rig.service.registrar.network.nodes
     rig.feed(2)
     rig.run()
     assert rig.records("q") == [{"a": 1}]
@@ -156,7 +118,7 @@ def test_a_query_that_is_refused_by_itself_costs_no_reading(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
-    before, network = trace(rig), rig.service.present.network
+    before, network = trace(rig), rig.service.registrar.network
     bad = "CREATE QUERY p WITH (limit = 2) AS SELECT a FROM s;"
 
     def refuse(*_: object) -> None:
@@ -166,7 +128,7 @@ def test_a_query_that_is_refused_by_itself_costs_no_reading(
         patch.setattr("seine.network.network.plain_block", lambda *_, **__: refuse())
         with pytest.raises(SeineError, match="no"):
             rig.register(bad)
-    assert trace(rig) == before and rig.service.present.network is network
+    assert trace(rig) == before and rig.service.registrar.network is network
     rig.register(bad)
 
 
@@ -230,7 +192,7 @@ def test_replacing_is_one_change(rig: Rig) -> None:
 def test_a_paused_query_delivers_nothing_and_begins_anew(rig: Rig) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     rig.service.registrar.pause("q")
-    assert not rig.service.present.network.nodes and rig.service.query("q")["state"] == "paused"
+    assert not rig.service.registrar.network.nodes and rig.service.query("q")["state"] == "paused"
     with pytest.raises(TakenError, match="paused already"):
         rig.service.registrar.pause("q")
     with pytest.raises(TakenError, match="s is used by query q"):
@@ -262,7 +224,7 @@ def test_streams_and_relations_come_and_go(rig: Rig, tmp_path: Path) -> None:
     with pytest.raises(TakenError):
         rig.register("DROP RELATION f;")
     rig.register("DROP QUERY q; DROP JOIN t.a = s.a; DROP RELATION f; DROP STREAM t;")
-    assert rig.service.present.relations == {}
+    assert rig.service.registrar.relations.tuples == {}
     rig.feed(7, stream="t")
     rig.run()
     rig.register(
@@ -291,11 +253,11 @@ def test_a_deletion_of_a_tuple_from_before_the_first_reader_ends_no_other(rig: R
     lines = read_records(path, "q", 0, rig.service.sink.settled).lines.splitlines()
     assert [(r["op"], r["t_start"]) for r in map(json.loads, lines)] == [("+", 2), ("+", 5)]
     rig.register("DROP QUERY q;")
-    assert len(rig.service.present.network.nodes) == 2 and rig.service.present.network.watched
+    assert len(rig.service.registrar.network.nodes) == 2 and rig.service.registrar.network.watched
     rig.register("DROP STREAM s;" + retractable)
-    assert len(rig.service.present.network.nodes) == 2
+    assert len(rig.service.registrar.network.nodes) == 2
     rig.register("DROP STREAM s;" + retractable.replace("WINDOW 10 ", ""))
-    assert not rig.service.present.network.nodes and not rig.service.present.network.watched
+    assert not rig.service.registrar.network.nodes and not rig.service.registrar.network.watched
 
 
 def test_everything_comes_back_after_a_crash(rig: Rig) -> None:
@@ -337,7 +299,7 @@ def test_a_deeper_query_makes_the_pipeline_deeper(rig: Rig) -> None:
     assert rig.service.deployment.settings.depth == 2
     rig.run()
     settings = rig.service.deployment.settings
-    assert settings.depth == rig.service.present.network.depth == 3 and settings.start == 1
+    assert settings.depth == rig.service.registrar.network.depth == 3 and settings.start == 1
     rig.feed(1, ts=3)
     rig.run()
     assert len(rig.records("q")) == 3 and rig.records("p")

@@ -13,10 +13,11 @@ from sqlalchemy import func, select
 
 from seine.catalog.index import index_tables as t
 from seine.errors import SeineError
-from seine.network.plan.blocks import Blocks
+from seine.optimizer.block import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
-from tests.unit.service.test_registrar import STREAM, Rig
+from tests.support.seeds import seeds
+from tests.support.service_rig import STREAM, Rig
 
 OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
 
@@ -200,13 +201,13 @@ def _query(draw: random.Random, aliases: list[str], terms: list[str]) -> str:
 
 
 def _computed(rig: Rig, name: str) -> Any:
-    present = rig.service.present
-    plan = present.network.plan_of(present.find(name).query)
+    query = rig.service.published.view.find(name).query
+    plan = rig.service.registrar.network.plan_of(query)
     (found,) = placements(name, plan, Blocks())
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
     draw = random.Random(seed)
     for number in range(8):
@@ -217,11 +218,11 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         renamed = dict(zip(aliases, names, strict=True))
         said = ["".join(renamed.get(letter, letter) for letter in term) for term in terms]
         rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
-        (found,) = rig.service.registrar.related(f"q{number}")
+        (found,) = rig.service.registrar.related(f"q{number}")[1]
         assert f"p{number}" in found.equal, (terms, said)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
     draw = random.Random(100 + seed)
     names = [f"q{number}" for number in range(30)]
@@ -231,7 +232,7 @@ def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
     computed = {name: _computed(rig, name) for name in names}
     pairs = 0
     for name, own in computed.items():
-        for one in rig.service.registrar.related(name):
+        for one in rig.service.registrar.related(name)[1]:
             for other in (*one.equal, *one.weaker, *one.stronger):
                 theirs = computed[other]
                 assert theirs.topology == own.topology

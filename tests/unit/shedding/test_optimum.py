@@ -16,7 +16,8 @@ from seine.shedding.optimum import find_optimum
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
 from tests.reference.memory_states import FactTuple, StreamTuple, optimum
-from tests.unit.shedding.test_shedder import Tuple, as_arrivals, common, random_streams
+from tests.support.seeds import seed_range
+from tests.support.shedding_streams import Tuple, as_arrivals, common, random_streams
 
 R = [(0, 1, 5), (1, 0, 1), (2, 1, 4), (3, 0, 8), (4, 2, 3), (5, 5, 2)]
 S = [(0, 1, 1), (1, 3, 5), (2, 3, 2), (3, 8, 6), (4, 3, 4), (5, 5, 3)]
@@ -90,7 +91,7 @@ def random_star(seed: int) -> tuple[Streams, list[FactTuple], int, int]:
 
 def test_it_equals_the_papers_algorithm() -> None:
     totals, scarce = 0.0, 0
-    for seed in range(150):
+    for seed in seed_range(150):
         streams, facts, life, memory = random_star(seed)
         left, right = arrivals_of(streams, facts, life)
         exact = exact_results(left, right)
@@ -119,7 +120,7 @@ def gained(stays: list[Stay], last: list[int | None]) -> int:
 
 def test_best_stays_with_bursts_and_gaps() -> None:
     """Several tuples may start at one instant, and instants may be far apart."""
-    for seed in range(150):
+    for seed in seed_range(150):
         some = random.Random(seed)
         stays = []
         for _ in range(some.randint(1, 6)):
@@ -132,7 +133,7 @@ def test_best_stays_with_bursts_and_gaps() -> None:
 
 def test_exact_results_are_all_common_tokens_of_tuples_that_live_together() -> None:
     sizes = 0
-    for seed in range(30):
+    for seed in seed_range(30):
         streams = random_streams(seed)
         exact = exact_results(*map(as_arrivals, streams))
         found = sorted(zip(exact.left.tolist(), exact.right.tolist(), exact.importance.tolist(), strict=True))
@@ -150,7 +151,7 @@ def test_exact_results_are_all_common_tokens_of_tuples_that_live_together() -> N
 def test_no_policy_beats_it_nor_holds_too_much(name: str) -> None:
     """Tokens are all that is known here, so a tuple whose tokens have ended may still make results."""
     achieved = 0.0
-    for seed in range(20):
+    for seed in seed_range(20):
         streams, facts, life, memory = random_star(seed)
         arrivals = arrivals_of(streams, facts, life)
         exact = exact_results(*arrivals)
@@ -164,10 +165,14 @@ def test_no_policy_beats_it_nor_holds_too_much(name: str) -> None:
 
 
 def test_the_optimum_holds_no_more_than_memory() -> None:
-    for seed in range(40):
+    full = 0
+    for seed in seed_range(40):
         streams, facts, life, memory = random_star(seed)
         arrivals = arrivals_of(streams, facts, life)
         best = find_optimum(exact_results(*arrivals), (arrivals[0].ts, arrivals[1].ts), memory // 2)
-        for some, until in zip(arrivals, best.until, strict=True):
-            assert all(((some.ts <= t) & (t < until)).sum() <= memory // 2 for t in some.ts.tolist())
-            assert (until <= some.expiry).all()
+        for window, until in zip(arrivals, best.until, strict=True):
+            held = [int(((window.ts <= t) & (t < until)).sum()) for t in window.ts.tolist()]
+            assert max(held, default=0) <= memory // 2
+            full += max(held, default=0) == memory // 2
+            assert (until <= window.expiry).all()
+    assert full > 20

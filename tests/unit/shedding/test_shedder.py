@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from seine.shedding import rates, semantic
-from seine.shedding.arrivals import FOREVER, Arrivals, Evictions
+from seine.shedding.arrivals import FOREVER, Evictions
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
+from tests.support.seeds import seed_range
+from tests.support.shedding_streams import Tuple, as_arrivals, common, random_streams
 
 PAPER = ("simp", "simpprob", "dimpprob", "dgl", "semantic")
-
-
-@dataclass
-class Tuple:
-    number: int
-    ts: int
-    expiry: int
-    until: int
-    importance: float
-    tokens: tuple[int, ...]
-    priority: float = 0.0
-    matches: int = 0
-    rank: tuple[float, ...] = field(default=())
-
-
-def random_streams(seed: int, streams: int = 2, length: int = 40) -> list[list[Tuple]]:
-    """Tuples with few tokens and few importances, so that there are matches and ties; bursts and gaps."""
-    some = random.Random(seed)
-    life = some.randint(2, 12) if length < 100 else 60
-    found = []
-    for _ in range(streams):
-        times = sorted(some.sample(range(length), length // 2) + some.choices(range(length), k=length // 2))
-        found.append([random_tuple(some, number, ts, life) for number, ts in enumerate(times)])
-    return found
-
-
-def random_tuple(some: random.Random, number: int, ts: int, life: int) -> Tuple:
-    tokens = tuple(sorted(some.sample(range(7), some.choice((0, 1, 1, 2, 3)))))
-    until = some.choice((FOREVER, FOREVER, ts + some.randint(1, life + 2)))
-    return Tuple(number, ts, ts + life, until, float(some.randint(1, 3)), tokens)
-
-
-def as_arrivals(tuples: list[Tuple]) -> Arrivals:
-    def column(name: str, kind: type = np.int64) -> np.ndarray:
-        return np.array([getattr(one, name) for one in tuples], kind)
-
-    offsets = np.cumsum([0, *(len(one.tokens) for one in tuples)])
-    tokens = np.array([token for one in tuples for token in one.tokens], np.int64)
-    columns = [column(name) for name in ("number", "ts", "expiry", "until")]
-    return Arrivals(*columns, column("importance", np.float64), offsets, tokens)
-
-
-def common(one: Tuple, other: Tuple) -> int:
-    return len(set(one.tokens) & set(other.tokens))
 
 
 class Simulation:
@@ -137,7 +94,7 @@ def pairs_of(gone: Evictions) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("alpha", [None, 3.0])
 def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | None) -> None:
     evicted = 0
-    for seed in range(30):
+    for seed in seed_range(30):
         capacity, length = (1 + seed % 5, 40) if seed else (24, 300)
         expected = Simulation(name, capacity, alpha, beta=0.7).run(random_streams(seed, length=length))
         shedder = Shedder(Shedding(name, alpha, beta=0.7), capacity, 2)
@@ -149,7 +106,7 @@ def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("streams", [2, 3])
 def test_decisions_do_not_depend_on_cuts_nor_on_a_resume(name: str, streams: int) -> None:
-    for seed in range(8):
+    for seed in seed_range(8):
         tuples, some = random_streams(seed, streams), random.Random(seed)
         whole = shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, [])
         cuts = sorted(some.sample(range(40), 6))
@@ -177,7 +134,7 @@ def test_another_seed_draws_others() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_smaller_capacity_sheds_the_same_after_a_resume(name: str) -> None:
-    for seed in range(4):
+    for seed in seed_range(4):
         found = []
         for kind in (Shedder, Resumed):
             shedder = kind(Shedding(name), 6, 2)
@@ -257,8 +214,8 @@ def test_importances_may_be_nothing_or_enormous(shedding: Shedding, importances:
 @pytest.mark.parametrize("name", ["auto", "semantic"])
 def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many keys there are, and a resume still changes nothing."""
-    monkeypatch.setattr(rates, "_CROWD", 40)
-    monkeypatch.setattr(semantic, "_MOST", 40)
+    monkeypatch.setattr(rates, "_MOST_TOKENS", 40)
+    monkeypatch.setattr(semantic, "_MOST_TOKENS", 40)
     tuples = [[Tuple(n, n, n + 20, FOREVER, 1.0 + n % 3, (n // 2,)) for n in range(400)] for _ in "rs"]
     shedder = Shedder(Shedding(name), 4, 2)
     whole = shed(shedder, tuples, [])

@@ -1,12 +1,12 @@
-"""Type resolution: which functions exist, what they take and what they give, as in Spark SQL 4 (ANSI).
+"""Function resolution and type coercion: the signatures of all functions, as in Spark SQL 4 (ANSI mode).
 
-An implicit cast becomes an explicit `cast` call; what has no type is refused by `TypeMismatch`.
+An implicit cast becomes an explicit `cast` call; an ill-typed call is refused with `TypeMismatch`.
 """
 
 from seine.algebra.functions.aggregate_calls import is_aggregate, resolve_aggregate
 from seine.algebra.functions.casting import literal, resolve_cast
 from seine.algebra.functions.mismatch import TypeMismatch
-from seine.algebra.functions.resolve_call import function_names, is_function, resolve_call
+from seine.algebra.functions.resolve_call import function_names, resolve_call
 from seine.algebra.functions.widening import common_type
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "common_type",
     "function_names",
     "is_aggregate",
-    "is_function",
     "literal",
     "resolve_aggregate",
     "resolve_call",

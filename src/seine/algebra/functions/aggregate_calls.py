@@ -1,4 +1,4 @@
-"""Types of aggregate calls, built in and registered."""
+"""Resolution of aggregate calls, built-in and user-defined: argument casts and result types."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from seine.algebra.functions.widening import MAX_PRECISION, decimal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, Kind, Type
 
+# a built-in name or alias -> the canonical name
 BUILT_IN = {
     "count": "count",
     "count_all": "count_all",
@@ -45,12 +46,12 @@ _ORDER_DEPENDENT = ("any_value", "first", "first_value", "last", "last_value", "
 
 
 def is_aggregate(name: str) -> bool:
-    """Whether the name, in any case, is an aggregate, built in or registered."""
+    """Whether the name, compared without case, is an aggregate, built-in or registered."""
     return name.lower() in BUILT_IN or name.lower() in _ORDER_DEPENDENT or aggregates.lookup(name) is not None
 
 
 def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
-    """The typed aggregate; COUNT(*) is `count` without arguments, or `count_all`.
+    """The typed call of an aggregate; COUNT(*) is `count` without arguments, or `count_all`.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import INT

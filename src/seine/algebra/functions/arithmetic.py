@@ -1,4 +1,4 @@
-"""Types of + - * / % DIV and negation, over numbers, dates and intervals.
+"""Type resolution of + - * / % DIV and negation, over numbers, dates and intervals.
 
 Numbers follow Spark: INT + INT is INT, INT / INT is DOUBLE, decimals get the precision that
 holds every result, capped at 38 digits. A string beside a number is read as a number.
@@ -30,11 +30,12 @@ from seine.algebra.types import (
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pmod": "pmod", "int_div": "DIV"}
 _MICROS_PER_DAY = 86_400_000_000
 _INTERVALS = (DAY_TIME, YEAR_MONTH)
-_LEAST = {INT: -(2**31), YEAR_MONTH: -(2**31), BIGINT: -(2**63), DAY_TIME: -(2**63)}  # have no negative
+# the values without a negative of their type
+_MINIMUM_OF_TYPE = {INT: -(2**31), YEAR_MONTH: -(2**31), BIGINT: -(2**63), DAY_TIME: -(2**63)}
 
 
 def resolve_arithmetic(name: str, left: Expression, right: Expression) -> Expression:
-    """An arithmetic operator, by its canonical name.
+    """The typed call of a binary arithmetic operator, by its canonical name.
 
     >>> from seine.algebra.expressions import Column
     >>> str(resolve_arithmetic("div", Column(0, INT), Column(1, INT)))
@@ -57,12 +58,12 @@ def resolve_arithmetic(name: str, left: Expression, right: Expression) -> Expres
 
 
 def resolve_negation(operand: Expression) -> Expression:
-    """-x; of a constant, the negative constant."""
+    """The typed call of -x; of a constant, the negated constant."""
     if operand.type in (STRING, NULL):
         operand = _to(operand, DOUBLE)
     if not (operand.type.is_numeric or operand.type in _INTERVALS):
         raise TypeMismatch(f"cannot negate {operand.type}", hint="- takes a number or an interval")
-    if isinstance(operand, Literal) and operand.value not in (None, _LEAST.get(operand.type)):
+    if isinstance(operand, Literal) and operand.value not in (None, _MINIMUM_OF_TYPE.get(operand.type)):
         return _negative_literal(operand)
     return Call("neg", (operand,), operand.type)
 
@@ -108,7 +109,7 @@ def _decimal(name: str, left: Expression, right: Expression) -> Expression:
 
 
 def decimal_operand(operand: Expression) -> Expression:
-    """A whole constant beside a decimal counts its own digits, not those of its type."""
+    """The operand as a DECIMAL; an integer constant takes just the digits it has, not those of its type."""
     if isinstance(operand, Literal) and operand.type.is_integer and operand.value is not None:
         return _to(operand, literal(Decimal(operand.value)).type)
     return _to(operand, as_decimal(operand.type))

@@ -1,4 +1,4 @@
-"""Casts, asked for and implied. A cast of a constant is done at once where that is certain."""
+"""Explicit and implicit casts; the cast of a constant is folded where the result is certain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def literal(value: object) -> Literal:
-    """A constant with the type Spark gives its text: 1 is INT, 3000000000 BIGINT, 1.50 DECIMAL(3,2).
+    """A literal with the type that Spark gives it: 1 is INT, 3000000000 BIGINT, 1.50 DECIMAL(3,2).
 
     >>> str(literal(1).type), str(literal(3000000000).type), str(literal(Decimal("1.50")).type)
     ('INT', 'BIGINT', 'DECIMAL(3,2)')
@@ -64,7 +64,7 @@ def _decimal_literal(value: Decimal) -> Literal:
 
 
 def resolve_cast(expression: Expression, type_: Type) -> Expression:
-    """CAST(expression AS type); refuses what Spark's ANSI mode refuses.
+    """The typed CAST(expression AS type); refuses what Spark's ANSI mode refuses.
 
     >>> from seine.algebra.expressions import Column
     >>> str(resolve_cast(Column(0, INT), STRING)), str(resolve_cast(literal(1), BIGINT).type)
@@ -79,7 +79,7 @@ def resolve_cast(expression: Expression, type_: Type) -> Expression:
 
 
 def implied_cast(expression: Expression, type_: Type, what: str) -> Expression:
-    """The cast that an operand or argument of another type needs; `what` names it in the refusal."""
+    """The implicit cast of an operand or argument to a type; `what` names it in the refusal."""
     if expression.type == type_:
         return expression
     if not _implied(expression.type, type_):
@@ -112,7 +112,7 @@ def _cast_hint(source: Type, target: Type) -> str:
 
 
 def _implied(source: Type, target: Type) -> bool:
-    """What Spark may store in a column of the target type, and a string read as any simple type."""
+    """Whether Spark casts implicitly: store assignment, and a string to any simple type."""
     if source == NULL:
         return True
     if target == STRING:

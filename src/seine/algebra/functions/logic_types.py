@@ -1,4 +1,4 @@
-"""Types of comparisons, logic, CASE, COALESCE and IN."""
+"""Type resolution of comparisons, logic, LIKE, CASE, COALESCE and IN."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">
 
 
 def unify(args: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...], Type]:
-    """Casts all to their common type."""
+    """The arguments cast to their common type, and that type; `what` names the context of a refusal."""
     try:
         target = common_type([arg.type for arg in args])
     except TypeMismatch as refusal:
@@ -27,7 +27,7 @@ def unify(args: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...]
 
 
 def resolve_comparison(name: str, left: Expression, right: Expression) -> Expression:
-    """A comparison of two values of a common type.
+    """The typed comparison of two values, cast to their common type.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import DATE
@@ -39,14 +39,14 @@ def resolve_comparison(name: str, left: Expression, right: Expression) -> Expres
 
 
 def _least_digits(args: Sequence[Expression]) -> Sequence[Expression]:
-    """Beside a decimal a whole constant counts its own digits, so that the column needs no cast."""
+    """Beside a decimal an integer constant takes just the digits it has, so that the column needs no cast."""
     if not any(arg.type.kind is Kind.DECIMAL for arg in args):
         return args
     return [decimal_operand(arg) if isinstance(arg, Literal) and arg.type.is_integer else arg for arg in args]
 
 
 def resolve_logic(name: str, args: Sequence[Expression]) -> Expression:
-    """AND, OR, NOT: conditions only; nothing else is read as a truth value."""
+    """The typed AND, OR or NOT: operands must be BOOLEAN or NULL."""
     return Call(name, tuple(_condition(arg, name.upper()) for arg in args), BOOLEAN)
 
 
@@ -59,19 +59,19 @@ def _condition(arg: Expression, what: str) -> Expression:
 
 
 def resolve_in(args: Sequence[Expression]) -> Expression:
-    """x IN (v1, v2, ...), all of one type."""
+    """The typed x IN (v1, v2, ...), all cast to one type."""
     cast, _ = unify(_least_digits(args), "IN")
     return Call("in", cast, BOOLEAN)
 
 
 def resolve_coalesce(args: Sequence[Expression]) -> Expression:
-    """The first that is not NULL."""
+    """The typed COALESCE, all arguments cast to one type."""
     cast, target = unify(args, "COALESCE")
     return cast[0] if len(cast) == 1 else Call("coalesce", cast, target)
 
 
 def resolve_case(args: Sequence[Expression]) -> Expression:
-    """CASE WHEN c1 THEN v1 ... [ELSE v] END, the arguments in this order."""
+    """The typed CASE WHEN c1 THEN v1 ... [ELSE v] END, the arguments in this order."""
     otherwise = [args[-1]] if len(args) % 2 else []
     paired = args[: len(args) - len(otherwise)]
     conditions = [_condition(arg, "WHEN") for arg in paired[::2]]
@@ -91,7 +91,7 @@ def resolve_between(value: Expression, low: Expression, high: Expression) -> Exp
 
 
 def resolve_like(name: str, args: Sequence[Expression]) -> Expression:
-    """LIKE and RLIKE; a constant escape must be one character and a constant RLIKE pattern valid."""
+    """The typed LIKE or RLIKE; a constant escape must be one character, a constant RLIKE pattern valid."""
     escape = args[2] if len(args) == 3 else None
     if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
         raise TypeMismatch("ESCAPE must be one character", hint="e.g. LIKE '10!%' ESCAPE '!'")
@@ -102,7 +102,7 @@ def resolve_like(name: str, args: Sequence[Expression]) -> Expression:
 
 
 def check_regex(pattern: Expression) -> None:
-    """Refuses a constant that is no regular expression of RE2, the linear-time dialect that runs here."""
+    """Refuse a constant that is no regular expression of RE2, the linear-time dialect that kernels use."""
     if not isinstance(pattern, Literal) or pattern.value is None:
         return
     try:
@@ -116,6 +116,7 @@ def check_regex(pattern: Expression) -> None:
 
 
 def resolve_null_test(name: str, arg: Expression) -> Expression:
+    """The typed IS NULL or IS NOT NULL; of an untyped NULL, a constant."""
     if arg.type.kind is Kind.NULL:
         return Literal(name == "is_null", BOOLEAN)
     return Call(name, (arg,), BOOLEAN)

@@ -1,4 +1,4 @@
-"""The refusal of an ill-typed expression."""
+"""The error for ill-typed expressions."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from seine.errors import SeineError
 
 
 class TypeMismatch(SeineError):
-    """An expression that has no type; the front end adds where it stands in the script."""
+    """An ill-typed expression; the front end adds its position in the script."""

@@ -1,4 +1,4 @@
-"""Functions whose result type depends on their arguments, or whose argument must be a known constant."""
+"""Type resolution of functions whose result type depends on arguments, or that need a constant argument."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from seine.algebra.types import (
 )
 
 # The units of DATE_TRUNC and TRUNC, by the names Spark accepts.
-UNITS = {
+TRUNCATION_UNITS = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
     "quarter": "quarter",
     **dict.fromkeys(("month", "mon", "mm"), "month"),
@@ -38,7 +38,7 @@ UNITS = {
     "microsecond": "microsecond",
 }
 _DATE_UNITS = ("year", "quarter", "month", "week")
-_EXTRACTS = {
+_FUNCTION_OF_FIELD = {
     **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
     **dict.fromkeys(("quarter", "qtr"), "quarter"),
     **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
@@ -71,7 +71,7 @@ _PRINTED_FIELDS = (
 
 
 def number(arg: Expression, name: str) -> Expression:
-    """A number as it is; a string or NULL as a DOUBLE."""
+    """The argument if it is numeric; a string or NULL cast to DOUBLE."""
     if arg.type in (STRING, NULL):
         return implied_cast(arg, DOUBLE, f"the argument of {name}")
     if not arg.type.is_numeric:
@@ -80,6 +80,7 @@ def number(arg: Expression, name: str) -> Expression:
 
 
 def resolve_abs(args: Sequence[Expression]) -> Expression:
+    """ABS of a number or an interval."""
     check_arity("abs", args, 1, 1)
     if args[0].type in (DAY_TIME, YEAR_MONTH):
         return Call("abs", (args[0],), args[0].type)
@@ -88,7 +89,7 @@ def resolve_abs(args: Sequence[Expression]) -> Expression:
 
 
 def resolve_whole(name: str, args: Sequence[Expression]) -> Expression:
-    """CEIL and FLOOR: BIGINT, or a decimal without a fraction."""
+    """CEIL and FLOOR: the result is BIGINT, or a DECIMAL of scale 0."""
     check_arity(name, args, 1, 1)
     arg = number(args[0], name)
     if arg.type.kind is not Kind.DECIMAL:
@@ -123,21 +124,21 @@ def _rounded(type_: Type, digits: int) -> Type:
 
 
 def constant_int(expression: Expression) -> int | None:
-    """The value of a whole constant, or None."""
+    """The value of an integer literal, or None."""
     if isinstance(expression, Literal) and isinstance(expression.value, int):
         return int(expression.value)
     return None
 
 
 def resolve_extreme(name: str, args: Sequence[Expression]) -> Expression:
-    """GREATEST and LEAST skip NULLs."""
+    """GREATEST and LEAST, which skip NULLs, over arguments cast to one type."""
     check_arity(name, args, 2, None)
     cast, target = unify(args, name.upper())
     return Call(name, cast, target)
 
 
 def resolve_logarithm(args: Sequence[Expression]) -> Expression:
-    """LOG(x) is the natural one; LOG(base, x)."""
+    """LOG(x), the natural logarithm, and LOG(base, x)."""
     check_arity("log", args, 1, 2)
     if len(args) == 1:
         return SIGNATURES["ln"].bind("ln", args)
@@ -147,7 +148,7 @@ def resolve_logarithm(args: Sequence[Expression]) -> Expression:
 def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
     """DATE_TRUNC('unit', timestamp)."""
     check_arity("date_trunc", args, 2, 2)
-    unit = constant_word(args[0], UNITS, "the unit of date_trunc")
+    unit = constant_word(args[0], TRUNCATION_UNITS, "the unit of date_trunc")
     return Call(
         "date_trunc",
         (Literal(unit, STRING), implied_cast(args[1], TIMESTAMP, "argument 2 of date_trunc")),
@@ -158,7 +159,7 @@ def resolve_date_trunc(args: Sequence[Expression]) -> Expression:
 def resolve_trunc(args: Sequence[Expression]) -> Expression:
     """TRUNC(date, 'unit')."""
     check_arity("trunc", args, 2, 2)
-    allowed = {word: unit for word, unit in UNITS.items() if unit in _DATE_UNITS}
+    allowed = {word: unit for word, unit in TRUNCATION_UNITS.items() if unit in _DATE_UNITS}
     unit = constant_word(args[1], allowed, "the unit of trunc")
     return Call("trunc", (implied_cast(args[0], DATE, "argument 1 of trunc"), Literal(unit, STRING)), DATE)
 
@@ -166,14 +167,14 @@ def resolve_trunc(args: Sequence[Expression]) -> Expression:
 def resolve_extract(args: Sequence[Expression]) -> Expression:
     """EXTRACT(field FROM x), called with the field's name first."""
     check_arity("extract", args, 2, 2)
-    function = constant_word(args[0], _EXTRACTS, "the field of extract")
+    function = constant_word(args[0], _FUNCTION_OF_FIELD, "the field of extract")
     if function == "extract_second":
         return Call(function, (implied_cast(args[1], TIMESTAMP, "argument 2 of extract"),), decimal(8, 6))
     return SIGNATURES[function].bind(function, args[1:])
 
 
 def constant_word(arg: Expression, meanings: dict[str, str], what: str) -> str:
-    """The meaning of a constant string out of a fixed set."""
+    """What a constant string stands for, out of a fixed set, compared without case."""
     known = ", ".join(dict.fromkeys(meanings.values()))
     if not isinstance(arg, Literal) or not isinstance(arg.value, str):
         raise TypeMismatch(f"{what} must be a constant string", hint=f"one of {known}")
@@ -183,7 +184,7 @@ def constant_word(arg: Expression, meanings: dict[str, str], what: str) -> str:
 
 
 def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
-    """TO_DATE and TO_TIMESTAMP: without a pattern, a cast; with one, a constant pattern."""
+    """TO_DATE and TO_TIMESTAMP: a cast, or with a pattern, which must be constant, a call."""
     check_arity(name, args, 1, 2)
     target = DATE if name == "to_date" else TIMESTAMP
     if len(args) == 1 or args[0].type.is_temporal:
@@ -193,7 +194,7 @@ def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
 
 
 def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
-    """Seconds since 1970 of a timestamp, or of a string by a pattern; rounded towards 1970."""
+    """UNIX_TIMESTAMP: seconds since 1970 of a timestamp, or of a string by a pattern; truncated."""
     check_arity("unix_timestamp", args, 1, 2)
     if args[0].type == STRING and len(args) == 2:
         args = [resolve_parsed("to_timestamp", args)]
@@ -202,6 +203,7 @@ def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
 
 
 def resolve_date_format(args: Sequence[Expression]) -> Expression:
+    """DATE_FORMAT(timestamp, pattern) with a constant pattern."""
     check_arity("date_format", args, 2, 2)
     pattern = checked_pattern(args[1], "date_format", _PRINTED_FIELDS)
     return Call(
@@ -210,6 +212,7 @@ def resolve_date_format(args: Sequence[Expression]) -> Expression:
 
 
 def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:
+    """FROM_UNIXTIME(seconds [, pattern]): a DATE_FORMAT of the timestamp."""
     check_arity("from_unixtime", args, 1, 2)
     seconds = implied_cast(args[0], BIGINT, "argument 1 of from_unixtime")
     pattern = args[1] if len(args) == 2 else Literal("yyyy-MM-dd HH:mm:ss", STRING)
@@ -217,7 +220,7 @@ def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:
 
 
 def pattern_tokens(pattern: str) -> list[tuple[bool, str]] | None:
-    """Cuts a date pattern into (is a field, text) pieces; None for an open quote.
+    """Tokenise a date pattern into (is a field, text) pairs; None if a quote is not closed.
 
     >>> pattern_tokens("yyyy-MM'T'")
     [(True, 'yyyy'), (False, '-'), (True, 'MM'), (False, 'T')]

@@ -1,4 +1,4 @@
-"""From a name and arguments to a typed call: `resolve_call` is the whole of it."""
+"""Function resolution: from a name and argument expressions to a typed call (`resolve_call`)."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ _CAST_FUNCTIONS: dict[str, Type] = {
     "timestamp": TIMESTAMP,
 }
 
-_OF_NOW = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
-_OF_CHANCE = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
+_CLOCK_FUNCTIONS = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
+_RANDOM_FUNCTIONS = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
 
 
 def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     """The typed call of an operator (canonical name) or a Spark function (lower case).
 
-    Arguments are cast where Spark's ANSI mode casts them by itself, sugar is written out, and
-    what has no type is refused.
+    Arguments get the implicit casts of Spark's ANSI mode, syntactic sugar is expanded (BETWEEN, NVL, ...),
+    and an unknown or ill-typed call is refused.
 
     >>> from seine.algebra.expressions import Column
     >>> str(resolve_call("nvl", [Column(0, BIGINT), literal(0)]))
@@ -95,24 +95,18 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     raise _unknown(name)
 
 
-def is_function(name: str) -> bool:
-    """Whether `resolve_call` knows the name."""
-    canonical = ALIASES.get(name, name)
-    return canonical in _RESOLVERS or canonical in SIGNATURES
-
-
 def function_names() -> list[str]:
-    """Every name that `resolve_call` knows, aliases included."""
+    """All function names, aliases included, sorted."""
     return sorted({*ALIASES, *_RESOLVERS, *SIGNATURES})
 
 
 def _unknown(name: str) -> TypeMismatch:
-    if name in _OF_NOW:
+    if name in _CLOCK_FUNCTIONS:
         return TypeMismatch(
             f"{name} is refused: results depend on event times alone",
             hint="use the stream's timestamp column",
         )
-    if name in _OF_CHANCE:
+    if name in _RANDOM_FUNCTIONS:
         return TypeMismatch(f"{name} is refused: results depend on the input alone")
     close = difflib.get_close_matches(name, function_names(), n=3)
     hint = f"did you mean {', '.join(close)}?" if close else "see the list of functions in the SQL reference"

@@ -1,4 +1,4 @@
-"""The functions whose arguments and result have fixed types, one line each.
+"""Signatures of the functions whose argument and result types are fixed, as a table.
 
 A parameter is a type, `?` marks one that may be left out and `*` one that repeats. Arguments
 of other types are cast as Spark's ANSI mode does for functions.
@@ -14,7 +14,7 @@ from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.types import Type
 
-_TABLE = """
+_SIGNATURE_TABLE = """
 upper            string                        -> string
 lower            string                        -> string
 initcap          string                        -> string
@@ -105,7 +105,7 @@ timestamp_micros bigint                        -> timestamp
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters of a function and its result."""
+    """A function signature: parameter types, of which the last may repeat, and the result type."""
 
     parameters: tuple[Type, ...]
     required: int
@@ -113,7 +113,7 @@ class Signature:
     result: Type
 
     def bind(self, name: str, args: Sequence[Expression]) -> Call:
-        """The call with every argument cast to its parameter; refuses a wrong number or type."""
+        """The typed call, every argument cast to its parameter; refuses a wrong number or type."""
         check_arity(name, args, self.required, None if self.variadic else len(self.parameters))
         parameters = [self.parameters[min(i, len(self.parameters) - 1)] for i in range(len(args))]
         pairs = enumerate(zip(args, parameters, strict=True), 1)
@@ -122,6 +122,7 @@ class Signature:
 
 
 def check_arity(name: str, args: Sequence[Expression], least: int, most: int | None) -> None:
+    """Refuse a number of arguments outside of [least, most]; `most` None is no upper bound."""
     if len(args) >= least and (most is None or len(args) <= most):
         return
     wanted = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
@@ -137,4 +138,4 @@ def _parse(line: str) -> tuple[str, Signature]:
     return name, Signature(types, len(types) - optional, variadic, Type.parse(result.strip().upper()))
 
 
-SIGNATURES: dict[str, Signature] = dict(_parse(line) for line in _TABLE.strip().splitlines())
+SIGNATURES: dict[str, Signature] = dict(_parse(line) for line in _SIGNATURE_TABLE.strip().splitlines())

@@ -1,4 +1,4 @@
-"""The least common type of several types, and the precision of decimal results, as Spark SQL 4 (ANSI).
+"""Type promotion: the least common type of types, and the precision of decimal results, as Spark SQL 4.
 
 Cites: Spark SQL reference, ANSI compliance, "Type Promotion and Precedence"
 """
@@ -16,6 +16,7 @@ MIN_SCALE = 6  # a quotient or product keeps this many fraction digits when its 
 
 
 def decimal(precision: int, scale: int) -> Type:
+    """The type DECIMAL(precision, scale)."""
     return Type(Kind.DECIMAL, precision, scale)
 
 
@@ -27,7 +28,7 @@ def as_decimal(type_: Type) -> Type:
 
 
 def capped(precision: int, scale: int) -> Type:
-    """A result type within 38 digits, giving up fraction digits down to six.
+    """A DECIMAL result type capped at 38 digits, fraction digits being given up down to six.
 
     >>> str(capped(20, 4)), str(capped(45, 20))
     ('DECIMAL(20,4)', 'DECIMAL(38,13)')
@@ -39,7 +40,7 @@ def capped(precision: int, scale: int) -> Type:
 
 
 def wider_decimal(a: Type, b: Type) -> Type:
-    """Holds both decimals; beyond 38 digits the integral part is kept first."""
+    """The DECIMAL that holds both; beyond 38 digits the integral part is kept first."""
     scale = max(a.scale, b.scale)
     precision = max(a.precision - a.scale, b.precision - b.scale) + scale
     excess = max(0, precision - MAX_PRECISION)
@@ -47,7 +48,7 @@ def wider_decimal(a: Type, b: Type) -> Type:
 
 
 def common_type(types: Sequence[Type]) -> Type:
-    """The type that all of them are cast to; refuses types that have none.
+    """The least common type, to which all are cast; refuses types that have none.
 
     >>> str(common_type([INT, decimal(5, 2)])), str(common_type([STRING, INT]))
     ('DECIMAL(12,2)', 'BIGINT')
@@ -80,7 +81,7 @@ def _common_number(a: Type, b: Type) -> Type:
 
 
 def _common_with_string(other: Type) -> Type:
-    """The string is read as the other type: as BIGINT for any integer, as DOUBLE for any fraction."""
+    """A string is cast to the other type: to BIGINT beside an integer, to DOUBLE beside another number."""
     if other.kind in (Kind.DAY_TIME, Kind.YEAR_MONTH):
         raise TypeMismatch(f"{STRING} and an interval have no common type", hint="write INTERVAL '...' DAY")
     if other.is_integer:

@@ -1,1 +1,1 @@
-"""Benchmarks of safety: what the check costs, what promises keep out of memory, and what purging costs."""
+"""Benchmarks of safety: the cost of the check, the state that punctuations free, the cost of purging."""

@@ -1,4 +1,4 @@
-"""What a plan costs: streams joined two by two, with promises between the joins, beside all at once."""
+"""Part `plans` of the benchmark `safety`: binary joins with derived punctuations, and multi-way joins."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from seine.bench.safety.feeds import SafetyWorkload, linked, shared
-from seine.bench.safety.measured_run import Ran, run, written
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.measured_run import Ran, run, written
+from seine.bench.workloads.punctuated_feeds import SafetyWorkload, linked, shared
 from seine.network.plan.strategy import CONFIGURATIONS
 
-WAYS = {"two by two": CONFIGURATIONS["two-by-two"], "at once": CONFIGURATIONS["at-once"]}
+PLANS = {"two by two": CONFIGURATIONS["two-by-two"], "at once": CONFIGURATIONS["at-once"]}
 
 
 def plans(
     widths: Sequence[int], keys: int, life: int, many: int, queries: int, batches: Sequence[int], rounds: int
 ) -> Table:
-    """Chains of some streams; one with many tuples of a key; queries with a join in common."""
+    """The table: chains of several lengths, one with many tuples of a key, queries with a common join."""
     table = Table(
         "query",
         "rows a micro-batch",
@@ -31,11 +31,11 @@ def plans(
     for name, workload in _workloads(widths, keys, life, many, queries):
         for batch_rows in batches:
             print(f"  plans, {name}, {batch_rows:,} rows ...", file=sys.stderr, flush=True)
-            for way, ran in _take_turns(workload, batch_rows, rounds).items():
+            for plan_name, ran in _take_turns(workload, batch_rows, rounds).items():
                 times = [median(getattr(one, part) for one in ran) for part in _PARTS]
                 most = max(held for _, held in ran[0].held)
-                told = (f"{ran[0].results:,}", f"{most:,}", *(f"{seconds:.2f}" for seconds in times))
-                table.add(name, f"{batch_rows:,}", way, *told)
+                cells = (f"{ran[0].results:,}", f"{most:,}", *(f"{seconds:.2f}" for seconds in times))
+                table.add(name, f"{batch_rows:,}", plan_name, *cells)
     return table
 
 
@@ -52,11 +52,11 @@ def _workloads(
 
 
 def _take_turns(workload: SafetyWorkload, batch_rows: int, rounds: int) -> dict[str, list[Ran]]:
-    """Some runs of each way, in turns; all have the same results."""
-    ran: dict[str, list[Ran]] = {way: [] for way in WAYS}
+    """`rounds` runs of each plan, in turns; all have the same results."""
+    ran: dict[str, list[Ran]] = {plan_name: [] for plan_name in PLANS}
     with written(workload, punctuated=True) as path:
         for _ in range(rounds):
-            for way, sharing in WAYS.items():
-                ran[way].append(run(path, batch_rows=batch_rows, sharing=sharing))
+            for plan_name, sharing in PLANS.items():
+                ran[plan_name].append(run(path, batch_rows=batch_rows, sharing=sharing))
     assert len({(one.tuples, one.results) for runs in ran.values() for one in runs}) == 1
     return ran

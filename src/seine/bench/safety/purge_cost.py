@@ -1,8 +1,9 @@
-"""What purging costs: the auction with a punctuation for every 10 tuples, beside the same tuples without.
+"""Part `costs` of the benchmark `safety`: CPU time of purging by punctuations, without Spark.
 
-The same results come without punctuations if nothing is ever let go, and with windows that are as long as
-items are open. All take turns, so that whatever else the machine does is shared; and a micro-batch has as
-many tuples in each, for it has a cost of its own.
+The auction query with a punctuation for every 10 tuples is compared with the same tuples without
+punctuations: with unbounded state, and with windows that are as long as items are open, which give the same
+results. Runs take turns, so that other load of the machine falls on all alike; a micro-batch has as many
+tuples in each, because it has a fixed cost.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median
 
-from seine.bench.safety.feeds import auction, bid_lines
-from seine.bench.safety.measured_run import run, written
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.measured_run import run, written
+from seine.bench.workloads.punctuated_feeds import auction, bid_lines
 
-WAYS = {  # punctuated, windowed, lazy
+BOUNDS = {  # punctuated, windowed, lazy
     "punctuations, eager": (True, False, False),
     "punctuations, lazy": (True, False, True),
     "unbounded": (False, False, False),
@@ -25,7 +26,7 @@ WAYS = {  # punctuated, windowed, lazy
 
 
 def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Table:
-    """CPU seconds for a million tuples, and the throughput lost beside both ways without punctuations."""
+    """The table: CPU seconds for a million tuples, and the change in throughput by punctuations."""
     table = Table(
         "bids a micro-batch", "bounded by", "CPU s a million tuples", "spread", "beside unbounded", "windows"
     )
@@ -33,7 +34,7 @@ def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Ta
         workload = auction(bids, open_items)
         paths = {
             name: files.enter_context(written(workload, punctuated, windowed))
-            for name, (punctuated, windowed, _) in WAYS.items()
+            for name, (punctuated, windowed, _) in BOUNDS.items()
         }
         for batch_rows in batches:
             print(f"  cost, {batch_rows:,} bids a micro-batch ...", file=sys.stderr, flush=True)
@@ -42,12 +43,12 @@ def costs(bids: int, open_items: int, batches: Sequence[int], rounds: int) -> Ta
 
 
 def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str, list[float]]:
-    """CPU seconds for a million tuples; the first round is for warming up."""
+    """CPU seconds for a million tuples, for each round but the first, which is for warming up."""
     spent: dict[str, list[float]] = {name: [] for name in paths}
     results = set()
     for number in range(rounds + 1):
         for name, path in paths.items():
-            punctuated, _, lazy = WAYS[name]
+            punctuated, _, lazy = BOUNDS[name]
             ran = run(path, lazy, bid_lines(batch_rows, punctuated))
             results.add((ran.tuples, ran.results))
             if number:
@@ -57,16 +58,19 @@ def _take_turns(paths: dict[str, str], batch_rows: int, rounds: int) -> dict[str
 
 
 def _report(table: Table, batch_rows: int, spent: dict[str, list[float]]) -> None:
-    for name, own in spent.items():
-        lost = [f"{_lost(own, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
-        seconds, spread = f"{median(own):.2f}", f"{min(own):.2f} to {max(own):.2f}"
-        table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if WAYS[name][0] else ("", "")))
+    for name, seconds_taken in spent.items():
+        lost = [f"{_lost(seconds_taken, spent[other]):+.0f} %" for other in ("unbounded", "windows")]
+        seconds, spread = (
+            f"{median(seconds_taken):.2f}",
+            f"{min(seconds_taken):.2f} to {max(seconds_taken):.2f}",
+        )
+        table.add(f"{batch_rows:,}", name, seconds, spread, *(lost if BOUNDS[name][0] else ("", "")))
 
 
-def _lost(own: list[float], other: list[float]) -> float:
-    """By how many per cent throughput differs, the median of the rounds.
+def _lost(mine: list[float], theirs: list[float]) -> float:
+    """The difference in throughput in per cent, the median of the rounds.
 
     >>> _lost([2.0, 4.0, 2.0], [1.0, 2.0, 2.0])
     -50.0
     """
-    return 100 * (median(theirs / mine for mine, theirs in zip(own, other, strict=True)) - 1)
+    return 100 * (median(another / one for one, another in zip(mine, theirs, strict=True)) - 1)

@@ -1,4 +1,4 @@
-"""The benchmark of safety as one page: the check, what is held as streams go on, and what purging costs."""
+"""Benchmark `safety` as one page: its parts one after the other, with tables and charts."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from seine.bench.safety import check_cost, held, plan_cost, purge_cost, throughput
-from seine.bench.side import together
-from seine.bench.table import Table
+from seine.bench.harness.side import together
+from seine.bench.harness.table import Table
+from seine.bench.safety import check_cost, held_state, plan_cost, purge_cost, purge_throughput
 
 _CHECK = """\
 ### The check
 
-The check of one query, from taking its plan apart to the verdict, beside asking each stream by itself: CPU
-time, the median of {runs} runs. The queries are safe. In `pairs` a stream is closed by what two others tell
-together."""
+The check of one query, from taking its plan apart to the verdict, beside a search for each stream by itself:
+CPU time, the median of {runs} runs. The queries are safe. In `pairs` a stream is closed by the punctuations
+of two others together."""
 _COST = """\
 ### What purging costs
 
 The auction query with one punctuation for every 10 tuples, {bids:,} bids, from JSON Lines to results; beside
 the same tuples without punctuations, and with windows that give the same results. A micro-batch has as many
-tuples in each. CPU time, {rounds} rounds in which all take turns. The last columns tell by how much
+tuples in each. CPU time, {rounds} rounds in which all take turns. The last columns say by how much
 throughput is lower, the median of the rounds."""
 _SPARK = """\
 The same through the whole pipeline on Spark, {bids:,} bids, {batch_rows:,} a micro-batch. Each run is a
@@ -31,9 +31,9 @@ are not counted. CPU time is that of all processes."""
 _AUCTIONS = """\
 ### State of the auction query
 
-Items and {bids:,} bids; {open_items:,} auctions are open at a time. An item is promised when it comes, its
-bids when it closes. Rows and promises that the join holds, by tuples read; micro-batches of {batch_rows:,}
-lines of a stream."""
+Items and {bids:,} bids; {open_items:,} auctions are open at a time. An item is punctuated when it comes,
+its bids when it closes. Rows and punctuations that the join holds, by tuples read; micro-batches of
+{batch_rows:,} lines of a stream."""
 _SMALL = """\
 The same with {bids:,} bids, {open_items:,} open auctions and micro-batches of {batch_rows:,} lines: so few
 punctuations come at a time that a lazy join lets them gather."""
@@ -41,31 +41,31 @@ _JOINS = """\
 ### State of joins of several streams
 
 {keys:,} tuples of each stream. In a chain the next stream has b of the last as its a; a cycle is closed by
-one more equality. A key is in use for {life:,} instants, then each stream promises no more of it in a and
-in b. Rows and promises held, by how much of the input was read; micro-batches of {batch_rows:,} lines of a
+one more equality. A key is in use for {life:,} instants, then each stream punctuates it in a and in b.
+Rows and punctuations held, by how much of the input was read; micro-batches of {batch_rows:,} lines of a
 stream."""
 _PLANS = """\
 ### Plans: two by two, or all at once
 
 {keys:,} tuples of each stream, a key in use for {life:,} instants, as above; of one chain the second stream
 has {many} of each key; {queries} queries have the first two streams in common, with a quarter of the tuples.
-Two by two, a join promises to the one above what it holds no more. CPU time with two buckets, the median of
-{rounds} rounds; the last column is what stages take with a core for each bucket."""
+Two by two, a join tells the one above by derived punctuations what it holds no more. CPU time with two
+buckets, the median of {rounds} rounds; the last column is what stages take with a core for each bucket."""
 
-Draw = Callable[..., Table | tuple[Table, held.Picture]]
+Draw = Callable[..., Table | tuple[Table, held_state.Picture]]
 PARTS: tuple[tuple[str, str, Draw], ...] = (
     ("check", _CHECK, check_cost.main),
     ("costs", _COST, purge_cost.costs),
-    ("throughput", _SPARK, throughput.throughput),
-    ("auctions", _AUCTIONS, held.auctions),
-    ("small", _SMALL, held.small_batches),
-    ("joins", _JOINS, held.joins),
+    ("throughput", _SPARK, purge_throughput.throughput),
+    ("auctions", _AUCTIONS, held_state.auctions),
+    ("small", _SMALL, held_state.small_batches),
+    ("joins", _JOINS, held_state.joins),
     ("plans", _PLANS, plan_cost.plans),
 )
 
 
 def main(sizes: Mapping[str, Mapping[str, Any]], pictures: str | None = None) -> str:
-    """All parts; with a folder for pictures, they are written there."""
+    """The page of all parts; charts are written to the folder `pictures`, if one is given."""
     parts = []
     for name, text, measure in PARTS:
         print(f"  {name}", file=sys.stderr, flush=True)

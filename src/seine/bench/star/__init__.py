@@ -1,1 +1,1 @@
-"""Benchmarks of shedding: the figures of STAR, other streams, and what a decision costs."""
+"""Benchmarks of load shedding: the figures of STAR, harder streams, and the cost of a decision."""

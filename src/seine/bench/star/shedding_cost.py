@@ -1,4 +1,4 @@
-"""What a decision costs: CPU microseconds a tuple, by the size of the window; and the optimum's time."""
+"""Cost parts of the benchmark `star`: CPU time of a shedding decision, and of the offline optimum."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seine.bench.star.reached import StarBenchmark
-from seine.bench.star.star_streams import make
-from seine.bench.table import Table
+from seine.bench.harness.table import Table
+from seine.bench.sides.on_shedder import StarBenchmark
+from seine.bench.workloads.star_streams import make
 from seine.shedding.arrivals import Arrivals
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
 
 
 def policies(tuples: int, memories: Sequence[int], names: Sequence[str] = NAMES) -> Table:
-    """Streams that are joined directly, one tuple of each at an instant; every window is always full."""
+    """The table of CPU time a tuple by policy: streams joined directly, one tuple of each at an instant."""
     table = Table("policy", *(f"memory {memory:,}" for memory in memories))
     for name in names:
         spent = [_spent(name, memory, tuples) for memory in memories]
@@ -25,7 +25,7 @@ def policies(tuples: int, memories: Sequence[int], names: Sequence[str] = NAMES)
 
 
 def many(tuples: int, memory: int, names: Sequence[str]) -> Table:
-    """The same with very many tuples."""
+    """The table of CPU time a tuple by policy, with very many tuples."""
     table = Table("policy", "tuples", "memory", "CPU seconds", "CPU µs a tuple")
     for name in names:
         seconds = _spent(name, memory, tuples)
@@ -34,7 +34,7 @@ def many(tuples: int, memory: int, names: Sequence[str]) -> Table:
 
 
 def optimum(sizes: Sequence[tuple[int, int, int]]) -> Table:
-    """CPU seconds of the optimum on the paper's streams, from exact results to memory states."""
+    """The table of CPU seconds of the offline optimum on the paper's streams, exact results given."""
     table = Table("tuples of each stream", "life", "memory", "exact results", "CPU seconds", "optimum")
     for length, life, memory in sizes:
         measured = StarBenchmark(make("as in the paper", 1, length, life, 250))
@@ -56,7 +56,7 @@ def _spent(name: str, memory: int, tuples: int) -> float:
 
 
 def _keyed(seed: int, length: int, memory: int) -> Arrivals:
-    """As many keys as a window holds tuples, and lives that are twice as long as memory lasts."""
+    """As many keys as a window holds tuples, and lifetimes that are twice as long as memory lasts."""
     draw = np.random.default_rng(seed)
     ts = np.arange(length)
     keys, levels = draw.integers(0, memory // 2, length), draw.integers(1, 11, length)

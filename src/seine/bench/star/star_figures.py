@@ -11,10 +11,10 @@ from statistics import fmean
 
 import numpy as np
 
-from seine.bench.chart import Curve, line_chart
-from seine.bench.star.reached import StarBenchmark
-from seine.bench.star.star_streams import WORKLOADS, make
-from seine.bench.table import Table
+from seine.bench.harness.chart import Curve, line_chart
+from seine.bench.harness.table import Table
+from seine.bench.sides.on_shedder import StarBenchmark
+from seine.bench.workloads.star_streams import WORKLOADS, make
 from seine.shedding.arrivals import FOREVER
 from seine.shedding.best_stays import Stay, best_stays
 
@@ -59,13 +59,13 @@ def figure_5(length: int, sizes: Sequence[int], memory: int = 10, life: int = 10
     curves: Curves = {"pre-filtered": [], "not filtered": [], "ours": []}
     for facts in sizes:
         measured = StarBenchmark(make(PAPER, 5, length, life, facts))
-        carrying = fmean(float((np.diff(some.offsets) > 0).mean()) for some in measured.streams)
+        carrying = fmean(float((np.diff(arrivals.offsets) > 0).mean()) for arrivals in measured.streams)
         spent = [_milliseconds(measured, life, memory, which) for which in (1, 0, FOREVER)]
         for points, value in zip(curves.values(), spent, strict=True):
             points.append((facts, value))
-        told = [f"{value:,.0f} ms" for value in spent]
+        cells = [f"{value:,.0f} ms" for value in spent]
         ratio = f"{spent[1] / spent[0]:.2f}x"
-        table.add(f"{facts:,}", f"{100 * carrying:.0f} %", *told[:2], ratio, told[2])
+        table.add(f"{facts:,}", f"{100 * carrying:.0f} %", *cells[:2], ratio, cells[2])
     drawn = line_chart(
         "The optimum with and without pre-filtering (STAR, figure 5)",
         "relation tuples",
@@ -87,16 +87,18 @@ def _milliseconds(measured: StarBenchmark, life: int, memory: int, least: int) -
 
 def _stays(measured: StarBenchmark, side: int, life: int, least: int) -> Iterator[Stay]:
     """A tuple with at least so many tokens may stay or go at every instant, others where they gain."""
-    exact, own = measured.exact, measured.streams[side]
+    exact, arrivals = measured.exact, measured.streams[side]
     holder = (exact.right if side else exact.left).tolist()
     since, at = (exact.right_ts, exact.left_ts) if side else (exact.left_ts, exact.right_ts)
-    gains: list[dict[int, int]] = [{} for _ in range(len(own))]
+    gains: list[dict[int, int]] = [{} for _ in range(len(arrivals))]
     for place in np.flatnonzero(since < at).tolist():
-        mine = gains[holder[place]]
-        mine[int(at[place])] = mine.get(int(at[place]), 0) + int(exact.importance[place])
-    for ts, count, some in zip(own.ts.tolist(), np.diff(own.offsets).tolist(), gains, strict=True):
+        tuple_gains = gains[holder[place]]
+        tuple_gains[int(at[place])] = tuple_gains.get(int(at[place]), 0) + int(exact.importance[place])
+    for ts, count, tuple_gains in zip(
+        arrivals.ts.tolist(), np.diff(arrivals.offsets).tolist(), gains, strict=True
+    ):
         always = dict.fromkeys(range(ts + 1, ts + life), 0) if count >= least else {}
-        yield Stay(ts, tuple(sorted({**always, **some}.items())))
+        yield Stay(ts, tuple(sorted({**always, **tuple_gains}.items())))
 
 
 def figure_6(
@@ -108,10 +110,10 @@ def figure_6(
     curves: Curves = {name: [] for name in names if name != "semantic"}
     all_measured = [StarBenchmark(make(PAPER, seed, length, life, facts)) for seed in range(seeds)]
     for memory in memories:
-        found = shares(all_measured, ONLINE, memory)
-        table.add(str(memory), *(f"{100 * share:.1f} %" for share in found.values()))
+        mean_shares = shares(all_measured, ONLINE, memory)
+        table.add(str(memory), *(f"{100 * share:.1f} %" for share in mean_shares.values()))
         for name, points in curves.items():
-            points.append((memory, 100 * found[name]))
+            points.append((memory, 100 * mean_shares[name]))
     drawn = line_chart(
         "Online: share of the exact importance by memory (STAR, figure 6)",
         "memory (tuples)",
@@ -129,22 +131,24 @@ def harder(length: int, memories: Sequence[int], seeds: int, facts: int = 250, l
     for workload in WORKLOADS:
         all_measured = [StarBenchmark(make(workload, seed, length, life, facts)) for seed in range(seeds)]
         for memory in memories:
-            found = shares(all_measured, names, memory)
+            mean_shares = shares(all_measured, names, memory)
             if workload == "keys that drift":  # its rates are not those of the whole run
-                found["no foresight"] = float("nan")
-            told = [f"{100 * share:.1f} %" if share == share else "-" for share in found.values()]
-            table.add(workload, str(memory), *told, f"{100 * found['auto'] / found['optimum']:.0f} %")
+                mean_shares["no foresight"] = float("nan")
+            cells = [f"{100 * share:.1f} %" if share == share else "-" for share in mean_shares.values()]
+            table.add(
+                workload, str(memory), *cells, f"{100 * mean_shares['auto'] / mean_shares['optimum']:.0f} %"
+            )
     return table
 
 
 def shares(all_measured: Sequence[StarBenchmark], policies: Sequence[str], memory: int) -> dict[str, float]:
     """The mean share over some runs, of policies and of the two bounds."""
-    found = {
+    mean_shares = {
         name: fmean(measured.share(name, memory, seed) for seed, measured in enumerate(all_measured))
         for name in policies
     }
-    found["no foresight"] = fmean(measured.expected(memory) for measured in all_measured)
-    found["optimum"] = fmean(
+    mean_shares["no foresight"] = fmean(measured.expected(memory) for measured in all_measured)
+    mean_shares["optimum"] = fmean(
         measured.optimum(memory).importance / measured.total for measured in all_measured
     )
-    return found
+    return mean_shares

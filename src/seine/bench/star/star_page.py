@@ -1,4 +1,4 @@
-"""The benchmark of shedding as one page: tables beside what the paper says, and pictures."""
+"""Benchmark `star` as one page: tables and charts, with what the paper says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from seine.bench.harness.table import Table
 from seine.bench.star import shedding_cost, star_figures
-from seine.bench.table import Table
 
 _OFFLINE = """\
 ### Offline (STAR, figure 4)
@@ -47,7 +47,7 @@ TABLES: tuple[tuple[str, str, Callable[..., Table]], ...] = (
 
 
 def main(sizes: Mapping[str, Mapping[str, Any]], pictures: str | None = None) -> str:
-    """All parts; with a folder for pictures, they are written there."""
+    """The page of all parts; charts are written to the folder `pictures`, if one is given."""
     parts = []
     for name, text, draw in FIGURES:
         print(f"  {name}", file=sys.stderr, flush=True)

@@ -1,17 +1,21 @@
-"""The computation index: which conditions the queries have, found by what equals, implies or follows."""
+"""The computation index: an index over the conditions of registered queries, searched by implication.
+
+Given a predicate set over some inputs it finds the registered sets that equal it, that it implies (weaker
+ones) and that imply it (stronger ones), by range scans of b-trees and never by a scan over queries.
+"""
 
 from seine.catalog.index.enter_index import enter_index
-from seine.catalog.index.groups import grouping, set_operation
+from seine.catalog.index.group_placements import grouping, set_operation
+from seine.catalog.index.indexed_node import IndexedNode, placements_of
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Match, Placement, Topology
-from seine.catalog.index.search_index import Search
-from seine.catalog.index.spots import Spot, placements_of
+from seine.catalog.index.search_index import IndexSearch
 
 __all__ = [
+    "IndexSearch",
+    "IndexedNode",
     "Match",
     "Placement",
-    "Search",
-    "Spot",
     "Topology",
     "enter_index",
     "grouping",

@@ -1,11 +1,12 @@
-"""The tables of the computation index, the same on SQLite and PostgreSQL.
+"""The relational schema of the computation index, the same on SQLite and PostgreSQL.
 
-Four layers. A **literal** is a key on the line of a term and side. A **clause** is one literal or
-several alternatives. A **predicate set** is another predicate set and one clause more, so sets that
-begin alike share their beginnings; under each set, the next clauses are ordered by line and key.
-The **topology** is where a set begins. Ids are digests of content: equal things are one row.
+Four layers. A **literal** (an atom) is a key on a line, the ordered key space of one term and side of
+comparison. A **clause** is one literal, or a disjunction of several (its alternatives). A **predicate set**
+is a conjunction of clauses, stored as a trie: a set is its parent and one clause more, so sets that begin
+alike share a prefix, and under each set the next clauses are ordered by line and key. The **topology**
+(operator, inputs, keys) is the root of a trie. Ids are digests of content: equal things are one row.
 
-`term_id` and `key` are repeated wherever a b-tree has to find a range.
+`term_id` (the line) and `key` are repeated in each table of which a b-tree has to answer range scans.
 
 Cites: ARGUS 5.1.5 (relational model for indexing)
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
-from seine.catalog.catalog_tables import Id, metadata
+from seine.catalog.storage.catalog_tables import Id, metadata
 
 
 def _id(
@@ -40,7 +41,7 @@ topology = Table(
     sqlite_with_rowid=False,
 )
 
-# A line: `base` is the same for all lines of one term over one topology.
+# The lines. `base` is the same for all lines of one term over one topology.
 term = Table(
     "seine_index_term",
     metadata,
@@ -72,7 +73,7 @@ clause = Table(
     sqlite_with_rowid=False,
 )
 
-# `term_id` and `key` are those of the literal if the clause has several, else NULL.
+# `term_id` and `key` are those of the literal if the clause is a disjunction, else NULL.
 alternative = Table(
     "seine_index_alternative",
     metadata,
@@ -84,7 +85,7 @@ alternative = Table(
 )
 Index("ix_seine_index_alternative_term_id_key", alternative.c.term_id, alternative.c.key)
 
-# The first set of a topology has no clause and no parent; only it names the topology.
+# The root of a topology has no clause and no parent; only it names the topology.
 predicate_set = Table(
     "seine_index_predicate_set",
     metadata,
@@ -103,7 +104,7 @@ Index(
     predicate_set.c.key,
 )
 
-# All clauses of the sets that some query has.
+# All clauses of the sets that at least one query has.
 set_clause = Table(
     "seine_index_set_clause",
     metadata,

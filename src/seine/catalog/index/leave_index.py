@@ -1,6 +1,6 @@
-"""Leaving: a query's entries go, and whatever no entry needs any more.
+"""Bulk deletion from the computation index: the entries of queries, then every row that nothing refers to.
 
-Law: entering and leaving leave no trace.
+Law: inserting queries and deleting them again leaves the tables as they were.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, delete, exists, select
 
-from seine.catalog import catalog_tables as catalog
 from seine.catalog.index import index_tables as t
-from seine.catalog.index.claim import claim
-from seine.catalog.stored import name_key
-from seine.catalog.table_rows import portions
+from seine.catalog.index.writer_lock import lock_writers
+from seine.catalog.storage import catalog_tables as catalog
+from seine.catalog.storage.stored_text import name_key
+from seine.catalog.storage.table_rows import portions
 
 Ids = set[bytes]
 _IDS: Any = bindparam("ids", expanding=True)
 
 
 def _rows(*wanted: Column[Any], of: Column[Any], only: ColumnElement[bool] | None = None) -> Select[Any]:
-    """Columns of the rows of some ids, of those alone that satisfy a condition."""
-    ask = select(*wanted).where(of.in_(_IDS))
-    return ask if only is None else ask.where(only)
+    """A SELECT of columns for given ids, perhaps restricted by a condition."""
+    statement = select(*wanted).where(of.in_(_IDS))
+    return statement if only is None else statement.where(only)
 
 
 _SET, _CLAUSE, _MEMBER, _LITERAL = t.predicate_set.c, t.clause.c, t.alternative.c, t.literal.c
@@ -35,7 +35,7 @@ _LINE_HAS_ALTERNATIVE = exists().where(_MEMBER.term_id == t.term.c.id)
 
 _QUERIES = select(catalog.query.c.id).where(catalog.query.c.key.in_(bindparam("keys", expanding=True)))
 _ENTRIES = _rows(t.entry.c.set_id, of=t.entry.c.query_id)
-_LEFT_SETS = _rows(_SET.id, of=_SET.id, only=~_IS_ENTERED)
+_SETS_WITHOUT_ENTRY = _rows(_SET.id, of=_SET.id, only=~_IS_ENTERED)
 _IDLE_SETS = _rows(
     _SET.id,
     _SET.parent_id,
@@ -57,60 +57,60 @@ _IDLE_LINES = _rows(t.term.c.id, of=t.term.c.id, only=~_LINE_HAS_CLAUSE & ~_LINE
 
 
 def leave_index(connection: Connection, queries: Sequence[str]) -> None:
-    """Remove everything that the named queries entered; one that entered nothing is no matter."""
+    """Delete all entries of the named queries; a query without entries is ignored."""
     ids: set[int] = set()
-    for some in portions(sorted({name_key(query) for query in queries})):
-        ids.update(connection.execute(_QUERIES, {"keys": some}).scalars())
+    for portion in portions(sorted({name_key(query) for query in queries})):
+        ids.update(connection.execute(_QUERIES, {"keys": portion}).scalars())
     (sets,) = _read(connection, _ENTRIES, ids)
     if not sets:
         return
-    claim(connection)
-    _forget(connection, t.entry.c.query_id, ids)
-    _forget(connection, t.set_clause.c.set_id, _read(connection, _LEFT_SETS, sets)[0])
+    lock_writers(connection)
+    _delete(connection, t.entry.c.query_id, ids)
+    _delete(connection, t.set_clause.c.set_id, _read(connection, _SETS_WITHOUT_ENTRY, sets)[0])
     topologies, clauses, lines = _remove_sets(connection, sets)
     lines |= _remove_clauses(connection, clauses)
-    _forget(connection, t.term.c.id, _read(connection, _IDLE_LINES, lines)[0])
-    _forget(connection, t.topology.c.id, topologies)
+    _delete(connection, t.term.c.id, _read(connection, _IDLE_LINES, lines)[0])
+    _delete(connection, t.topology.c.id, topologies)
 
 
 def _remove_sets(connection: Connection, sets: Ids) -> tuple[Ids, Ids, Ids]:
-    """Remove sets that nobody entered and none continues, then likewise those before them.
+    """Delete the sets without an entry and without a continuation, then likewise their parents.
 
-    The result is what they named: topologies, clauses, lines.
+    Returns what the deleted sets referred to: topologies, clauses, lines.
     """
     topologies: Ids = set()
     clauses: Ids = set()
     lines: Ids = set()
     while sets:
-        gone, sets, *named = _read(connection, _IDLE_SETS, sets)
-        for found, more in zip((topologies, clauses, lines), named, strict=True):
-            found |= more
-        _forget(connection, _SET.id, gone)
+        unused_ids, sets, *named = _read(connection, _IDLE_SETS, sets)
+        for ids, more in zip((topologies, clauses, lines), named, strict=True):
+            ids |= more
+        _delete(connection, _SET.id, unused_ids)
     return topologies, clauses, lines
 
 
 def _remove_clauses(connection: Connection, clauses: Ids) -> Ids:
-    """Remove clauses that no set has, then literals that no clause has; the result is their lines."""
-    (gone,) = _read(connection, _IDLE_CLAUSES, clauses)
-    (literals,) = _read(connection, _LITERALS, gone)
-    _forget(connection, _MEMBER.clause_id, gone)
-    _forget(connection, _CLAUSE.id, gone)
+    """Delete clauses that no set has, then literals that no clause has; returns the lines of these."""
+    (unused_ids,) = _read(connection, _IDLE_CLAUSES, clauses)
+    (literals,) = _read(connection, _LITERALS, unused_ids)
+    _delete(connection, _MEMBER.clause_id, unused_ids)
+    _delete(connection, _CLAUSE.id, unused_ids)
     unused, lines = _read(connection, _IDLE_LITERALS, literals)
-    _forget(connection, _LITERAL.id, unused)
+    _delete(connection, _LITERAL.id, unused)
     return lines
 
 
-def _read(connection: Connection, ask: Select[Any], ids: set[Any]) -> list[set[Any]]:
-    """The values of each column, NULL left out."""
-    found: list[set[Any]] = [set() for _ in ask.selected_columns]
-    for some in portions(sorted(ids)):
-        for row in connection.execute(ask, {"ids": some}):
-            for values, value in zip(found, row, strict=True):
+def _read(connection: Connection, statement: Select[Any], ids: set[Any]) -> list[set[Any]]:
+    """The distinct values of each column of a SELECT for these ids, without NULL."""
+    columns: list[set[Any]] = [set() for _ in statement.selected_columns]
+    for portion in portions(sorted(ids)):
+        for row in connection.execute(statement, {"ids": portion}):
+            for values, value in zip(columns, row, strict=True):
                 if value is not None:
                     values.add(value)
-    return found
+    return columns
 
 
-def _forget(connection: Connection, own: Column[Any], ids: set[Any]) -> None:
-    for some in portions(sorted(ids)):
-        connection.execute(delete(own.table).where(own.in_(_IDS)), {"ids": some})
+def _delete(connection: Connection, column: Column[Any], ids: set[Any]) -> None:
+    for portion in portions(sorted(ids)):
+        connection.execute(delete(column.table).where(column.in_(_IDS)), {"ids": portion})

@@ -1,4 +1,4 @@
-"""What is entered in the index, and what a search of it finds."""
+"""The records of the computation index: what is inserted, and what a search returns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LAYERS = ("direct", "selection", "join", "group", "set")
 
 @dataclass(frozen=True)
 class Topology:
-    """Over what conditions are asked: an operator of a kind, its inputs by name, and their keys.
+    """The rows that conditions range over: an operator by its kind, its inputs and its equi-join keys.
 
-    Columns of the conditions address the rows of the inputs one after the other.
+    The columns of a condition address the columns of the inputs, one input after the other.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Placement:
-    """A query's conditions over a topology. `layer` says which ancestors that is: see `Spot`."""
+    """A query's conditions over a topology; `layer` says relative to which ancestors (see `IndexedNode`)."""
 
     query: str
     topology: Topology
@@ -40,7 +40,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Match:
-    """An entered predicate set and who has it: the first `USERS` queries, by name."""
+    """An indexed predicate set and the names of queries that have it, at most `MOST_USERS` of them."""
 
     predicates: PredicateSet
     queries: tuple[str, ...]
@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The matches, nearest first. If `complete`, there are no others but those beyond the limit asked for.
+    """The matches, nearest first. If `complete`, there are no others but those beyond the requested limit.
 
     `steps` counts the probes of an index and the rows they returned.
     """

@@ -1,7 +1,7 @@
-"""Reading the beginnings of many ranges of a b-tree in one statement, the nearest keys first.
+"""Batched range scans of a b-tree: the first rows of many key ranges by one statement, nearest keys first.
 
-Each statement is a UNION ALL of ranges with a LIMIT each. Its length is rounded up by ranges that
-hold nothing, so that a few prepared statements serve all searches.
+A statement is a UNION ALL of ranges with a LIMIT each. Their number is rounded up with empty ranges, so
+that a few compiled statements serve all searches.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sqlalchemy import Column, Connection, Integer, LargeBinary, bindparam, lite
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.key_lines import Span
 
-LONGEST = 32  # ranges in one statement
+MOST_RANGES = 32  # in one statement
 
 
 class ProbeRow(NamedTuple):
-    """A row of a range: the number of its probe, how near it is, and the columns asked for."""
+    """A row of a range: the number of its probe, its rank in the range, and the requested columns."""
 
     probe: int
     near: int
@@ -28,7 +28,7 @@ class ProbeRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ProbeKind:
-    """What is read: an optional column that must equal the probe's owner, a line, a key, and more."""
+    """A kind of range scan: columns for owner (perhaps), line and key, the columns read, order and limit."""
 
     owner: Column[Any] | None
     line: Column[Any]
@@ -42,25 +42,25 @@ class ProbeKind:
 
 
 def continuations(*, descending: bool, limit: int) -> ProbeKind:
-    """The predicate sets that add one clause to the owner."""
+    """Scans the predicate sets that add one clause to the owner, by that clause."""
     of = t.predicate_set.c
     return ProbeKind(of.parent_id, of.term_id, of.key, (of.id, of.term_id, of.key), descending, limit)
 
 
 def members(*, limit: int) -> ProbeKind:
-    """The sets that have a clause on a line."""
+    """Scans the predicate sets that have a clause in a range."""
     of = t.set_clause.c
     return ProbeKind(None, of.term_id, of.key, (of.set_id,), True, limit)
 
 
 def alternatives(*, descending: bool, limit: int) -> ProbeKind:
-    """The clauses that have an alternative on a line."""
+    """Scans the clauses that have an alternative in a range."""
     of = t.alternative.c
     return ProbeKind(None, of.term_id, of.key, (of.clause_id,), descending, limit)
 
 
 class Counter:
-    """How much a search has read: probes and rows."""
+    """The cost of a search so far: probes made and rows read."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -69,27 +69,27 @@ class Counter:
 def read(
     connection: Connection, kind: ProbeKind, probes: Sequence[tuple[bytes | None, Span]], counter: Counter
 ) -> list[ProbeRow]:
-    """The nearest rows of each probe, an owner and a span."""
+    """The nearest rows of each probe; a probe is an owner (or None) and a key range."""
     rows: list[ProbeRow] = []
-    for start in range(0, len(probes), LONGEST):
-        some = probes[start : start + LONGEST]
-        size = rounded(len(some))
+    for start in range(0, len(probes), MOST_RANGES):
+        portion = probes[start : start + MOST_RANGES]
+        size = rounded(len(portion))
         values: dict[str, Any] = {}
         for number in range(size):
-            owner, span = some[number] if number < len(some) else (b"", _NOTHING)
+            owner, span = portion[number] if number < len(portion) else (b"", _EMPTY_SPAN)
             values.update({f"line{number}": span.line, f"low{number}": span.low, f"high{number}": span.high})
             if kind.owner is not None:
                 values[f"owner{number}"] = owner
         seen = [0] * size
-        for number, *found in _execute(connection, kind, size, values):
-            rows.append(ProbeRow(start + number, seen[number], tuple(found)))
+        for number, *row_values in _execute(connection, kind, size, values):
+            rows.append(ProbeRow(start + number, seen[number], tuple(row_values)))
             seen[number] += 1
     counter.steps += len(probes) + len(rows)
     return rows
 
 
 def rounded(count: int) -> int:
-    """The number of ranges in a statement that serves so many: a few sizes, since each is compiled once.
+    """The number of ranges in the smallest statement that holds so many: few sizes, each compiled once.
 
     >>> [rounded(count) for count in (1, 2, 4, 5, 20, 32)]
     [1, 4, 4, 8, 32, 32]
@@ -98,36 +98,38 @@ def rounded(count: int) -> int:
 
 
 def _execute(connection: Connection, kind: ProbeKind, size: int, values: dict[str, Any]) -> Sequence[Any]:
-    # Compiled once and then given to the driver as it is: a search asks dozens of these.
+    # Compiled once and then given to the driver as text: a search runs dozens of these.
     dialect = connection.dialect
     key = (kind, size, dialect.name, dialect.driver)
     if key not in _COMPILED:
         made = _statement(kind, size).compile(dialect=dialect)
         _COMPILED[key] = (made.string, made.positiontup if made.positional else None, made.params)
     text, places, given = _COMPILED[key]
-    asked: Any = {**given, **values}
-    return connection.exec_driver_sql(text, asked if places is None else tuple(map(asked.get, places))).all()
+    parameters: Any = {**given, **values}
+    return connection.exec_driver_sql(
+        text, parameters if places is None else tuple(map(parameters.get, places))
+    ).all()
 
 
 # Text, the names of its parameters in their order if it has none in itself, and those that it brings.
 _COMPILED: dict[tuple[ProbeKind, int, str, str], tuple[str, list[str] | None, dict[str, Any]]] = {}
-_SIZES = (1, 4, 8, 16, LONGEST)
-_NOTHING = Span((0, b""), b"\1", b"\0")
+_SIZES = (1, 4, 8, 16, MOST_RANGES)
+_EMPTY_SPAN = Span((0, b""), b"\1", b"\0")
 
 
 def _statement(kind: ProbeKind, size: int) -> Any:
-    """Ranges number 0 to size - 1, each by itself in order."""
+    """A UNION ALL of `size` ranges, each sorted and limited."""
     order = kind.key.desc() if kind.descending else kind.key
     parts = []
     for number in range(size):
-        asked = [
+        conditions = [
             kind.line == _binary(f"line{number}"),
             kind.key >= _binary(f"low{number}"),
             kind.key <= _binary(f"high{number}"),
         ]
         if kind.owner is not None:
-            asked.append(kind.owner == _binary(f"owner{number}"))
-        one = select(literal_column(str(number), Integer).label("probe"), *kind.wanted).where(*asked)
+            conditions.append(kind.owner == _binary(f"owner{number}"))
+        one = select(literal_column(str(number), Integer).label("probe"), *kind.wanted).where(*conditions)
         parts.append(select(one.order_by(order).limit(literal_column(str(kind.limit))).subquery()))
     return parts[0] if size == 1 else union_all(*parts)
 

@@ -1,8 +1,9 @@
-"""Searching the index: what equals a predicate set, what it implies, what implies it.
+"""Subsumption search in the computation index: predicate sets that equal, follow from or imply a given one.
 
-A set implies another if each clause of the other follows from one of its clauses, a clause another
-if each of its atoms implies one of the other's, an atom another if their terms are equal and the order of
-values says so. Nothing is found that is not so; `Found.complete` says whether everything was.
+Implication is layered. An atom implies another over the same term if the order of values says so; a clause
+implies another if each of its atoms implies one of the other's; a set implies another if each clause of the
+other follows from one of its clauses. Every match is right; `SearchResult.complete` says whether there are
+others.
 
 Cites: ARGUS 5.1.3 (equivalence and subsumption, layer by layer)
 """
@@ -17,50 +18,52 @@ from typing import Any
 from sqlalchemy import Connection, LargeBinary, bindparam, exists, select, union_all
 
 from seine.algebra.expressions import Expression, Literal, from_json
-from seine.catalog import catalog_tables as catalog
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.placement import Match, SearchResult, Topology
-from seine.catalog.index.probes import LONGEST, Counter, rounded
+from seine.catalog.index.probes import MOST_RANGES, Counter, rounded
 from seine.catalog.index.stronger import stronger_sets
 from seine.catalog.index.weaker import weaker_sets
+from seine.catalog.storage import catalog_tables as catalog
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet, atom_key, clause_key
 
-LIMIT = 10
-USERS = 5  # so many queries of a match are named
+MOST_MATCHES = 10
+MOST_USERS = 5  # whose names a match carries
 
 
-class Search:
-    """Searches within one transaction. If not `told`, matches name their queries alone."""
+class IndexSearch:
+    """Searches within one transaction; without `with_predicates`, matches have names of queries alone."""
 
-    def __init__(self, connection: Connection, *, told: bool = True) -> None:
+    def __init__(self, connection: Connection, *, with_predicates: bool = True) -> None:
         self._connection = connection
-        self._told = told
+        self._with_predicates = with_predicates
 
     def equivalent(self, topology: Topology, predicates: PredicateSet) -> Match | None:
-        """The entered predicate set that has the same clauses."""
-        own = set_id(topology_id(topology), predicates)
-        return next(iter(self._matches([own])), None)
+        """The indexed predicate set with the same clauses, if there is one."""
+        wanted = set_id(topology_id(topology), predicates)
+        return next(iter(self._matches([wanted])), None)
 
-    def weaker(self, topology: Topology, predicates: PredicateSet, limit: int = LIMIT) -> SearchResult:
-        """Other entered sets that the given one implies, those with the most clauses first."""
+    def weaker(self, topology: Topology, predicates: PredicateSet, limit: int = MOST_MATCHES) -> SearchResult:
+        """Other indexed sets that the given one implies, those with the most clauses first."""
         counter = Counter()
         place = topology_id(topology)
         reached, complete = weaker_sets(self._connection, place, predicates, counter)
         nearest = sorted(reached, key=lambda one: (-one.size, one.far, one.id))
-        return self._found([one.id for one in nearest], set_id(place, predicates), limit, complete, counter)
+        return self._result([one.id for one in nearest], set_id(place, predicates), limit, complete, counter)
 
-    def stronger(self, topology: Topology, predicates: PredicateSet, limit: int = LIMIT) -> SearchResult:
-        """Other entered sets that imply the given one."""
+    def stronger(
+        self, topology: Topology, predicates: PredicateSet, limit: int = MOST_MATCHES
+    ) -> SearchResult:
+        """Other indexed sets that imply the given one."""
         counter = Counter()
         place = topology_id(topology)
         sets, complete = stronger_sets(self._connection, place, predicates, limit, counter)
-        return self._found(sets, set_id(place, predicates), limit, complete, counter)
+        return self._result(sets, set_id(place, predicates), limit, complete, counter)
 
-    def _found(
-        self, sets: list[bytes], own: bytes, limit: int, complete: bool, counter: Counter
+    def _result(
+        self, sets: list[bytes], wanted: bytes, limit: int, complete: bool, counter: Counter
     ) -> SearchResult:
-        others = [one for one in sets if one != own]
+        others = [one for one in sets if one != wanted]
         entered = self._entered(others)
         matches = self._matches([one for one in others if one in entered][:limit])
         counter.steps += len(others) + sum(len(match.queries) + len(match.predicates) for match in matches)
@@ -71,27 +74,29 @@ class Search:
 
     def _matches(self, sets: list[bytes]) -> list[Match]:
         users = self._users(sets)
-        found = [one for one in sets if one in users]
-        predicates = self._predicates(found) if self._told else {}
-        return [Match(predicates.get(one, ()), tuple(users[one])) for one in found]
+        entered = [one for one in sets if one in users]
+        predicates = self._predicates(entered) if self._with_predicates else {}
+        return [Match(predicates.get(entered_id, ()), tuple(users[entered_id])) for entered_id in entered]
 
     def _users(self, sets: list[bytes]) -> dict[bytes, dict[str, None]]:
-        """Of each entered set the first queries, each once: it may have the set on several layers."""
-        found: dict[bytes, dict[str, None]] = defaultdict(dict)
-        for start in range(0, len(sets), LONGEST):
-            some = sets[start : start + LONGEST]
-            names = {f"own{number}": own for number, own in enumerate(some)}
-            padded = {f"own{number}": b"" for number in range(len(some), rounded(len(some)))}
-            for own, name in self._connection.execute(_users_of(rounded(len(some))), names | padded):
-                found[own][name] = None
-        return found
+        """For each indexed set the first of its queries; one with the set on several layers counts once."""
+        users: dict[bytes, dict[str, None]] = defaultdict(dict)
+        for start in range(0, len(sets), MOST_RANGES):
+            portion = sets[start : start + MOST_RANGES]
+            names = {f"set{number}": entered_id for number, entered_id in enumerate(portion)}
+            padded = {f"set{number}": b"" for number in range(len(portion), rounded(len(portion)))}
+            for entered_id, name in self._connection.execute(
+                _users_of(rounded(len(portion))), names | padded
+            ):
+                users[entered_id][name] = None
+        return users
 
     def _predicates(self, sets: list[bytes]) -> dict[bytes, PredicateSet]:
-        """The predicate sets themselves, as they were entered."""
-        found: dict[bytes, dict[bytes, list[Atom]]] = {one: defaultdict(list) for one in sets}
-        for one, clause, term, op, constant in self._connection.execute(_PREDICATES, {"sets": sets}):
-            found[one][clause].append(_atom(term, op, constant))
-        return {one: _sorted(list(clauses.values())) for one, clauses in found.items()}
+        """The clauses of indexed sets."""
+        atoms: dict[bytes, dict[bytes, list[Atom]]] = {entered_id: defaultdict(list) for entered_id in sets}
+        for entered_id, clause, term, op, constant in self._connection.execute(_PREDICATES, {"sets": sets}):
+            atoms[entered_id][clause].append(_atom(term, op, constant))
+        return {entered_id: _sorted(list(clauses.values())) for entered_id, clauses in atoms.items()}
 
 
 _ENTERED = select(t.predicate_set.c.id).where(
@@ -111,13 +116,13 @@ _PREDICATES = (
 
 @lru_cache(maxsize=16)
 def _users_of(size: int) -> Any:
-    """The first users of so many sets, in the order of their registration."""
+    """A statement that reads the first queries of `size` sets, in the order of their registration."""
     of, name = t.entry.c, catalog.query.c.name
     each = select(of.set_id, name).join(catalog.query, of.query_id == catalog.query.c.id)
     parts = [
-        each.where(of.set_id == bindparam(f"own{number}", type_=LargeBinary))
+        each.where(of.set_id == bindparam(f"set{number}", type_=LargeBinary))
         .order_by(of.query_id)
-        .limit(USERS)
+        .limit(MOST_USERS)
         for number in range(size)
     ]
     return parts[0] if size == 1 else union_all(*(select(part.subquery()) for part in parts))

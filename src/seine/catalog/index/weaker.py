@@ -1,9 +1,9 @@
-"""Entered predicate sets that a given one implies: subsets of what follows from it.
+"""Subsumption search for weaker predicate sets: indexed sets that a given one implies.
 
-From the empty set on, follow the clauses that are implied: under each set reached, the nearest ones of
-each line. A path that ends at an entered set is a match. Complete as long as no line has more than
-`NEAR` implied clauses under one set and no more than `BREADTH` sets of one size are reached; beyond
-that the nearest are followed.
+A beam search down the trie of sets, from the empty set: under each set reached, follow the implied clauses,
+nearest keys first. Every set reached that a query has is a match. Complete if no key range has
+`MOST_CONTINUATIONS` implied clauses under one set and no more than `MOST_SETS_FOLLOWED` sets of one size are
+reached; beyond that the nearest are followed.
 
 Cites: ARGUS 5.1.3 (subsumption of predicate sets)
 """
@@ -15,18 +15,18 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from seine.catalog.index.clauses import Order, root_id
+from seine.catalog.index.disjunctions import DisjunctionSearch
 from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import Counter, continuations, read
-from seine.catalog.index.several import Several
 from seine.optimizer.canonical.atoms import PredicateSet
 
-NEAR = 8
-BREADTH = 32
-_CONTINUATIONS = continuations(descending=False, limit=NEAR)
+MOST_CONTINUATIONS = 8  # read under one set and key range
+MOST_SETS_FOLLOWED = 32  # the width of the beam
+_CONTINUATIONS = continuations(descending=False, limit=MOST_CONTINUATIONS)
 
 
-class Reached(NamedTuple):
-    """A predicate set on the way; `far` adds up how far its clauses are from the nearest."""
+class ReachedSet(NamedTuple):
+    """A set in the beam; `far` sums the ranks of its clauses in their key ranges."""
 
     far: int
     id: bytes
@@ -36,14 +36,14 @@ class Reached(NamedTuple):
 
 def weaker_sets(
     connection: Connection, topology: bytes, predicates: PredicateSet, counter: Counter
-) -> tuple[list[Reached], bool]:
-    """Predicate sets that the given one implies, entered or on the way to one; and whether these are all."""
+) -> tuple[list[ReachedSet], bool]:
+    """Sets that the given one implies, be they a query's or only prefixes; and whether these are all."""
     lines = TermLines(connection, topology, predicates)
-    several = Several(connection, lines, counter)
+    disjunctions = DisjunctionSearch(connection, lines, counter)
     counter.steps += 1
-    spans = _implied_spans(predicates, lines, several)
-    complete = several.complete
-    reached = [Reached(0, root_id(topology), (-1, b""), 0)]
+    spans = _implied_spans(predicates, lines, disjunctions)
+    complete = disjunctions.complete
+    reached = [ReachedSet(0, root_id(topology), (-1, b""), 0)]
     frontier = reached
     while frontier:
         following, whole = _continued(connection, frontier, spans, counter)
@@ -53,24 +53,24 @@ def weaker_sets(
     return reached, complete
 
 
-def _implied_spans(predicates: PredicateSet, lines: TermLines, several: Several) -> list[Span]:
+def _implied_spans(predicates: PredicateSet, lines: TermLines, disjunctions: DisjunctionSearch) -> list[Span]:
     spans = [span for clause in predicates for span in lines.weaker(clause)]
-    spans += [lines.clause_span(own) for own in several.weaker(predicates)]
+    spans += [lines.clause_span(clause_id) for clause_id in disjunctions.weaker(predicates)]
     return list(dict.fromkeys(spans))
 
 
 def _continued(
-    connection: Connection, frontier: list[Reached], spans: list[Span], counter: Counter
-) -> tuple[list[Reached], bool]:
+    connection: Connection, frontier: list[ReachedSet], spans: list[Span], counter: Counter
+) -> tuple[list[ReachedSet], bool]:
     # Clauses of a set are in order: what comes before the last one cannot follow it.
-    asked = [(one, span) for one in frontier for span in spans if span.order >= one.order]
-    rows = read(connection, _CONTINUATIONS, [(one.id, span) for one, span in asked], counter)
-    found: dict[bytes, Reached] = {}
+    probes = [(step, span) for step in frontier for span in spans if span.order >= step.order]
+    rows = read(connection, _CONTINUATIONS, [(step.id, span) for step, span in probes], counter)
+    reached: dict[bytes, ReachedSet] = {}
     whole = True
-    for probe, near, (own, _, _) in rows:
-        before, span = asked[probe]
-        one = Reached(before.far + near, own, span.order, before.size + 1)
-        found[own] = min(one, found.get(own, one))
-        whole &= near < NEAR - 1
-    nearest = sorted(found.values())
-    return nearest[:BREADTH], whole and len(nearest) <= BREADTH
+    for probe, near, (set_id, _, _) in rows:
+        before, span = probes[probe]
+        step = ReachedSet(before.far + near, set_id, span.order, before.size + 1)
+        reached[set_id] = min(step, reached.get(set_id, step))
+        whole &= near < MOST_CONTINUATIONS - 1
+    nearest = sorted(reached.values())
+    return nearest[:MOST_SETS_FOLLOWED], whole and len(nearest) <= MOST_SETS_FOLLOWED

@@ -1,4 +1,4 @@
-"""CAST between numbers, booleans, dates and timestamps; strings are read and printed elsewhere."""
+"""The CAST kernel: numbers, booleans, dates and timestamps; strings by `parsing` and `printing`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Kind, Type
 from seine.evaluate.kernels import decimals, parsing, printing
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
-from seine.evaluate.kernels.datum import Datum, Kernel, build, nulls, rows, valid, values
+from seine.evaluate.kernels.datum import Datum, Kernel, build, nulls, row_count, valid, values
 from seine.evaluate.kernels.rounding import round_text, scaled
 
 
@@ -21,7 +22,7 @@ def _cast(call: Call, args: Sequence[Datum]) -> pa.Array:
     if source == target or (source.is_text and target.is_text):
         return array
     if source.kind is Kind.NULL:
-        return nulls(target, rows(args))
+        return nulls(target, row_count(args))
     if target.is_text:
         return printing.to_string(array, source)
     if source.is_text:
@@ -34,8 +35,8 @@ def _cast(call: Call, args: Sequence[Datum]) -> pa.Array:
     return build(target, data, valid(array) & mask, len(array))
 
 
-def _plain(data: np.ndarray, source: Type, target: Type) -> tuple[np.ndarray, np.ndarray]:
-    """Between types that NumPy holds as they are."""
+def _plain(data: AnyArray, source: Type, target: Type) -> tuple[AnyArray, AnyArray]:
+    """A cast between types that NumPy represents directly: data, and where the result is valid."""
     everywhere = np.array([True])
     if target == BOOLEAN:
         return data != 0, everywhere
@@ -53,14 +54,14 @@ def _plain(data: np.ndarray, source: Type, target: Type) -> tuple[np.ndarray, np
     return data.astype(np.int64), everywhere
 
 
-def truncated(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Doubles without their fraction; NaN and what is beyond 64 bits is not right."""
+def truncated(data: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Doubles truncated to 64-bit integers, and where that is valid: not for NaN or beyond 64 bits."""
     fits = (data >= -(2.0**63)) & (data < 2.0**63)
     return np.where(fits, data, 0.0).astype(np.int64), fits
 
 
-def _to_timestamp(data: np.ndarray, source: Type) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers are seconds since 1970."""
+def _to_timestamp(data: AnyArray, source: Type) -> tuple[AnyArray, AnyArray]:
+    """A cast to TIMESTAMP; numbers are seconds since 1970."""
     if source == DATE:
         return data.astype(np.int64) * MICROS_PER_DAY, np.array([True])
     if source == DOUBLE:
@@ -88,8 +89,8 @@ def _from_decimal(array: pa.Array, source: Type, target: Type) -> pa.Array:
     return decimals.whole(target, decimals.divide_down(data, decimals.power_of_ten(source.scale)), mask, size)
 
 
-def _as_double(data: np.ndarray, scale: int) -> np.ndarray:
-    """The nearest double: one division where both sides are exact, Python's own elsewhere."""
+def _as_double(data: AnyArray, scale: int) -> AnyArray:
+    """The nearest double: by NumPy where both operands are exact, else by Python's exact division."""
     if data.dtype != object and decimals.magnitude(data) < 2**53 and scale <= 22:
         return data / 10.0**scale
     return np.array([int(u) / 10**scale for u in data], np.float64)
@@ -106,7 +107,7 @@ def _to_decimal(array: pa.Array, source: Type, target: Type) -> pa.Array:
     return decimals.from_unscaled(target, decimals.rescale(whole, scale, target.scale), mask, size)
 
 
-def _double_to_decimal(data: np.ndarray, mask: np.ndarray, target: Type) -> pa.Array:
+def _double_to_decimal(data: AnyArray, mask: AnyArray, target: Type) -> pa.Array:
     whole, certain = scaled(data, target.scale)
     mask = mask & np.isfinite(data)
     open_rows = np.flatnonzero(mask & ~certain)

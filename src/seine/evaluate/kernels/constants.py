@@ -1,4 +1,4 @@
-"""Kernels that need some arguments to be the same in every row, lifted to arguments that are not."""
+"""Lifts kernels that take scalar arguments to kernels whose arguments vary from row to row."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
-from seine.evaluate.kernels.datum import Datum, Kernel, as_array, nulls, rows
+from seine.evaluate.kernels.datum import Datum, Kernel, as_array, nulls, row_count
 
-# the arguments in front as arrays or scalars, then one Python value for each constant argument
+# called with the call, the varying arguments as arrays, and a Python value for each constant argument
 ConstantKernel = Callable[..., pa.Array]
 
 
 def with_constants(kernel: ConstantKernel, varying: int, *, nullable: bool = False) -> Kernel:
-    """A kernel that calls `kernel(call, *arrays, *constants)` once for each combination of constants.
+    """A kernel that calls `kernel(call, *arrays, *constants)` for each distinct combination of constants.
 
     The first `varying` arguments stay arrays. Where a constant is NULL so is the result, unless
-    `nullable`. Rows are split by their constants, so each row is worked on once.
+    `nullable`. Rows are partitioned by their constants, so that each is computed once.
     """
 
     def lifted(call: Call, args: Sequence[Datum]) -> pa.Array:
-        size = rows(args)
+        size = row_count(args)
         arrays = [as_array(arg, size) for arg in args[:varying]]
         constants = args[varying:]
         if all(isinstance(constant, pa.Scalar) for constant in constants):
@@ -56,8 +57,8 @@ def _joined(piece: pa.Array | pa.ChunkedArray) -> pa.Array:
     return piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece
 
 
-def _runs(constants: Sequence[pa.Array]) -> tuple[np.ndarray, list[int]]:
-    """An order of the rows in which equal constants are neighbours, and where each run starts."""
+def _runs(constants: Sequence[pa.Array]) -> tuple[AnyArray, list[int]]:
+    """A permutation of the rows in which equal constants are adjacent, and the start of each run."""
     codes = [pc.dictionary_encode(c, null_encoding="encode").indices.to_numpy() for c in constants]
     order = np.lexsort(codes)
     changes = np.zeros(len(order), bool)

@@ -1,4 +1,4 @@
-"""Timestamps read and printed by a pattern such as yyyy-MM-dd HH:mm:ss."""
+"""Parsing and formatting of timestamps by a pattern such as yyyy-MM-dd HH:mm:ss."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.algebra.functions.polymorphic import pattern_tokens
 from seine.algebra.types import DATE
@@ -43,7 +44,7 @@ _MONTHS = (
 
 
 def parse(call: Call, array: pa.Array, pattern: str) -> pa.Array:
-    """TO_DATE or TO_TIMESTAMP by a pattern; fields that it lacks are those of 1970-01-01 00:00:00."""
+    """TO_DATE or TO_TIMESTAMP by a pattern; missing fields default to those of 1970-01-01 00:00:00."""
     regex = _regex(pattern)
     if regex is None:
         return nulls(call.type, len(array))
@@ -57,7 +58,7 @@ def parse(call: Call, array: pa.Array, pattern: str) -> pa.Array:
 
 
 def _regex(pattern: str) -> str | None:
-    """The pattern as a regular expression with a group for every field, empty for those it lacks."""
+    """The pattern as a regular expression with a group for every field, empty for missing ones."""
     tokens = pattern_tokens(pattern) or []
     names = [_GROUPS[text][0] for is_field, text in tokens if is_field]
     if len(set(names)) < len(names):
@@ -73,7 +74,7 @@ def _regex(pattern: str) -> str | None:
 
 
 def format_timestamps(_: Call, array: pa.Array, pattern: str) -> pa.Array:
-    """DATE_FORMAT: each field is printed for all rows, then the fields are joined."""
+    """DATE_FORMAT: each field is formatted for all rows, then the fields are concatenated."""
     micros = np.where(valid(array), values(array), 0)
     fields = _fields(micros)
     tokens = pattern_tokens(pattern) or []
@@ -82,8 +83,8 @@ def format_timestamps(_: Call, array: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(pc.is_valid(array), joined, pa.scalar(None, pa.string()))
 
 
-def _fields(micros: np.ndarray) -> dict[str, np.ndarray]:
-    """Every letter of a pattern as numbers."""
+def _fields(micros: AnyArray) -> dict[str, AnyArray]:
+    """The number of each pattern letter."""
     days = micros // MICROS_PER_DAY
     seconds = micros // 1_000_000
     dates = pa.array(days.astype(np.int32)).cast(pa.date32())
@@ -103,8 +104,8 @@ def _fields(micros: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _printed(fields: dict[str, np.ndarray], text: str) -> pa.Array:
-    """One field, in the width or the wording its letters ask for."""
+def _printed(fields: dict[str, AnyArray], text: str) -> pa.Array:
+    """One field as text, in the width or the wording that its letters specify."""
     data = fields[text[0]]
     if text[0] in "EaM" and text not in ("M", "MM"):
         return pa.array(_words(text)).take(pa.array(data - (text[0] == "M")))

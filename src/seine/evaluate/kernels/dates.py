@@ -1,4 +1,4 @@
-"""Functions of dates and timestamps; every clock is UTC."""
+"""Kernels of date and timestamp functions; all times are UTC."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels import date_patterns, decimals
 from seine.evaluate.kernels.calendar import (
@@ -19,7 +20,7 @@ from seine.evaluate.kernels.calendar import (
     month_of,
 )
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, valid, values
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, valid, values
 from seine.evaluate.kernels.rounding import round_doubles
 
 _CLOCK_UNITS = {
@@ -30,72 +31,76 @@ _CLOCK_UNITS = {
     "hour": 3600 * MICROS_PER_SECOND,
     "day": MICROS_PER_DAY,
 }
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_DAYS_A_MONTH = 31  # of the fraction that MONTHS_BETWEEN adds
+_MONTHS_PER_UNIT = {"month": 1, "quarter": 3, "year": 12}
+_DAYS_PER_MONTH = 31  # of the fraction that MONTHS_BETWEEN adds
 
 
 def _field(kernel: Callable[[pa.Array], pa.Array]) -> Kernel:
-    """A field that Arrow computes from a date."""
+    """The kernel of a date field that Arrow computes."""
     return lambda _, args: kernel(args[0]).cast(pa.int32())
 
 
-def _of_days(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """A function of the day number alone."""
+def _of_days(function: Callable[[AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of the day number."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
-        return build(call.type, function(values(args[0]).astype(np.int64)), valid(args[0]), rows(args))
+        return build(call.type, function(values(args[0]).astype(np.int64)), valid(args[0]), row_count(args))
 
     return kernel
 
 
-def _of_micros(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
-    """A function of the microseconds of a timestamp alone."""
+def _of_micros(function: Callable[[AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of the microseconds of a timestamp."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
-        return build(call.type, function(values(args[0])), valid(args[0]), rows(args))
+        return build(call.type, function(values(args[0])), valid(args[0]), row_count(args))
 
     return kernel
 
 
-def _of_two(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Kernel:
+def _of_two(function: Callable[[AnyArray, AnyArray], AnyArray]) -> Kernel:
+    """The kernel of a function of two integers."""
+
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         left, right = (values(arg).astype(np.int64) for arg in args)
-        return build(call.type, function(left, right), all_valid(args), rows(args))
+        return build(call.type, function(left, right), all_valid(args), row_count(args))
 
     return kernel
 
 
 def _from_seconds(unit: int) -> Kernel:
-    """A number of seconds, milliseconds or microseconds as a timestamp."""
+    """The kernel of a timestamp from a number of units of so many microseconds."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
         data = values(args[0])
         fits = (data >= -(2**62) // unit) & (data <= 2**62 // unit)
-        return build(call.type, np.where(fits, data, 0) * unit, valid(args[0]) & fits, rows(args))
+        return build(call.type, np.where(fits, data, 0) * unit, valid(args[0]) & fits, row_count(args))
 
     return kernel
 
 
 def _extract_second(call: Call, args: Sequence[Datum]) -> pa.Array:
     micros = values(args[0]) % (60 * MICROS_PER_SECOND)
-    return decimals.from_unscaled(call.type, micros, valid(args[0]), rows(args))
+    return decimals.from_unscaled(call.type, micros, valid(args[0]), row_count(args))
 
 
 def _make_date(call: Call, args: Sequence[Datum]) -> pa.Array:
     days, exists = days_from_civil(*(values(arg).astype(np.int64) for arg in args))
-    return build(call.type, days, all_valid(args) & exists, rows(args))
+    return build(call.type, days, all_valid(args) & exists, row_count(args))
 
 
-def _last_day(days: np.ndarray) -> np.ndarray:
-    return first_day(month_of(days) + 1) - 1
+def _last_day(days: AnyArray) -> AnyArray:
+    last: AnyArray = first_day(month_of(days) + 1) - 1
+    return last
 
 
-def truncate_days(days: np.ndarray, unit: str) -> np.ndarray:
+def truncate_days(days: AnyArray, unit: str) -> AnyArray:
     """The first day of the week (from Monday), month, quarter or year."""
     if unit == "week":
-        return days - (days + 3) % 7
+        monday: AnyArray = days - (days + 3) % 7
+        return monday
     months = month_of(days)
-    return first_day(months - months % _MONTHS[unit])
+    return first_day(months - months % _MONTHS_PER_UNIT[unit])
 
 
 def _date_trunc(call: Call, array: pa.Array, unit: str) -> pa.Array:
@@ -119,7 +124,7 @@ _TRUNCATE_TIMESTAMP = with_constants(_date_trunc, 1)
 
 
 def _months_between(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """Whole months between equal days or two last days; otherwise with a fraction in 31 days a month."""
+    """MONTHS_BETWEEN: whole between equal or last days of months, else with a fraction of 31-day months."""
     left, right = values(args[0]), values(args[1])
     round_off = values(args[2]) if len(args) == 3 else np.array([True])
     days = left // MICROS_PER_DAY, right // MICROS_PER_DAY
@@ -132,9 +137,9 @@ def _months_between(call: Call, args: Sequence[Datum]) -> pa.Array:
         for w, m in zip(within, (left, right), strict=True)
     ]
     distance = (months[0] - months[1]).astype(np.float64)
-    exact = distance + np.where(whole, 0.0, (seconds[0] - seconds[1]) / (_DAYS_A_MONTH * 86_400.0))
+    exact = distance + np.where(whole, 0.0, (seconds[0] - seconds[1]) / (_DAYS_PER_MONTH * 86_400.0))
     data = np.where(round_off, round_doubles(exact, 8), exact)
-    return build(call.type, data, all_valid(args), rows(args))
+    return build(call.type, data, all_valid(args), row_count(args))
 
 
 KERNELS: dict[str, Kernel] = {

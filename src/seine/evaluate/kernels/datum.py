@@ -1,4 +1,4 @@
-"""Arrow values as NumPy sees them: data, validity, and back."""
+"""Conversion between Arrow arrays and NumPy data with a validity mask."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, BoolArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
 
-Datum: TypeAlias = pa.Array | pa.Scalar
+Datum: TypeAlias = pa.Array | pa.Scalar  # a column, or a value that is the same in every row
 Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]
 
 _STORAGE: dict[Kind, np.dtype[Any]] = {
@@ -30,20 +31,21 @@ _NUMPY: dict[pa.DataType, np.dtype[Any]] = {
     pa.date32(): np.dtype(np.int32),
 }
 _INT32 = np.iinfo(np.int32)
-_DATE_RANGE = (-719162, 2932896)  # 0001-01-01 to 9999-12-31, what every consumer can print
+_DATE_RANGE = (-719162, 2932896)  # 0001-01-01 to 9999-12-31
 _TIMESTAMP_RANGE = (-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)
 
 
-def rows(args: Sequence[Datum]) -> int:
+def row_count(args: Sequence[Datum]) -> int:
     """The number of rows of a kernel's arguments."""
     return next(len(arg) for arg in args if isinstance(arg, pa.Array))
 
 
-def values(datum: Datum) -> np.ndarray:
-    """The data as NumPy, without a copy where Arrow allows; anything where NULL. Scalars have one row."""
+def values(datum: Datum) -> AnyArray:
+    """The data as a NumPy array, without a copy if possible; arbitrary where NULL. A scalar has one row."""
     array = as_array(datum, 1)
     if pa.types.is_boolean(array.type):
-        return array.fill_null(False).to_numpy(zero_copy_only=False)
+        flags: AnyArray = array.fill_null(False).to_numpy(zero_copy_only=False)
+        return flags
     dtype = _NUMPY.get(array.type, np.dtype(np.int64))
     data = array.buffers()[1]
     if data is None or len(array) == 0:
@@ -51,25 +53,26 @@ def values(datum: Datum) -> np.ndarray:
     return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
 
 
-def valid(datum: Datum) -> np.ndarray:
-    """Which rows are not NULL; one row when that is the same for all."""
+def valid(datum: Datum) -> BoolArray:
+    """The validity mask: which rows are not NULL; of length one if that is the same for all."""
     if isinstance(datum, pa.Scalar):
         return np.array([datum.is_valid])
     if datum.null_count == 0:
         return np.array([True])
-    return datum.is_valid().to_numpy(zero_copy_only=False)
+    mask: BoolArray = datum.is_valid().to_numpy(zero_copy_only=False)
+    return mask
 
 
-def all_valid(args: Sequence[Datum]) -> np.ndarray:
-    """The rows in which no argument is NULL."""
+def all_valid(args: Sequence[Datum]) -> BoolArray:
+    """The mask of the rows in which no argument is NULL."""
     mask = valid(args[0])
     for arg in args[1:]:
         mask = mask & valid(arg)
     return mask
 
 
-def build(type_: Type, data: np.ndarray, mask: np.ndarray, size: int) -> pa.Array:
-    """An array of `size` rows; rows whose value is outside the type are NULL like those outside the mask."""
+def build(type_: Type, data: AnyArray, mask: BoolArray, size: int) -> pa.Array:
+    """An Arrow array of `size` rows; NULL outside the mask, and where a value is outside the type."""
     data = np.broadcast_to(data, size)
     if type_.kind is Kind.BOOLEAN:
         return pa.array(data.astype(bool), mask=~np.broadcast_to(mask, size))
@@ -80,7 +83,7 @@ def build(type_: Type, data: np.ndarray, mask: np.ndarray, size: int) -> pa.Arra
     return pa.Array.from_buffers(type_.arrow(), size, [bitmap(mask, size), pa.py_buffer(stored)])
 
 
-def _bounds(type_: Type, dtype: np.dtype) -> tuple[int, int] | None:
+def _bounds(type_: Type, dtype: np.dtype[Any]) -> tuple[int, int] | None:
     if type_.kind is Kind.DATE:
         return _DATE_RANGE
     if type_.kind is Kind.TIMESTAMP:
@@ -89,17 +92,18 @@ def _bounds(type_: Type, dtype: np.dtype) -> tuple[int, int] | None:
     return (int(_INT32.min), int(_INT32.max)) if narrow else None
 
 
-def bitmap(mask: np.ndarray, size: int) -> pa.Buffer | None:
-    """Arrow's validity bitmap; None when every row is valid."""
+def bitmap(mask: BoolArray, size: int) -> pa.Buffer | None:
+    """Arrow's validity bitmap of a mask; None if every row is valid."""
     if mask.all():
         return None
     return pa.py_buffer(np.packbits(np.broadcast_to(mask, size), bitorder="little"))
 
 
 def nulls(type_: Type, size: int) -> pa.Array:
+    """An array of NULLs."""
     return pa.nulls(size, type_.arrow())
 
 
 def as_array(datum: Datum, size: int) -> pa.Array:
-    """A scalar repeated; an array as it is."""
+    """A datum as an array: a scalar is repeated."""
     return datum if isinstance(datum, pa.Array) else pa.repeat(datum, size)

@@ -1,4 +1,4 @@
-"""Comparisons, three-valued logic, CASE, COALESCE, IN, GREATEST and LEAST.
+"""Kernels of comparisons, three-valued logic, CASE, COALESCE, IN, GREATEST and LEAST.
 
 DOUBLEs compare as in Spark: NaN equals NaN and is greater than everything else. Strings compare
 by their UTF-8 bytes.
@@ -13,9 +13,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, FloatArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import BOOLEAN, DOUBLE, Kind, Type
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, as_array, build, nulls, rows, valid, values
+from seine.evaluate.kernels.datum import (
+    Datum,
+    Kernel,
+    all_valid,
+    as_array,
+    build,
+    nulls,
+    row_count,
+    valid,
+    values,
+)
 
 _ARROW: dict[str, Callable[[Datum, Datum], Datum]] = {
     "eq": pc.equal,
@@ -27,15 +38,17 @@ _ARROW: dict[str, Callable[[Datum, Datum], Datum]] = {
 }
 
 
-def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a < b) | (np.isnan(b) & ~np.isnan(a))
+def _less(a: FloatArray, b: FloatArray) -> BoolArray:
+    less: BoolArray = (a < b) | (np.isnan(b) & ~np.isnan(a))
+    return less
 
 
-def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
+def _equal(a: FloatArray, b: FloatArray) -> BoolArray:
+    same: BoolArray = (a == b) | (np.isnan(a) & np.isnan(b))
+    return same
 
 
-_DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_DOUBLES: dict[str, Callable[[FloatArray, FloatArray], BoolArray]] = {
     "eq": _equal,
     "ne": lambda a, b: ~_equal(a, b),
     "lt": _less,
@@ -46,14 +59,14 @@ _DOUBLES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def compare(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
-    """A comparison of two arguments of one type."""
+    """The comparison of two arguments of one type, NULL where either is."""
     if type_.kind is Kind.NULL:
-        return nulls(BOOLEAN, rows(args))
+        return nulls(BOOLEAN, row_count(args))
     if type_ != DOUBLE:
         return _ARROW[name](args[0], args[1])
     with np.errstate(invalid="ignore"):
         truths = _DOUBLES[name](values(args[0]), values(args[1]))
-    return build(BOOLEAN, truths, all_valid(args), rows(args))
+    return build(BOOLEAN, truths, all_valid(args), row_count(args))
 
 
 def _comparison(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -63,7 +76,7 @@ def _comparison(call: Call, args: Sequence[Datum]) -> pa.Array:
 def _equal_null_safe(call: Call, args: Sequence[Datum]) -> pa.Array:
     both_null = ~valid(args[0]) & ~valid(args[1])
     equal = values(compare("eq", call.args[0].type, args))
-    return build(BOOLEAN, (equal & all_valid(args)) | both_null, np.array([True]), rows(args))
+    return build(BOOLEAN, (equal & all_valid(args)) | both_null, np.array([True]), row_count(args))
 
 
 def _and(_: Call, args: Sequence[Datum]) -> pa.Array:
@@ -87,20 +100,20 @@ def _is_not_null(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """True if found; otherwise NULL if the value or any of the list is NULL."""
+    """x IN (...): true on a match, else NULL if the value or any element of the list is NULL, else false."""
     type_ = call.args[0].type
     subject, *candidates = args
     constants = all(isinstance(c, pa.Scalar) for c in candidates)
     if not constants or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
         return reduce(pc.or_kleene, [compare("eq", type_, (subject, c)) for c in candidates])
     known = pa.array([c.as_py() for c in candidates if c.is_valid], type_.arrow())
-    found = pc.is_in(subject, value_set=known)
-    decided = pc.is_valid(subject) if len(known) == len(candidates) else found
-    return pc.if_else(decided, found, pa.scalar(None, pa.bool_()))
+    matches = pc.is_in(subject, value_set=known)
+    decided = pc.is_valid(subject) if len(known) == len(candidates) else matches
+    return pc.if_else(decided, matches, pa.scalar(None, pa.bool_()))
 
 
 def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
-    size = rows(args)
+    size = row_count(args)
     otherwise = args[-1] if len(args) % 2 else pa.scalar(None, call.type.arrow())
     result: Datum = otherwise
     for at in reversed(range(0, len(args) - 1, 2)):
@@ -110,13 +123,13 @@ def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _coalesce(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return as_array(pc.coalesce(*args), rows(args))
+    return as_array(pc.coalesce(*args), row_count(args))
 
 
 def _extreme(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """The largest or the smallest that is not NULL."""
+    """GREATEST or LEAST: the largest or smallest argument that is not NULL."""
     better = "gt" if call.name == "greatest" else "lt"
-    size = rows(args)
+    size = row_count(args)
     best = as_array(args[0], size)
     for arg in args[1:]:
         beats = pc.fill_null(compare(better, call.type, (arg, best)), False)

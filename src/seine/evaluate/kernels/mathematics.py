@@ -1,4 +1,4 @@
-"""Mathematical functions on DOUBLE, and rounding of every kind of number."""
+"""Kernels of mathematical functions on DOUBLE, and of rounding of all numeric types."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import DOUBLE, Kind
 from seine.evaluate.kernels import decimals
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, valid, values
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, valid, values
 from seine.evaluate.kernels.rounding import round_doubles
 
-_ANYWHERE = -np.inf
-# each function and the number its argument must exceed: a logarithm of less is NULL
-_UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
+_UNBOUNDED = -np.inf
+# each function and the number that its argument must exceed, else the result is NULL
+_UNARY: dict[str, tuple[Callable[[AnyArray], AnyArray], float]] = {
     "ln": (np.log, 0.0),
     "log10": (np.log10, 0.0),
     "log2": (np.log2, 0.0),
     "log1p": (np.log1p, -1.0),
-    "sqrt": (np.sqrt, _ANYWHERE),
-    "cbrt": (np.cbrt, _ANYWHERE),
-    "exp": (np.exp, _ANYWHERE),
-    "expm1": (np.expm1, _ANYWHERE),
-    "sign": (np.sign, _ANYWHERE),
-    "rint": (np.rint, _ANYWHERE),
-    "sin": (np.sin, _ANYWHERE),
-    "cos": (np.cos, _ANYWHERE),
-    "tan": (np.tan, _ANYWHERE),
-    "asin": (np.arcsin, _ANYWHERE),
-    "acos": (np.arccos, _ANYWHERE),
-    "atan": (np.arctan, _ANYWHERE),
-    "sinh": (np.sinh, _ANYWHERE),
-    "cosh": (np.cosh, _ANYWHERE),
-    "tanh": (np.tanh, _ANYWHERE),
-    "degrees": (np.degrees, _ANYWHERE),
-    "radians": (np.radians, _ANYWHERE),
+    "sqrt": (np.sqrt, _UNBOUNDED),
+    "cbrt": (np.cbrt, _UNBOUNDED),
+    "exp": (np.exp, _UNBOUNDED),
+    "expm1": (np.expm1, _UNBOUNDED),
+    "sign": (np.sign, _UNBOUNDED),
+    "rint": (np.rint, _UNBOUNDED),
+    "sin": (np.sin, _UNBOUNDED),
+    "cos": (np.cos, _UNBOUNDED),
+    "tan": (np.tan, _UNBOUNDED),
+    "asin": (np.arcsin, _UNBOUNDED),
+    "acos": (np.arccos, _UNBOUNDED),
+    "atan": (np.arctan, _UNBOUNDED),
+    "sinh": (np.sinh, _UNBOUNDED),
+    "cosh": (np.cosh, _UNBOUNDED),
+    "tanh": (np.tanh, _UNBOUNDED),
+    "degrees": (np.degrees, _UNBOUNDED),
+    "radians": (np.radians, _UNBOUNDED),
 }
-_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_BINARY: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "power": np.power,
     "hypot": np.hypot,
     "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # to Spark, no zero is negative here
@@ -49,30 +50,30 @@ _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def _unary(call: Call, args: Sequence[Datum]) -> pa.Array:
     function, above = _UNARY[call.name]
     data = values(args[0])
-    return build(DOUBLE, function(data), valid(args[0]) & ~(data <= above), rows(args))
+    return build(DOUBLE, function(data), valid(args[0]) & ~(data <= above), row_count(args))
 
 
-def _anywhere(call: Call, args: Sequence[Datum]) -> pa.Array:
-    return build(DOUBLE, _UNARY[call.name][0](values(args[0])), valid(args[0]), rows(args))
+def _unary_unbounded(call: Call, args: Sequence[Datum]) -> pa.Array:
+    return build(DOUBLE, _UNARY[call.name][0](values(args[0])), valid(args[0]), row_count(args))
 
 
 def _binary(call: Call, args: Sequence[Datum]) -> pa.Array:
-    return build(DOUBLE, _BINARY[call.name](*map(values, args)), all_valid(args), rows(args))
+    return build(DOUBLE, _BINARY[call.name](*map(values, args)), all_valid(args), row_count(args))
 
 
 def _logarithm(call: Call, args: Sequence[Datum]) -> pa.Array:
     base, data = (values(arg) for arg in args)
     defined = ~(base <= 0) & ~(data <= 0)
-    return build(DOUBLE, np.log(data) / np.log(base), all_valid(args) & defined, rows(args))
+    return build(DOUBLE, np.log(data) / np.log(base), all_valid(args) & defined, row_count(args))
 
 
 def _is_nan(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """False, not NULL, for NULL."""
-    return build(call.type, np.isnan(values(args[0])) & valid(args[0]), np.array([True]), rows(args))
+    """ISNAN: false for NULL."""
+    return build(call.type, np.isnan(values(args[0])) & valid(args[0]), np.array([True]), row_count(args))
 
 
 def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """CEIL and FLOOR; a double beyond BIGINT becomes its nearest bound, NaN zero, as in Spark."""
+    """CEIL and FLOOR; a double beyond BIGINT saturates and NaN becomes zero, as in Spark."""
     source = call.args[0].type
     if source.kind is Kind.DECIMAL:
         return _whole_decimal(call, args)
@@ -82,7 +83,7 @@ def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
         inside = (stepped >= -(2.0**63)) & (stepped < 2.0**63)
         bounds = np.where(stepped > 0, np.int64(2**63 - 1), np.where(stepped < 0, np.int64(-(2**63)), 0))
         data = np.where(inside, np.where(inside, stepped, 0.0).astype(np.int64), bounds)
-    return build(call.type, data, valid(args[0]), rows(args))
+    return build(call.type, data, valid(args[0]), row_count(args))
 
 
 def _whole_decimal(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -90,7 +91,7 @@ def _whole_decimal(call: Call, args: Sequence[Datum]) -> pa.Array:
     unit = decimals.power_of_ten(call.args[0].type.scale)
     down = data // unit
     stepped = down + (data % unit != 0) if call.name == "ceil" else down
-    return decimals.from_unscaled(call.type, stepped, valid(args[0]), rows(args))
+    return decimals.from_unscaled(call.type, stepped, valid(args[0]), row_count(args))
 
 
 def _round(call: Call, array: pa.Array, digits: int) -> pa.Array:
@@ -107,8 +108,8 @@ def _round(call: Call, array: pa.Array, digits: int) -> pa.Array:
     return decimals.whole(call.type, _rounded(data, 0, digits, even), mask, len(array))
 
 
-def _rounded(data: np.ndarray, scale: int, digits: int, even: bool) -> np.ndarray:
-    """Whole numbers of scale max(0, digits), at most the given scale."""
+def _rounded(data: AnyArray, scale: int, digits: int, even: bool) -> AnyArray:
+    """Unscaled integers of a scale rounded to digits; the result has scale max(0, digits)."""
     if digits >= scale:
         return data
     divide = decimals.divide_half_even if even else decimals.divide_half_up
@@ -117,7 +118,7 @@ def _rounded(data: np.ndarray, scale: int, digits: int, even: bool) -> np.ndarra
 
 
 KERNELS: dict[str, Kernel] = {
-    **{name: _anywhere if above == _ANYWHERE else _unary for name, (_, above) in _UNARY.items()},
+    **{name: _unary_unbounded if above == _UNBOUNDED else _unary for name, (_, above) in _UNARY.items()},
     **dict.fromkeys(_BINARY, _binary),
     "log": _logarithm,
     "isnan": _is_nan,

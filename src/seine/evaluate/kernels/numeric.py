@@ -1,4 +1,4 @@
-"""Arithmetic on INT, BIGINT and DOUBLE: exact, and NULL on overflow or division by zero."""
+"""Kernels of arithmetic: checked on INT, BIGINT and DOUBLE, NULL on overflow or division by zero."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from seine.algebra.expressions import Call
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.evaluate.kernels import decimals, intervals
 from seine.evaluate.kernels.checked import BINARY
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, rows, values
+from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, values
 
 
 def numeric(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
-    """A binary operator on two arguments of one type; INT is computed in 64 bits and checked."""
+    """A binary operator on two arguments of one type; INT is computed in 64 bits, then range-checked."""
     left, right = (values(arg) for arg in args)
     if left.dtype == np.int32:
         left, right = left.astype(np.int64), right.astype(np.int64)
     with np.errstate(all="ignore"):
-        data, right_rows = BINARY[name](left, right)
-    return build(type_, data, all_valid(args) & right_rows, rows(args))
+        data, is_valid = BINARY[name](left, right)
+    return build(type_, data, all_valid(args) & is_valid, row_count(args))
 
 
 def _arithmetic(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -40,7 +40,7 @@ def _negate(call: Call, args: Sequence[Datum]) -> pa.Array:
     mask = all_valid(args)
     if call.type != DOUBLE:
         mask = mask & (data != np.iinfo(data.dtype).min)
-    return build(call.type, -data, mask, rows(args))
+    return build(call.type, -data, mask, row_count(args))
 
 
 def _absolute(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -50,7 +50,7 @@ def _absolute(call: Call, args: Sequence[Datum]) -> pa.Array:
     mask = all_valid(args)
     if call.type != DOUBLE:
         mask = mask & (data != np.iinfo(data.dtype).min)
-    return build(call.type, np.abs(data), mask, rows(args))
+    return build(call.type, np.abs(data), mask, row_count(args))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -1,4 +1,4 @@
-"""Strings read as other types, with the spaces around them trimmed; what does not read is NULL."""
+"""CAST from STRING: vectorised parsing, surrounding blanks trimmed; NULL for what does not parse."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
 from seine.evaluate.kernels.datum import build, valid
 from seine.evaluate.kernels.decimals import from_unscaled, rescale
 
-_BLANK = "".join(map(chr, range(33))) + "\x7f"
+_TRIMMED_CHARACTERS = "".join(map(chr, range(33))) + "\x7f"
 _INTEGER = r"^[+-]?[0-9]+$"
 _SHORT_INTEGER = r"^-?0*[0-9]{1,18}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
-_SPECIAL = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
-_SPECIALS = {
-    **_SPECIAL,
-    **{f"+{name}": value for name, value in _SPECIAL.items() if name != "nan"},
-    **{f"-{name}": -value for name, value in _SPECIAL.items() if name != "nan"},
+_UNSIGNED_SPECIAL_DOUBLES = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
+_SPECIAL_DOUBLES = {
+    **_UNSIGNED_SPECIAL_DOUBLES,
+    **{f"+{name}": value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
+    **{f"-{name}": -value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
 }
 _TRUE = ("t", "true", "y", "yes", "1")
 _FALSE = ("f", "false", "n", "no", "0")
@@ -36,16 +37,16 @@ _TIME = (
     r" ?(?P<zone>Z|UTC|GMT|UT"
     r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?))?)?$"
 )
-_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
+_MAX_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
 
 
 def from_string(array: pa.Array, target: Type) -> pa.Array:
     """CAST(string AS target)."""
-    return _READERS[target.kind](pc.utf8_trim(array, _BLANK), target)
+    return _READERS[target.kind](pc.utf8_trim(array, _TRIMMED_CHARACTERS), target)
 
 
 def _integers(text: pa.Array, target: Type) -> pa.Array:
-    """Whole numbers; all but the longest are read at once."""
+    """Integers; those of at most 18 digits are parsed by Arrow, longer ones in Python."""
     unsigned = pc.replace_substring_regex(text, r"^\+", "")
     short = pc.match_substring_regex(unsigned, _SHORT_INTEGER)
     data = pc.if_else(short, unsigned, pa.scalar(None, pa.string())).cast(pa.int64())
@@ -71,13 +72,13 @@ def _doubles(text: pa.Array, target: Type) -> pa.Array:
     bare = pc.replace_substring_regex(pc.replace_substring_regex(text, r"^\+", ""), r"[dDfF]$", "")
     data = pc.if_else(plain, bare, pa.scalar(None, pa.string())).cast(pa.float64())
     words = pc.utf8_lower(text)
-    for word, value in _SPECIALS.items():
+    for word, value in _SPECIAL_DOUBLES.items():
         data = pc.if_else(pc.fill_null(pc.equal(words, word), False), pa.scalar(value), data)
     return data
 
 
 def _decimals(text: pa.Array, target: Type) -> pa.Array:
-    """Each distinct text is read once."""
+    """Decimals; each distinct text is parsed once."""
     encoded = pc.dictionary_encode(text)
     read = [_unscaled(word, target.scale) for word in encoded.dictionary.to_pylist()]
     known = np.array([u is not None for u in read], bool)
@@ -95,7 +96,7 @@ def _unscaled(text: str, scale: int) -> int | None:
         return None
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    if abs(exponent) > _DECIMAL_EXPONENT or len(digits) > _DECIMAL_EXPONENT:
+    if abs(exponent) > _MAX_DECIMAL_EXPONENT or len(digits) > _MAX_DECIMAL_EXPONENT:
         return 0 if value.adjusted() < -scale - 1 else None
     whole = np.array([int("".join(map(str, digits))) * (-1 if sign else 1)], dtype=object)
     return int(rescale(whole, -exponent, scale)[0])
@@ -131,14 +132,15 @@ def _group(parts: pa.StructArray, name: str) -> pa.Array:
     return pc.struct_field(parts, name)
 
 
-def number(parts: pa.StructArray, name: str, absent: int = 0) -> np.ndarray:
-    """A group of digits as a number; `absent` where it is empty."""
+def number(parts: pa.StructArray, name: str, absent: int = 0) -> IntArray:
+    """A named group of digits as integers; `absent` where it is empty."""
     text = _group(parts, name)
     present = pc.not_equal(text, "").fill_null(False)
-    return pc.if_else(present, text, str(absent)).cast(pa.int64()).to_numpy()
+    numbers: IntArray = pc.if_else(present, text, str(absent)).cast(pa.int64()).to_numpy()
+    return numbers
 
 
-def _days(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
+def _days(parts: pa.StructArray) -> tuple[IntArray, BoolArray]:
     sign = np.where(_is(parts, "sign", "-"), -1, 1)
     days, exists = days_from_civil(
         sign * number(parts, "year", 1970), number(parts, "month", 1), number(parts, "day", 1)
@@ -146,12 +148,14 @@ def _days(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
     return days, exists & valid(parts)
 
 
-def _is(parts: pa.StructArray, name: str, text: str) -> np.ndarray:
-    return pc.equal(_group(parts, name), text).fill_null(False).to_numpy(zero_copy_only=False)
+def _is(parts: pa.StructArray, name: str, text: str) -> BoolArray:
+    flags = pc.equal(_group(parts, name), text).fill_null(False)
+    mask: BoolArray = flags.to_numpy(zero_copy_only=False)
+    return mask
 
 
-def time_of_day(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
-    """Microseconds since midnight from the groups hour, minute, second, fraction; and which are times."""
+def time_of_day(parts: pa.StructArray) -> tuple[IntArray, BoolArray]:
+    """Microseconds since midnight from the groups hour, minute, second, fraction; and which are valid."""
     hour, minute, second = (number(parts, name) for name in ("hour", "minute", "second"))
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(_group(parts, "fraction"), 6, "0"), 0, 6)
     fraction = padded.fill_null("0").cast(pa.int64()).to_numpy()
@@ -159,10 +163,11 @@ def time_of_day(parts: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction, is_time
 
 
-def _zone_offset(parts: pa.StructArray) -> np.ndarray:
-    """Microseconds east of UTC; zones have no names here but UTC's."""
+def _zone_offset(parts: pa.StructArray) -> IntArray:
+    """Microseconds east of UTC; of named zones only UTC is known."""
     sign = np.where(_is(parts, "zsign", "-"), -1, 1)
-    return sign * (number(parts, "zhour") * 60 + number(parts, "zminute")) * 60_000_000
+    offset: IntArray = sign * (number(parts, "zhour") * 60 + number(parts, "zminute")) * 60_000_000
+    return offset
 
 
 _READERS: dict[Kind, Callable[[pa.Array, Type], pa.Array]] = {

@@ -1,4 +1,4 @@
-"""Values printed as Spark prints them."""
+"""CAST to STRING: values formatted as Spark formats them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _timestamps(array: pa.Array) -> pa.Array:
-    """YYYY-MM-DD HH:MM:SS[.ffffff] in UTC, without zeros at the end."""
+    """YYYY-MM-DD HH:MM:SS[.ffffff] in UTC, without trailing zeros."""
     local = array.cast(pa.int64()).cast(pa.timestamp("us"))
     return pc.replace_substring_regex(local.cast(pa.string()), r"\.?0+$", "")
 
 
 def java_double(value: float) -> str:
-    """A double as Java prints it.
+    """A double as Java's Double.toString formats it.
 
     >>> [java_double(x) for x in (1.0, 0.001, 12345678.0, 1e-4, -2.5e300, float("inf"))]
     ['1.0', '0.001', '1.2345678E7', '1.0E-4', '-2.5E300', 'Infinity']
@@ -45,13 +45,13 @@ def java_double(value: float) -> str:
 
 
 def _shortest(size: float) -> str:
-    """The fewest digits that tell a number apart, but at least two: 4.9E-324 is the smallest number."""
+    """The fewest digits that identify a number, but at least two: 4.9E-324 is the smallest number."""
     text = repr(size)
     return text if "." in text else f"{size:.1e}"
 
 
 def _scientific(text: str) -> str:
-    """The same digits with one of them before the point.
+    """Scientific notation: the digits of a number with one of them before the point.
 
     >>> _scientific("12345678.0"), _scientific("0.00012"), _scientific("1e-05")
     ('1.2345678E7', '1.2E-4', '1.0E-5')
@@ -64,14 +64,14 @@ def _scientific(text: str) -> str:
 
 
 def _doubles(array: pa.Array) -> pa.Array:
-    """Each distinct number is printed once."""
+    """Doubles; each distinct number is formatted once."""
     encoded = pc.dictionary_encode(array)
     printed = pa.array([java_double(value) for value in encoded.dictionary.to_pylist()], pa.string())
     return printed.take(encoded.indices)
 
 
 def _decimals(array: pa.Array) -> pa.Array:
-    """Plain digits, never an exponent."""
+    """Decimals as plain digits, never with an exponent."""
     scale = array.type.scale
     present = np.broadcast_to(valid(array), len(array))
     texts = [

@@ -1,4 +1,4 @@
-"""LIKE, RLIKE and the functions of regular expressions, all in linear time by RE2."""
+"""Kernels of LIKE, RLIKE and REGEXP functions, in linear time by RE2."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from seine.algebra.expressions import Call
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
 
-LONGEST = 2**20  # characters that a function may make of one value; more fails, so is NULL
+MAX_RESULT_CHARACTERS = 2**20  # a function that would make a longer text of one value fails: NULL
 _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
 def like_regex(pattern: str, escape: str = "\\") -> str | None:
-    r"""The regular expression of a LIKE pattern; None if its escape stands before nothing special.
+    r"""The regular expression of a LIKE pattern; None if it escapes an ordinary character.
 
     >>> like_regex("a%_.\\%")
     '(?s)\\Aa.*.\\.\\%\\z'
@@ -59,7 +59,7 @@ def _like(call: Call, array: pa.Array, pattern: str, escape: str = "\\") -> pa.A
 
 
 def _matched(call: Call, array: pa.Array, regex: str) -> pa.Array:
-    """A pattern that is no regular expression, or is too large, fails: NULL."""
+    """RLIKE; NULL for a pattern that is invalid or too large."""
     try:
         return pc.match_substring_regex(array, regex)
     except pa.ArrowInvalid:
@@ -74,32 +74,35 @@ def _counted(call: Call, array: pa.Array, regex: str) -> pa.Array:
 
 
 def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.Array:
-    """Java's $1 stands for a group, a backslash before a character for itself."""
+    """REGEXP_REPLACE with Java's replacement syntax: $1 is a group, a backslash quotes a character."""
     try:
         return pc.replace_substring_regex(
-            _not_grown(array, regex, replacement), regex, _rewritten(replacement)
+            _bounded_replacement_input(array, regex, replacement), regex, _rewritten(replacement)
         )
     except pa.ArrowInvalid:
         return nulls(call.type, len(array))
 
 
-def _not_grown(array: pa.Array, regex: str, replacement: str) -> pa.Array:
-    """A group takes at most its match, so all copies of one reference take at most the text."""
+def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) -> pa.Array:
+    """The texts whose replacement cannot become too long, else NULL.
+
+    A group is at most as long as its match, so all copies of one reference are at most as long as the text.
+    """
     references = len(re.findall(r"\$\d", replacement))
     copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
     matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
-    return within_longest(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
+    return within_result_limit(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
 
 
-def within_longest(array: pa.Array, most: pa.Array) -> pa.Array:
-    """The texts of which a replacement makes at most LONGEST characters, or twice as many; else NULL."""
+def within_result_limit(array: pa.Array, most: pa.Array) -> pa.Array:
+    """The texts that a replacement makes at most MAX_RESULT_CHARACTERS or twice as long; else NULL."""
     twice = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), 2)
-    fits = pc.or_(pc.less_equal(most, LONGEST), pc.less_equal(most, twice))
+    fits = pc.or_(pc.less_equal(most, MAX_RESULT_CHARACTERS), pc.less_equal(most, twice))
     return pc.if_else(fits, array, pa.scalar(None, pa.string()))
 
 
 def _rewritten(replacement: str) -> str:
-    r"""Java's replacement text as RE2's.
+    r"""A replacement text of Java as one of RE2.
 
     >>> _rewritten(r"<$1\$>")
     '<\\1$>'

@@ -1,4 +1,4 @@
-"""DOUBLEs rounded as decimals: by the shortest text that reads back as the number, as Spark does.
+"""Decimal rounding of DOUBLEs, as Spark does it: by the shortest decimal text of the number.
 
 1.005 is stored a little below; printed it is 1.005, so it rounds to 1.01 at two digits.
 """
@@ -9,13 +9,15 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
-_EXACT = 2.0**53  # whole numbers below are doubles
+from seine.algebra.arrays import BoolArray, FloatArray
+
+_EXACT_INTEGER_LIMIT = 2.0**53  # integers below are exact as doubles
 _MAX_DIGITS = 22  # 10**22 is the largest power of ten that is a double
 _NEAR_HALF = 1e-3
 
 
-def scaled(data: np.ndarray, digits: int, even: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers times 10**digits, rounded to whole ones, and the rows in which that is certain.
+def scaled(data: FloatArray, digits: int, even: bool = False) -> tuple[FloatArray, BoolArray]:
+    """The numbers times 10**digits, rounded to integers, and the mask of rows in which that is certain.
 
     A row is left open when it is too large for exact doubles or so close to a half that its text decides.
     """
@@ -23,7 +25,7 @@ def scaled(data: np.ndarray, digits: int, even: bool = False) -> tuple[np.ndarra
     product = data * factor if digits >= 0 else data / factor
     whole = np.rint(product)
     fraction = np.abs(product - np.trunc(product))
-    certain = np.abs(product) < _EXACT / 1024
+    certain = np.abs(product) < _EXACT_INTEGER_LIMIT / 1024
     half = np.abs(fraction - 0.5) < _NEAR_HALF
     exact_half = (digits == 0) & (fraction == 0.5)  # the product is the number itself
     if not even:
@@ -32,14 +34,14 @@ def scaled(data: np.ndarray, digits: int, even: bool = False) -> tuple[np.ndarra
 
 
 def round_text(value: float, digits: int, even: bool = False) -> Decimal:
-    """One number rounded by its text."""
+    """One number rounded by its decimal text, exactly."""
     mode = ROUND_HALF_EVEN if even else ROUND_HALF_UP
     context = Context(prec=400 + abs(digits), rounding=mode, Emax=10**6, Emin=-(10**6))
     return context.quantize(Decimal(repr(value)), Decimal(1).scaleb(-digits, context))
 
 
-def round_doubles(data: np.ndarray, digits: int, even: bool = False) -> np.ndarray:
-    """Rounded to a number of digits; infinities and NaN stay.
+def round_doubles(data: FloatArray, digits: int, even: bool = False) -> FloatArray:
+    """Doubles rounded to a number of decimal digits; infinities and NaN stay.
 
     >>> round_doubles(np.array([1.005, 2.5, -2.5]), 0).tolist(), round_doubles(np.array([1.005]), 2).tolist()
     ([1.0, 3.0, -3.0], [1.01])

@@ -1,4 +1,4 @@
-"""String functions. Lengths and positions count characters (code points); positions start at 1."""
+"""Kernels of string functions. Lengths and positions count code points; positions start at 1."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels import regular_expressions
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, build, rows, valid, values
-from seine.evaluate.kernels.regular_expressions import LONGEST, within_longest
+from seine.evaluate.kernels.datum import Datum, Kernel, build, row_count, valid, values
+from seine.evaluate.kernels.regular_expressions import MAX_RESULT_CHARACTERS, within_result_limit
 
 
-def each(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """A Python function of each distinct value."""
+def map_distinct(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Apply a Python function to each distinct value of an array."""
     encoded = pc.dictionary_encode(array)
     results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], type_)
     return results.take(encoded.indices)
@@ -30,10 +30,10 @@ def _is_ascii(array: pa.Array) -> bool:
 
 
 def _recased(ascii_kernel: Callable[[pa.Array], pa.Array], function: Callable[[str], str]) -> Kernel:
-    """Arrow's kernel on ASCII, Python's full Unicode mapping otherwise."""
+    """A kernel of case mapping: Arrow's on ASCII, Python's full Unicode mapping otherwise."""
 
     def kernel(_: Call, args: Sequence[Datum]) -> pa.Array:
-        return ascii_kernel(args[0]) if _is_ascii(args[0]) else each(function, args[0], pa.string())
+        return ascii_kernel(args[0]) if _is_ascii(args[0]) else map_distinct(function, args[0], pa.string())
 
     return kernel
 
@@ -42,7 +42,7 @@ def _initcap(_: Call, args: Sequence[Datum]) -> pa.Array:
     def capitalise(text: str) -> str:
         return " ".join(word[:1].title() + word[1:] for word in text.lower().split(" "))
 
-    return each(capitalise, args[0], pa.string())
+    return map_distinct(capitalise, args[0], pa.string())
 
 
 def _trimmer(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
@@ -62,23 +62,23 @@ def _octet_length(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 def _bit_length(call: Call, args: Sequence[Datum]) -> pa.Array:
     return build(
-        call.type, values(pc.binary_length(args[0])).astype(np.int64) * 8, valid(args[0]), rows(args)
+        call.type, values(pc.binary_length(args[0])).astype(np.int64) * 8, valid(args[0]), row_count(args)
     )
 
 
 def _ascii(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return each(lambda text: ord(text[0]) if text else 0, args[0], pa.int32())
+    return map_distinct(lambda text: ord(text[0]) if text else 0, args[0], pa.int32())
 
 
 def _chr(_: Call, args: Sequence[Datum]) -> pa.Array:
-    """The character of the lowest eight bits; nothing for a negative number."""
+    """CHR: the character of the lowest eight bits; empty for a negative number."""
     low = np.where(values(args[0]) < 0, 256, values(args[0]) & 255)
     mask = ~np.broadcast_to(valid(args[0]), len(low))
     return pa.array([*map(chr, range(256)), ""]).take(pa.array(low, mask=mask))
 
 
 def _substring(_: Call, array: pa.Array, position: int, length: int | None = None) -> pa.Array:
-    """Position 0 is 1; a negative one counts from the end, and what lies before the start is cut off."""
+    """SUBSTRING: position 0 is 1, a negative one counts from the end; clipped to the text."""
     if length is not None and length <= 0:
         return _emptied(array)
     start = position - 1 if position > 0 else position
@@ -105,7 +105,7 @@ def _concat(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
-    """NULLs are left out; a NULL separator makes the result NULL."""
+    """CONCAT_WS: NULL parts are skipped; a NULL separator makes the result NULL."""
     separator, *parts = args
     if not parts:
         return _emptied(separator)
@@ -121,35 +121,35 @@ def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa
     matches = pc.cast(pc.count_substring(array, search), pa.int64())
     growth = pc.multiply(matches, len(replacement) - len(search))
     most = pc.add(pc.cast(pc.utf8_length(array), pa.int64()), growth)
-    return pc.replace_substring(within_longest(array, most), search, replacement)
+    return pc.replace_substring(within_result_limit(array, most), search, replacement)
 
 
 def _translate(_: Call, array: pa.Array, source: str, target: str) -> pa.Array:
-    """The first mention of a character counts; those without a partner are deleted."""
+    """TRANSLATE: the first occurrence of a source character counts; one without a target is deleted."""
     table = {ord(c): target[i] if i < len(target) else None for i, c in reversed([*enumerate(source)])}
-    return each(lambda text: text.translate(table), array, pa.string())
+    return map_distinct(lambda text: text.translate(table), array, pa.string())
 
 
 def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
     if not search or not _is_ascii(array):  # Arrow counts bytes
-        return each(lambda text: text.find(search) + 1, array, pa.int32())
+        return map_distinct(lambda text: text.find(search) + 1, array, pa.int32())
     return pc.add(pc.find_substring(array, search), 1).cast(pa.int32())
 
 
 def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
-    """A NULL start finds nothing, at 0; the empty string is found at 1, wherever the search begins."""
+    """LOCATE: 0 for a NULL start; the empty string is at 1, wherever the search begins."""
     if search is None:
         return pa.nulls(len(array), pa.int32())
     begin = 1 if not search and (start or 0) > 0 else start or 0
-    return each(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
+    return map_distinct(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
 
 
-_FIND = with_constants(_find, 1, nullable=True)
+_FIND_KERNEL = with_constants(_find, 1, nullable=True)
 
 
 def _locate(call: Call, args: Sequence[Datum]) -> pa.Array:
     search, text, start = args
-    return _FIND(call, (text, search, start))
+    return _FIND_KERNEL(call, (text, search, start))
 
 
 def _reverse(_: Call, args: Sequence[Datum]) -> pa.Array:
@@ -158,14 +158,14 @@ def _reverse(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 def _repeat(_: Call, array: pa.Array, times: int) -> pa.Array:
     def repeated(text: str) -> str | None:
-        return text * max(times, 0) if len(text) * times <= LONGEST else None
+        return text * max(times, 0) if len(text) * times <= MAX_RESULT_CHARACTERS else None
 
-    return each(repeated, array, pa.string())
+    return map_distinct(repeated, array, pa.string())
 
 
 def _padder(on_the_left: bool) -> Kernel:
     def pad(_: Call, array: pa.Array, width: int, padding: str = " ") -> pa.Array:
-        if width > LONGEST:
+        if width > MAX_RESULT_CHARACTERS:
             return pa.nulls(len(array), pa.string())
         filler = (padding * (width // len(padding) + 1) if padding else "")[: max(width, 0)]
 
@@ -174,20 +174,20 @@ def _padder(on_the_left: bool) -> Kernel:
             kept = text[: max(width, 0)]
             return missing + kept if on_the_left else kept + missing
 
-        return each(padded, array, pa.string())
+        return map_distinct(padded, array, pa.string())
 
     return with_constants(pad, 1)
 
 
 def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
     def spaces(count: int) -> str | None:
-        return " " * max(count, 0) if count <= LONGEST else None
+        return " " * max(count, 0) if count <= MAX_RESULT_CHARACTERS else None
 
-    return each(spaces, args[0], pa.string())
+    return map_distinct(spaces, args[0], pa.string())
 
 
 def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array:
-    """The n-th part, from the end if n is negative; there is no part 0."""
+    """SPLIT_PART: the n-th part, from the end if n is negative; NULL for part 0."""
     if part == 0:
         return pa.nulls(len(array), pa.string())
 
@@ -196,11 +196,11 @@ def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array
         at = part - 1 if part > 0 else len(parts) + part
         return parts[at] if 0 <= at < len(parts) else ""
 
-    return each(pick, array, pa.string())
+    return map_distinct(pick, array, pa.string())
 
 
 def _substring_index(_: Call, array: pa.Array, delimiter: str, count: int) -> pa.Array:
-    """What stands before the n-th delimiter, or after it counting from the end."""
+    """SUBSTRING_INDEX: the text before the n-th delimiter, or after it counting from the end."""
     if not delimiter or count == 0:
         return _emptied(array)
 
@@ -208,10 +208,10 @@ def _substring_index(_: Call, array: pa.Array, delimiter: str, count: int) -> pa
         parts = text.split(delimiter)
         return delimiter.join(parts[:count] if count > 0 else parts[count:])
 
-    return each(cut, array, pa.string())
+    return map_distinct(cut, array, pa.string())
 
 
-def _found(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
+def _substring_test(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
     return with_constants(lambda _, array, search: kernel(array, search), 1)
 
 
@@ -219,7 +219,7 @@ def _digest(algorithm: str) -> Kernel:
     def digest(text: str) -> str:
         return hashlib.new(algorithm, text.encode(), usedforsecurity=False).hexdigest()
 
-    return lambda _, args: each(digest, args[0], pa.string())
+    return lambda _, args: map_distinct(digest, args[0], pa.string())
 
 
 KERNELS: dict[str, Kernel] = {
@@ -250,9 +250,9 @@ KERNELS: dict[str, Kernel] = {
     "repeat": with_constants(_repeat, 1),
     "lpad": _padder(True),
     "rpad": _padder(False),
-    "startswith": _found(pc.starts_with),
-    "endswith": _found(pc.ends_with),
-    "contains": _found(pc.match_substring),
+    "startswith": _substring_test(pc.starts_with),
+    "endswith": _substring_test(pc.ends_with),
+    "contains": _substring_test(pc.match_substring),
     "split_part": with_constants(_split_part, 1),
     "md5": _digest("md5"),
     "sha1": _digest("sha1"),

@@ -1,1 +1,1 @@
-"""SEARCH: keyword queries."""
+"""The front end of SEARCH: keyword queries over joined streams."""

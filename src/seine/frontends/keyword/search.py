@@ -1,4 +1,4 @@
-"""SEARCH 'keywords' [OVER (streams)] [MAX n TUPLES]: a keyword query, read and checked.
+"""The parser of keyword queries: SEARCH 'keywords' [OVER (streams)] [MAX n TUPLES].
 
 Cites: SKWS 3.1 (keyword queries over a streaming schema)
 """
@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import TokenKind
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.names import suggest
 
 DEFAULT_MAX_TUPLES = 4
 _KEYWORD = re.compile(r"[^\W_]+")
@@ -19,7 +19,7 @@ _KEYWORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """The distinct keywords in lower case, the streams searched, the largest tree."""
+    """A keyword query: distinct keywords in lower case, streams searched, largest number of joined tuples."""
 
     keywords: tuple[str, ...]
     streams: tuple[str, ...]
@@ -27,7 +27,7 @@ class SearchQuery:
 
 
 def read_search(cursor: Cursor, streams: Iterable[str]) -> SearchQuery:
-    """Everything after the word SEARCH; without OVER all streams are searched."""
+    """Parse what follows the keyword SEARCH; without OVER all streams are searched."""
     text = cursor.expect_kind(TokenKind.STRING, "keywords in quotes")
     keywords = tuple(dict.fromkeys(word.lower() for word in _KEYWORD.findall(text.value)))
     if not keywords:

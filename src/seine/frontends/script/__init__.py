@@ -1,1 +1,1 @@
-"""The script language: statements to declarations."""
+"""The script language: CREATE and DROP statements to definitions and queries."""

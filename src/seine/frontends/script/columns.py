@@ -1,11 +1,11 @@
-"""(name TYPE, ...): the columns of a stream or relation, and references to them."""
+"""The parser of column lists, (name TYPE, ...), and the resolution of column references."""
 
 from __future__ import annotations
 
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.lexer import TokenKind
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.names import suggest
 
 TYPES = {
     "BOOLEAN": BOOLEAN,
@@ -24,17 +24,18 @@ TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 
 
-_MARKS = ("@op", "@punctuate")
+_RESERVED_COLUMNS = ("@op", "@punctuate")
 
 
 def read_columns(cursor: Cursor) -> tuple[Field, ...]:
+    """Parse (name TYPE, ...); refuses duplicate and reserved names."""
     seen: set[str] = set()
 
     def read_column() -> Field:
         name = cursor.expect_name("a column name")
         if name.key.lower() in seen:
             raise cursor.error(f"column {name.written} is declared twice", at=name)
-        if name.key.lower() in _MARKS:
+        if name.key.lower() in _RESERVED_COLUMNS:
             raise cursor.error(
                 f"{name.written} marks a kind of line, so no column can have this name", at=name
             )
@@ -45,6 +46,7 @@ def read_columns(cursor: Cursor) -> tuple[Field, ...]:
 
 
 def read_type(cursor: Cursor) -> Type:
+    """Parse a type name."""
     token = cursor.token
     word = token.text.upper() if token.kind is TokenKind.WORD else ""
     if word not in TYPES and word not in _DECIMALS:
@@ -71,6 +73,7 @@ def _read_decimal(cursor: Cursor) -> Type:
 
 
 def column_index(cursor: Cursor, fields: tuple[Field, ...], name: Name, table: str) -> int:
+    """The position of a column by name; refuses an unknown one."""
     for index, field in enumerate(fields):
         if field.name == name.key:
             return index

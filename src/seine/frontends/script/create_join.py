@@ -1,16 +1,17 @@
-"""CREATE JOIN and DROP JOIN left.column = right.column."""
+"""The parser of CREATE JOIN and DROP JOIN left.column = right.column."""
 
 from __future__ import annotations
 
 from seine.algebra.definitions import JoinEdge, StreamDef
 from seine.algebra.functions import TypeMismatch, common_type
-from seine.frontends.names import suggest
 from seine.frontends.script.columns import column_index
-from seine.frontends.script.cursor import Cursor
 from seine.frontends.script.script import Declarations
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.names import suggest
 
 
 def read_edge(cursor: Cursor, declared: Declarations) -> JoinEdge:
+    """Parse left.column = right.column; both streams must exist and the types be comparable."""
     start = cursor.token.start
     left, left_column = _read_side(cursor, declared)
     cursor.expect_symbol("=")
@@ -34,5 +35,5 @@ def _read_side(cursor: Cursor, declared: Declarations) -> tuple[StreamDef, int]:
 
 
 def same_edge(a: JoinEdge, b: JoinEdge) -> bool:
-    """An edge has no direction."""
+    """Whether two join edges are equal; an edge has no direction."""
     return a == b or a == JoinEdge(b.right, b.right_column, b.left, b.left_column)

@@ -1,4 +1,4 @@
-"""CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL."""
+"""The parser of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select
 from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
-from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.lexer import TokenKind
 from seine.frontends.script.limited_queries import refuse_misplaced_limit, refuse_misplaced_relation
 from seine.frontends.script.options import read_options
 from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
-from seine.frontends.sql.phrases import Phrasebook
-from seine.frontends.sql.size_limits import MOST_TOKENS
+from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.sql.size_limits import MAX_TOKENS
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import TokenKind
 from seine.frontends.xscl.parse_xscl import parse_xscl
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
@@ -24,7 +24,7 @@ _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
 
 @dataclass(frozen=True)
 class Registration:
-    """A query of the script: `query` is None and `unavailable` says why if it cannot run yet."""
+    """A parsed CREATE QUERY; if its language cannot run yet, `query` is None and `unavailable` says why."""
 
     name: str
     position: Position
@@ -35,9 +35,9 @@ class Registration:
 
 
 def read_query(
-    cursor: Cursor, name: Name, declared: Declarations, published: set[str], book: Phrasebook
+    cursor: Cursor, name: Name, declared: Declarations, published: set[str], templates: PlanTemplates
 ) -> Registration:
-    """Everything after CREATE QUERY name; `published` are the streams that other queries make."""
+    """Parse what follows CREATE QUERY name; `published` are the streams that other queries produce."""
     position = cursor.position(name)
     options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
@@ -53,12 +53,12 @@ def read_query(
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
     tokens, start, end = cursor.skip_to_statement_end()
-    if len(tokens) > MOST_TOKENS:
-        message = f"this query has more than {MOST_TOKENS:,} words and signs"
+    if len(tokens) > MAX_TOKENS:
+        message = f"this query has more than {MAX_TOKENS:,} words and signs"
         raise cursor.error(message, "split it, or join a relation that has its constants", at=start)
-    plan = book.plan(cursor.source, tokens, start, end)
+    plan = templates.plan(cursor.source, tokens, start, end)
     if plan is None:
-        plan = parse_select(cursor.source, start, end, book.tables)
+        plan = parse_select(cursor.source, start, end, templates.tables)
     query = Query(name.written, plan, options, cursor.source.text[start:end])
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])

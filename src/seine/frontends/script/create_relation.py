@@ -1,16 +1,16 @@
-"""CREATE RELATION name (columns) [VALID FROM begin TO end] source."""
+"""The parser of CREATE RELATION name (columns) [VALID FROM begin TO end] source."""
 
 from __future__ import annotations
 
 from seine.algebra.definitions import RelationDef
 from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
 from seine.frontends.script.columns import column_index, read_columns
-from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.from_source import SourceClauses
+from seine.frontends.text.cursor import Cursor, Name
 
 
 def read_relation(cursor: Cursor, name: Name, folder: str) -> RelationDef:
-    """Everything after CREATE RELATION name."""
+    """Parse what follows CREATE RELATION name."""
     fields = read_columns(cursor)
     source = SourceClauses(folder)
     valid: tuple[int, int] | None = None

@@ -1,4 +1,4 @@
-"""CREATE STREAM name (columns) clauses."""
+"""The parser of CREATE STREAM name (columns) clauses."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.types import BIGINT, TIMESTAMP, XML, Field
 from seine.errors import ScriptError
 from seine.frontends.script.columns import column_index, read_columns
-from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.durations import Duration, read_duration
 from seine.frontends.script.from_source import SourceClauses
+from seine.frontends.text.cursor import Cursor, Name
 
 _CLAUSES = [
     "TIMESTAMP",
@@ -27,7 +27,7 @@ _CLAUSES = [
 
 @dataclass
 class _Clauses:
-    """What was read so far; names are resolved by `finish`, when all is known."""
+    """The clauses parsed so far; names and durations are resolved by `_finish`."""
 
     name: Name
     fields: tuple[Field, ...]
@@ -41,7 +41,7 @@ class _Clauses:
 
 
 def read_stream(cursor: Cursor, name: Name, folder: str) -> StreamDef:
-    """Everything after CREATE STREAM name; the clauses may come in any order."""
+    """Parse what follows CREATE STREAM name; the clauses may come in any order."""
     clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder))
     while not cursor.at_statement_end():
         if not clauses.source.read(cursor):

@@ -1,4 +1,4 @@
-"""Lengths of time: plain numbers for BIGINT times, intervals for TIMESTAMP ones."""
+"""The parser of durations: plain numbers for BIGINT times, intervals for TIMESTAMP times."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
-from seine.frontends.units import MICROSECONDS
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.time_units import MICROSECONDS
 
 _AMOUNT = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"
@@ -16,7 +16,7 @@ _UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"
 
 @dataclass(frozen=True)
 class Duration:
-    """A length in plain units or, of an interval, in microseconds."""
+    """A duration: `length` is in plain units or, of an interval, in microseconds."""
 
     length: int
     is_interval: bool
@@ -24,7 +24,7 @@ class Duration:
 
 
 def read_duration(cursor: Cursor) -> Duration:
-    """A whole number, INTERVAL 'n' UNIT or INTERVAL n UNIT."""
+    """Parse a whole number, INTERVAL 'n' UNIT or INTERVAL n UNIT."""
     token = cursor.token
     if cursor.accept("INTERVAL"):
         return Duration(_read_interval(cursor), True, token)

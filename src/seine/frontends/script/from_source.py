@@ -1,4 +1,4 @@
-"""FROM 'path' [FORMAT f] [WITH (key = 'value', ...)]: where records come from."""
+"""The parser of source clauses: FROM 'path' [FORMAT f] [WITH (key = 'value', ...)]."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
-from seine.frontends.names import suggest
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.names import suggest
 
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ()}
 FORMATS = tuple(OPTIONS)
@@ -16,7 +16,7 @@ FORMATS = tuple(OPTIONS)
 
 @dataclass
 class SourceClauses:
-    """The three clauses as they are met, in any order, each at most once."""
+    """The three source clauses parsed so far, in any order, each at most once."""
 
     folder: str
     path: str | None = None
@@ -26,7 +26,7 @@ class SourceClauses:
     places: dict[str, Token] = field(default_factory=dict)  # of the options
 
     def read(self, cursor: Cursor) -> bool:
-        """Read one clause if one comes next."""
+        """Parse one clause if one comes next; whether it did."""
         token = cursor.token
         if cursor.accept("FROM"):
             _only_once(cursor, self.path, "FROM", token)
@@ -42,9 +42,9 @@ class SourceClauses:
         return True
 
     def finish(self, cursor: Cursor, documents: bool = False, relation: bool = False) -> Source:
-        """The source, when all clauses are read; `documents`: it has XML, so namespaces mean something.
+        """The source, once all clauses are parsed; refuses options that do not apply.
 
-        A relation may be followed.
+        `documents` allows the options of XML, `relation` those of databases and of following changes.
         """
         if self.path is None:
             raise cursor.error(

@@ -1,16 +1,16 @@
-"""Which queries one operator can join: joins of streams with windows, whose results nothing takes back.
+"""Checks that a query can be evaluated by the star join: append-only joins of windowed streams.
 
-So must be those with a memory limit, and those that join streams through a relation that is followed.
+This is required of queries with a memory limit, and of those that join streams through a followed relation.
 """
 
 from __future__ import annotations
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Query, Scan, UnionAll, walk
 from seine.errors import ScriptError
-from seine.frontends.script.cursor import Cursor, Name
-from seine.frontends.script.lexer import Token
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import Token
 
-_CHANGING = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
+_NON_MONOTONE = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
 
 
 def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
@@ -20,7 +20,7 @@ def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
         return cursor.error(f"memory does not fit query {query.name}: {message}", hint, at=at)
 
     parts = [*walk(query.plan)]
-    for kind, what in _CHANGING.items():
+    for kind, what in _NON_MONOTONE.items():
         if any(isinstance(part, kind) for part in parts):
             hint = "limit the join alone, in a SELECT without GROUP BY, DISTINCT and set operators"
             raise error(f"a result of {what} is no part of the exact one when tuples are missing", hint)
@@ -44,7 +44,7 @@ def refuse_misplaced_relation(cursor: Cursor, query: Query, at: Name) -> None:
     scans = [part for part in parts if isinstance(part, Scan)]
     if not followed or len(scans) < 2:
         return
-    plain = not any(isinstance(part, tuple(_CHANGING)) for part in parts)
+    plain = not any(isinstance(part, tuple(_NON_MONOTONE)) for part in parts)
     if not plain or any(scan.stream.retractable or scan.stream.window is None for scan in scans):
         raise cursor.error(
             f"query {query.name} joins several streams through relation {followed[0]}, which is followed",

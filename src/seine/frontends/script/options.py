@@ -1,13 +1,13 @@
-"""CREATE QUERY ... WITH (option = value, ...): the options of a query as typed values."""
+"""The parser of query options, CREATE QUERY ... WITH (option = value, ...), as typed values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from seine.algebra.memory_limit import IMPORTANCES, SHEDDERS, bytes_of
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.script.lexer import Token, TokenKind
+from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.lexer import Token, TokenKind
 
 _NEED_MEMORY = ("shed", "alpha", "beta", "seed")
 
@@ -16,7 +16,7 @@ Options = tuple[tuple[str, object], ...]
 
 
 def read_options(cursor: Cursor) -> tuple[Options, dict[str, Token]]:
-    """The options in parentheses, in the order given, and where each stands; none twice, none unknown."""
+    """Parse the options in parentheses: their values in order, and the token of each."""
     options: dict[str, object] = {}
     places: dict[str, Token] = {}
 
@@ -97,11 +97,11 @@ def _one_of(*choices: str) -> Callable[[Cursor], str]:
 _READERS: dict[str, Callable[[Cursor], object]] = {
     "unbounded": _boolean,
     "memory": _memory,
-    "shed": _one_of(*SHEDDERS),
+    "shed": _one_of(*SHEDDING_POLICIES),
     "alpha": _weight(above=True),
     "beta": _weight(above=False),
     "seed": _seed,
     "emit": _one_of("changes", "final"),
     "limit": _count,
-    "importance": _one_of(*IMPORTANCES),
+    "importance": _one_of(*IMPORTANCE_FUNCTIONS),
 }

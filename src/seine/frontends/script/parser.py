@@ -1,7 +1,7 @@
-"""Script text to declarations: every statement is read and checked in turn.
+"""The script parser: statements are parsed and checked one after the other against the declarations so far.
 
-A script is refused whole at its first wrong statement. A query that is well formed but
-cannot run yet is refused last, so that nothing hides what is wrong elsewhere.
+A script is refused as a whole at its first error. A query that is well-formed but cannot run yet is
+refused last, so that it does not hide errors elsewhere.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 from seine.algebra.plan import Query, tables_of
 from seine.errors import ScriptError, TakenError
-from seine.frontends.names import suggest
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_stream import read_stream
-from seine.frontends.script.cursor import Cursor, Name
 from seine.frontends.script.script import Declarations, Script
-from seine.frontends.source_text import ScriptText
-from seine.frontends.sql.phrases import Phrasebook
+from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.names import suggest
+from seine.frontends.text.source_text import ScriptText
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 
@@ -27,9 +27,9 @@ _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 def parse_script(
     text: str, *, file: str, folder: str, known: Declarations | None = None, replace: bool = False
 ) -> Script:
-    """Read a script on top of what is `known`; refuse it with a position at the first mistake.
+    """Parse a script on top of the `known` declarations; the first error is raised with its position.
 
-    With `replace`, a query takes the place of a known one of its name.
+    With `replace`, a query replaces a known one of its name.
 
     >>> script = parse_script(
     ...     "CREATE STREAM s (a INT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -41,7 +41,7 @@ def parse_script(
 
 
 class _StatementReader:
-    """Reads statements one after the other; holds what stands so far."""
+    """Parses the statements of a script; holds the declarations so far."""
 
     def __init__(self, source: ScriptText, folder: str, known: Declarations, replace: bool) -> None:
         self.cursor = Cursor(source)
@@ -52,9 +52,10 @@ class _StatementReader:
         self.registered: dict[str, Registration] = {}  # of this script
         self.published: set[str] = set()
         self.dropped: dict[str, Query] = {}
-        self._book: Phrasebook | None = None
+        self._templates: PlanTemplates | None = None
 
     def read(self) -> Script:
+        """Parse all statements."""
         while not self.cursor.at_statement_end() or self.cursor.accept_symbol(";"):
             if not self.cursor.at_statement_end():
                 self._read_statement()
@@ -63,8 +64,8 @@ class _StatementReader:
             if registration.unavailable is not None:
                 message = f"query {registration.name}: {registration.unavailable}"
                 raise ScriptError(message, hint="leave this query out", where=registration.position)
-        own = {key: found.position for key, found in self.registered.items() if found.query is not None}
-        return Script(self.declared, own, self.dropped)
+        positions = {key: one.position for key, one in self.registered.items() if one.query is not None}
+        return Script(self.declared, positions, self.dropped)
 
     def _read_statement(self) -> None:
         if self.cursor.accept("CREATE"):
@@ -79,11 +80,11 @@ class _StatementReader:
         if cursor.accept("STREAM"):
             name = self._new_table("stream")
             self.declared.streams[name.key] = read_stream(cursor, name, self.folder)
-            self._book = None
+            self._templates = None
         elif cursor.accept("RELATION"):
             name = self._new_table("relation")
             self.declared.relations[name.key] = read_relation(cursor, name, self.folder)
-            self._book = None
+            self._templates = None
         elif cursor.accept("QUERY"):
             self._create_query()
         elif cursor.accept("JOIN"):
@@ -92,15 +93,15 @@ class _StatementReader:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
 
     @property
-    def book(self) -> Phrasebook:
-        """What queries have taught, while tables stay as they are."""
-        if self._book is None:
-            self._book = Phrasebook(self.declared.tables)
-        return self._book
+    def templates(self) -> PlanTemplates:
+        """The cache of plan templates, valid while streams and relations stay the same."""
+        if self._templates is None:
+            self._templates = PlanTemplates(self.declared.tables)
+        return self._templates
 
     @cached_property
     def tables(self) -> dict[str, str]:
-        """Whether a name in lower case is one of a stream or a relation; made when first asked for."""
+        """The names of all streams and relations in lower case, each with which of the two it is."""
         streams, relations = self.declared.streams, self.declared.relations
         return {
             name.lower(): kind
@@ -133,7 +134,7 @@ class _StatementReader:
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
         self._forget_query(key)
-        registration = read_query(self.cursor, name, self.declared, self.published, self.book)
+        registration = read_query(self.cursor, name, self.declared, self.published, self.templates)
         self.registered[key] = registration
         if registration.publishes is not None:
             self.published.add(registration.publishes)
@@ -187,7 +188,7 @@ class _StatementReader:
             raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
         self.tables.pop(name.key.lower())
         del tables[name.key]
-        self._book = None
+        self._templates = None
 
     def _drop_join(self) -> None:
         start = self.cursor.token.start

@@ -1,4 +1,4 @@
-"""What a script comes to: the declarations that stand at its end."""
+"""The result of parsing a script: the declarations in force at its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from seine.errors import Position
 
 @dataclass
 class Declarations:
-    """Everything declared, by folded name (of queries in lower case); edges in order of declaration."""
+    """All declarations by folded name (queries by lower-case name); join edges in order of declaration."""
 
     streams: dict[str, StreamDef] = field(default_factory=dict)
     relations: dict[str, RelationDef] = field(default_factory=dict)
@@ -20,23 +20,25 @@ class Declarations:
     queries: dict[str, Query] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
+        """A copy that can be changed independently."""
         return Declarations(dict(self.streams), dict(self.relations), list(self.edges), dict(self.queries))
 
     @property
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:
+        """Streams and relations by name."""
         return {**self.streams, **self.relations}
 
     @property
     def paths(self) -> list[str]:
-        """Where all streams and relations are read from."""
+        """The source paths of all streams and relations."""
         return [table.source.path for table in self.tables.values() if table.source is not None]
 
 
 @dataclass(frozen=True)
 class Script:
-    """A parsed script: its declarations, where each of its own queries is declared, and what it dropped.
+    """A parsed script: all declarations, the positions of the queries that it creates, and those it drops.
 
-    A query that was known before and is replaced is in `positions` and in `dropped`.
+    A known query that it replaces is both in `positions` and in `dropped`.
     """
 
     declarations: Declarations
@@ -45,6 +47,6 @@ class Script:
 
     @property
     def queries(self) -> Iterator[tuple[Query, Position]]:
-        """The queries that this script declared and did not drop, in order."""
+        """The queries that this script creates and does not drop, in order."""
         for key, position in self.positions.items():
             yield self.declarations.queries[key], position

@@ -1,1 +1,1 @@
-"""SELECT to plans."""
+"""The SQL front end: binds the syntax trees of SELECT queries to logical plans."""

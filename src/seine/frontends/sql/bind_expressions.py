@@ -1,4 +1,4 @@
-"""SQL expressions to the algebra's, typed on the way."""
+"""The expression binder: SQL syntax trees to typed expressions of the algebra, names resolved."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ from seine.algebra.functions import (
 )
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL
-from seine.frontends.script.lexer import string_value
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
+from seine.frontends.text.lexer import string_value
 
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
 
 
 @dataclass
 class AggregateCalls:
-    """The distinct aggregate calls of a block; each stands for a column past the block's row."""
+    """The distinct aggregate calls of a block; each is a virtual column behind the columns of the block."""
 
     width: int
     calls: list[AggregateCall] = field(default_factory=list)
 
     def column(self, call: AggregateCall) -> Column:
+        """The virtual column of a call, added if it is new."""
         if call not in self.calls:
             self.calls.append(call)
         return Column(self.width + self.calls.index(call), call.type)
 
 
 @dataclass
-class Translator:
-    """Translates over one block; `clause` names the place in refusals.
+class ExpressionBinder:
+    """Binds the expressions of one clause over one block; `clause` names it in errors.
 
-    Without `aggregates` an aggregate call is refused. Outside of aggregates, `aliases` are
-    output names that win over input columns, and `earlier` are outputs to the left that a
-    name without an input column means. `places` remembers where an input column was first read.
+    Without `aggregates` an aggregate call is refused. Outside of aggregates, `aliases` are output
+    names that take precedence over input columns, and `earlier` are outputs to the left, to which a
+    name resolves if no input column has it. `places` has the node where each input column is first read.
     """
 
     context: Context
@@ -58,8 +59,8 @@ class Translator:
     earlier: dict[str, Expression] = field(default_factory=dict)
     _within_aggregate: bool = False
 
-    def translate(self, node: exp.Expr) -> Expression:
-        """The typed expression for a node; every refusal says where."""
+    def bind(self, node: exp.Expr) -> Expression:
+        """The typed expression of a syntax node; every error carries its position."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
             raise self.context.error(node, *_refusal(node))
@@ -69,8 +70,8 @@ class Translator:
             raise self.context.error(node, refusal.message, refusal.hint) from None
 
     def condition(self, node: exp.Expr, what: str) -> Expression:
-        """A node that must be BOOLEAN."""
-        value = self.translate(node)
+        """The bound condition of a node, which must be BOOLEAN; `what` names it in the error."""
+        value = self.bind(node)
         if value.type == NULL:
             return resolve_cast(value, BOOLEAN)
         if value.type != BOOLEAN:
@@ -79,6 +80,7 @@ class Translator:
         return value
 
     def column(self, node: exp.Column) -> Expression:
+        """The expression that a column reference resolves to."""
         if isinstance(node.this, exp.Star):
             raise self.context.error(node, "* stands for columns only in a SELECT list and in COUNT(*)")
         if node.args.get("table") is None:
@@ -91,7 +93,7 @@ class Translator:
         return value
 
     def _unqualified(self, name: str) -> Expression | None:
-        """What a bare name means if it is not an input column: an output, or a constant function."""
+        """What a name resolves to if not to an input column: an output, or a function without arguments."""
         if not self._within_aggregate and name in self.aliases:
             return self.aliases[name]
         if self.block.find(name):
@@ -101,9 +103,10 @@ class Translator:
         return resolve_call(name, []) if name in _BARE_FUNCTIONS else None
 
     def call(self, node: exp.Anonymous) -> Expression:
+        """The bound call of a function or an aggregate."""
         if is_aggregate(node.name):
             return self._aggregate(node, None)
-        name, args = node.name.lower(), [self.translate(arg) for arg in node.expressions]
+        name, args = node.name.lower(), [self.bind(arg) for arg in node.expressions]
         if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
             args.reverse()
         return resolve_call(name, args)
@@ -133,7 +136,7 @@ class Translator:
         counts_rows = len(nodes) == 1 and isinstance(nodes[0], exp.Star) and node.name.lower() == "count"
         if not nodes:
             raise self.context.error(node, f"{node.name.upper()} needs an argument")
-        args = [] if counts_rows else [self.translate(arg) for arg in nodes]
+        args = [] if counts_rows else [self.bind(arg) for arg in nodes]
         if where is not None:
             condition = self.condition(where, "FILTER")
             args = [resolve_call("case", [condition, arg]) for arg in args or [literal(1)]]
@@ -141,7 +144,7 @@ class Translator:
 
 
 def _refusal(node: exp.Expr) -> tuple[str, str]:
-    """What to say of a node that has no translation."""
+    """The message and hint for a node that cannot be bound."""
     if isinstance(node, exp.Window):
         return "window functions are not supported", "group with GROUP BY, or join the stream with itself"
     if isinstance(node, exp.Query | exp.Exists):
@@ -153,139 +156,139 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     return f"this expression ({node.key}) is not supported", "see the SQL reference for what is"
 
 
-Handler = Callable[[Translator, exp.Expr], Expression]
+Handler = Callable[[ExpressionBinder, exp.Expr], Expression]  # binds nodes of one class
 
 
 def _binary(name: str) -> Handler:
-    return lambda t, node: resolve_call(name, [t.translate(node.this), t.translate(node.expression)])
+    return lambda binder, node: resolve_call(name, [binder.bind(node.this), binder.bind(node.expression)])
 
 
 def _logic(name: str) -> Handler:
     """AND and OR of any number of operands, without recursion along the chain."""
 
-    def handle(t: Translator, node: exp.Expr) -> Expression:
-        operands = [t.condition(operand, name.upper()) for operand in node.flatten()]
+    def handle(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+        operands = [binder.condition(operand, name.upper()) for operand in node.flatten()]
         return resolve_call(name, operands)
 
     return handle
 
 
-def _negate(t: Translator, node: exp.Expr) -> Expression:
+def _negate(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     """A minus before a number is part of it, or the least BIGINT could not be written."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number("-" + node.this.name)
-    return resolve_call("neg", [t.translate(node.this)])
+    return resolve_call("neg", [binder.bind(node.this)])
 
 
-def _is(t: Translator, node: exp.Expr) -> Expression:
-    value = t.translate(node.this)
+def _is(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    value = binder.bind(node.this)
     if isinstance(node.expression, exp.Null):
         return resolve_call("is_null", [value])
     if isinstance(node.expression, exp.Boolean):
         return resolve_call("eq_null_safe", [value, literal(node.expression.this)])
-    raise t.context.error(node, "IS takes NULL, TRUE or FALSE")
+    raise binder.context.error(node, "IS takes NULL, TRUE or FALSE")
 
 
-def _in(t: Translator, node: exp.Expr) -> Expression:
+def _in(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
-        raise t.context.error(refused, "IN takes a list of values", "write a sub-query as a join")
-    return resolve_call("in", [t.translate(node.this), *(t.translate(value) for value in node.expressions)])
+        raise binder.context.error(refused, "IN takes a list of values", "write a sub-query as a join")
+    return resolve_call("in", [binder.bind(node.this), *(binder.bind(value) for value in node.expressions)])
 
 
-def _between(t: Translator, node: exp.Expr) -> Expression:
+def _between(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = (node.this, node.args["low"], node.args["high"])
-    return resolve_call("between", [t.translate(part) for part in parts])
+    return resolve_call("between", [binder.bind(part) for part in parts])
 
 
-def _like(t: Translator, node: exp.Expr, *escape: exp.Expr) -> Expression:
+def _like(binder: ExpressionBinder, node: exp.Expr, *escape: exp.Expr) -> Expression:
     """LIKE or ILIKE; the parser notes a NOT before it on the node itself."""
     name = "like" if isinstance(node, exp.Like) else "ilike"
-    test = resolve_call(name, [t.translate(part) for part in (node.this, node.expression, *escape)])
+    test = resolve_call(name, [binder.bind(part) for part in (node.this, node.expression, *escape)])
     return resolve_call("not", [test]) if node.args.get("negate") else test
 
 
-def _escape(t: Translator, node: exp.Expr) -> Expression:
+def _escape(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     like = node.this
     if not isinstance(like, exp.Like | exp.ILike):
-        raise t.context.error(node, "ESCAPE belongs to LIKE")
-    return _like(t, like, node.expression)
+        raise binder.context.error(node, "ESCAPE belongs to LIKE")
+    return _like(binder, like, node.expression)
 
 
-def _case(t: Translator, node: exp.Expr) -> Expression:
-    operand = t.translate(node.this) if node.this is not None else None
+def _case(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    operand = binder.bind(node.this) if node.this is not None else None
     args: list[Expression] = []
     for branch in node.args["ifs"]:
         if operand is None:
-            args.append(t.condition(branch.this, "WHEN"))
+            args.append(binder.condition(branch.this, "WHEN"))
         else:
-            args.append(resolve_call("eq", [operand, t.translate(branch.this)]))
-        args.append(t.translate(branch.args["true"]))
+            args.append(resolve_call("eq", [operand, binder.bind(branch.this)]))
+        args.append(binder.bind(branch.args["true"]))
     if node.args.get("default") is not None:
-        args.append(t.translate(node.args["default"]))
+        args.append(binder.bind(node.args["default"]))
     return resolve_call("case", args)
 
 
-def _if(t: Translator, node: exp.Expr) -> Expression:
+def _if(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     branches = (node.args.get("true"), node.args.get("false"))
     return resolve_call(
-        "case", [t.condition(node.this, "IF"), *(t.translate(b) for b in branches if b is not None)]
+        "case", [binder.condition(node.this, "IF"), *(binder.bind(b) for b in branches if b is not None)]
     )
 
 
-def _cast(t: Translator, node: exp.Expr) -> Expression:
-    return constant_cast(t.translate(node.this), cast_type(node.args["to"], t.context, node))
+def _cast(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    return constant_cast(binder.bind(node.this), cast_type(node.args["to"], binder.context, node))
 
 
-def _extract(t: Translator, node: exp.Expr) -> Expression:
-    return resolve_call("extract", [literal(node.this.name.lower()), t.translate(node.expression)])
+def _extract(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    return resolve_call("extract", [literal(node.this.name.lower()), binder.bind(node.expression)])
 
 
-def _trim(t: Translator, node: exp.Expr) -> Expression:
+def _trim(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
     name = names.get(str(node.args.get("position") or "").upper(), "trim")
     parts = [part for part in (node.this, node.expression) if part is not None]
-    return resolve_call(name, [t.translate(part) for part in parts])
+    return resolve_call(name, [binder.bind(part) for part in parts])
 
 
-def _position(t: Translator, node: exp.Expr) -> Expression:
+def _position(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = [node.args["substr"], node.this, node.args.get("position")]
-    return resolve_call("locate", [t.translate(part) for part in parts if part is not None])
+    return resolve_call("locate", [binder.bind(part) for part in parts if part is not None])
 
 
-def _substring(t: Translator, node: exp.Expr) -> Expression:
+def _substring(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = [node.this, node.args.get("start"), node.args.get("length")]
-    return resolve_call("substring", [t.translate(part) for part in parts if part is not None])
+    return resolve_call("substring", [binder.bind(part) for part in parts if part is not None])
 
 
-def _literal(t: Translator, node: exp.Expr) -> Expression:
+def _literal(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.is_string:
         return number(node.name)
-    written = t.context.text(node)
+    written = binder.context.text(node)
     return literal(string_value(written) if written.startswith("'") else node.name)
 
 
-def _strings(t: Translator, node: exp.Expr) -> Expression:
+def _strings(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     """'a' 'b' side by side, which the parser reads as one concatenation."""
-    return resolve_call("concat", [t.translate(part) for part in node.expressions])
+    return resolve_call("concat", [binder.bind(part) for part in node.expressions])
 
 
 _HANDLERS: dict[type, Handler] = {
-    exp.Column: Translator.column,  # type: ignore[dict-item]
-    exp.Anonymous: Translator.call,  # type: ignore[dict-item]
-    exp.Filter: Translator.filtered,  # type: ignore[dict-item]
+    exp.Column: ExpressionBinder.column,  # type: ignore[dict-item]
+    exp.Anonymous: ExpressionBinder.call,  # type: ignore[dict-item]
+    exp.Filter: ExpressionBinder.filtered,  # type: ignore[dict-item]
     exp.Literal: _literal,
-    exp.RawString: lambda t, node: literal(node.name),
-    exp.Boolean: lambda t, node: literal(node.this),
-    exp.Null: lambda t, node: Literal(None, NULL),
-    exp.Paren: lambda t, node: t.translate(node.this),
-    exp.Interval: lambda t, node: interval(node, t.context),  # type: ignore[arg-type]
+    exp.RawString: lambda binder, node: literal(node.name),
+    exp.Boolean: lambda binder, node: literal(node.this),
+    exp.Null: lambda binder, node: Literal(None, NULL),
+    exp.Paren: lambda binder, node: binder.bind(node.this),
+    exp.Interval: lambda binder, node: interval(node, binder.context),  # type: ignore[arg-type]
     exp.Neg: _negate,
-    exp.Not: lambda t, node: resolve_call("not", [t.condition(node.this, "NOT")]),
+    exp.Not: lambda binder, node: resolve_call("not", [binder.condition(node.this, "NOT")]),
     exp.And: _logic("and"),
     exp.Or: _logic("or"),
     exp.NullSafeEQ: _binary("eq_null_safe"),
-    exp.NullSafeNEQ: lambda t, node: resolve_call("not", [_binary("eq_null_safe")(t, node)]),
+    exp.NullSafeNEQ: lambda binder, node: resolve_call("not", [_binary("eq_null_safe")(binder, node)]),
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,

@@ -1,6 +1,6 @@
-"""A finished block to a plan: one selection over a left-deep chain of joins.
+"""The plan of a FROM block: one selection over a left-deep chain of joins.
 
-Every conjunct of ON and WHERE is kept above the joins; pushing them down is the optimiser's.
+Every conjunct of ON and WHERE is kept above the joins; pushing it down is the optimiser's task.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ from seine.algebra.expressions import Column, Expression, conjunction, conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, Named
+from seine.frontends.sql.scope import FromBlock, NamedExpression
 
 
 @dataclass(frozen=True)
 class Projection:
-    """A SELECT without aggregates or DISTINCT: an outer FROM can take its block over."""
+    """A bound SELECT without aggregates and DISTINCT: an outer FROM can inline its block."""
 
     block: FromBlock
-    outputs: list[Named]
+    outputs: list[NamedExpression]
     node: exp.Expr
     context: Context
 
     def plan(self) -> Plan:
+        """The plan of the SELECT by itself."""
         values = tuple(output.value for output in self.outputs)
         names = tuple(output.name for output in self.outputs)
         return Project(block_plan(self.block, self.node, self.context), values, names)
 
 
 def block_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
-    """The joined and selected rows of a block that no outer block takes over."""
+    """The joins and the selection of a block that is not inlined in an outer block."""
     if not any(isinstance(part, Scan) for item in block.items for part in walk(item)):
         raise context.error(node, "a SELECT needs a stream in FROM", "relations alone never change")
     joined: Plan = reduce(Join, block.items)
@@ -47,7 +48,7 @@ def block_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
 
 
 def _validity(block: FromBlock) -> list[Expression]:
-    """Each VALID relation's tuple is active at the timestamp of every stream tuple of the block."""
+    """The conditions that a tuple of a VALID relation is active at the time of every stream tuple."""
     starts = [sum(len(item.schema) for item in block.items[:i]) for i in range(len(block.items))]
     placed = list(zip(block.items, starts, strict=True))
     times = [

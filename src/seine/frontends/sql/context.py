@@ -1,4 +1,4 @@
-"""What the translation of a SELECT knows: the tables, and the place of each node in the script."""
+"""The context of binding a SELECT: known tables, common table expressions, positions in the script."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sqlglot import exp
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression
 from seine.errors import ScriptError
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.source_text import ScriptText
 
 if TYPE_CHECKING:
     from seine.frontends.sql.scope import FromBlock
 
 Table = StreamDef | RelationDef
-Where = Callable[[exp.Expr, "FromBlock"], Expression]  # what a condition over a block means
+WhereBinder = Callable[[exp.Expr, "FromBlock"], Expression]  # binds the condition of a WHERE over a block
 
 
 @dataclass(frozen=True)
 class CommonTable:
-    """A WITH entry: its query, and the context that it was written in."""
+    """A common table expression (WITH entry): its query, and the context in which it is bound."""
 
     query: exp.Expr
     columns: tuple[exp.Identifier, ...]
@@ -31,32 +31,34 @@ class CommonTable:
 
 @dataclass(frozen=True)
 class Context:
-    """`offset` is where the text of the SELECT starts in the script."""
+    """The binding context; `offset` is where the text of the SELECT starts in the script."""
 
     source: ScriptText
     offset: int
     tables: Mapping[str, Table]
-    where: Where | None = None
+    where: WhereBinder | None = None
     common: Mapping[str, CommonTable] = field(default_factory=dict)
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:
+        """An error at a syntax node, to be raised."""
         return self.source.error(self.offset + _start(node), message, hint)
 
     def text(self, node: exp.Expr) -> str:
-        """A token as it was written, or nothing for a node that the parser made up."""
+        """The source text of a token node; empty for a node that the parser synthesised."""
         if "start" not in node.meta:
             return ""
         return self.source.text[self.offset + node.meta["start"] : self.offset + node.meta["end"] + 1]
 
     def with_common(self, name: str, table: CommonTable) -> Context:
+        """The context extended by a common table expression."""
         return replace(self, common={**self.common, name: table})
 
 
 def _start(node: exp.Expr) -> int:
-    """The offset of the first token beneath a node; only some nodes carry one, so parents help out."""
+    """The offset of the first token of a node; only some nodes have one, so parents are searched too."""
     at: exp.Expr | None = node
     while at is not None:
-        starts = [part.meta["start"] for part in at.walk() if "start" in part.meta]
+        starts: list[int] = [part.meta["start"] for part in at.walk() if "start" in part.meta]
         if starts:
             return min(starts)
         at = at.parent

@@ -1,4 +1,4 @@
-"""Spark's SQL as this product reads it: double quotes hold names, and calls keep the name they were given."""
+"""The SQL dialect: Spark's, with double-quoted identifiers and calls that keep their written names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from sqlglot.dialects.spark import Spark
 
-_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR")
+_SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR")
 
 
 class SeineSql(Spark):
-    """Every function but those with a syntax of their own parses to an anonymous call."""
+    """Functions parse to anonymous calls, except those with special syntax, such as CAST."""
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar = ["'"]
@@ -21,5 +21,5 @@ class SeineSql(Spark):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_SYNTAX
         }

@@ -1,4 +1,4 @@
-"""FROM and JOIN to a block: tables, sub-queries, ON and USING."""
+"""Binds FROM and JOIN clauses to a block: tables, sub-queries, ON and USING."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sqlglot import exp
 from seine.algebra.definitions import StreamDef
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Lookup, Plan, Scan
-from seine.frontends.names import suggest
-from seine.frontends.sql.bind_expressions import Translator
+from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
-from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of
+from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.text.names import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
 
@@ -22,7 +22,7 @@ _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
 def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlock:
-    """The block of a SELECT's FROM clause; `analyse` translates sub-queries."""
+    """The block of the FROM clause of a SELECT; `analyse` binds sub-queries."""
     source = select.args.get("from_")
     if source is None:
         raise context.error(select, "a SELECT needs FROM", "name a stream")
@@ -44,11 +44,11 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
     if join.args.get("using"):
         _use(join.args["using"], block, context)
     if join.args.get("on") is not None:
-        block.conjuncts.append(Translator(context, block, "ON").condition(join.args["on"], "ON"))
+        block.conjuncts.append(ExpressionBinder(context, block, "ON").condition(join.args["on"], "ON"))
 
 
 def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
-    """USING (c): equal on both sides, and shown once."""
+    """USING (c): the columns are equal, and visible once."""
     *earlier, last = block.visible
     for node in names:
         name = key_of(node)
@@ -73,12 +73,12 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
         )
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
-    block.visible.append(Visible(alias, _renamed(node, columns, context)))
+    block.visible.append(FromItem(alias, _renamed(node, columns, context)))
 
 
 def _add_table(
     node: exp.Table, block: FromBlock, context: Context, analyse: Analyse
-) -> tuple[str, list[Named]]:
+) -> tuple[str, list[NamedExpression]]:
     _refuse_extras(node, _TABLE_ARGS, context)
     name = key_of(node.this)
     alias_node = node.args.get("alias")
@@ -105,14 +105,14 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
 
 def _columns_of_common(
     common: CommonTable, block: FromBlock, context: Context, analyse: Analyse, node: exp.Expr
-) -> list[Named]:
+) -> list[NamedExpression]:
     columns = _take_over(analyse(common.query, common.context), block, context, node)
     return _rename(columns, common.columns, context, node)
 
 
 def _add_query(
     node: exp.Subquery, block: FromBlock, context: Context, analyse: Analyse
-) -> tuple[str, list[Named]]:
+) -> tuple[str, list[NamedExpression]]:
     _refuse_extras(node, {"this", "alias", "joins"}, context)
     alias = node.args.get("alias")
     if alias is None or alias.this is None:
@@ -120,28 +120,30 @@ def _add_query(
     return key_of(alias.this), _take_over(analyse(node.this, context), block, context, node)
 
 
-def _take_over(source: Projection | Plan, block: FromBlock, context: Context, node: exp.Expr) -> list[Named]:
-    """Merge a plain SELECT into the block; join anything else as one item."""
+def _take_over(
+    source: Projection | Plan, block: FromBlock, context: Context, node: exp.Expr
+) -> list[NamedExpression]:
+    """Inline a plain SELECT into the block; join any other query as one item."""
     refuse_large(source, len(block.items), context, node)
     if isinstance(source, Projection):
         return block.merge(source.block, source.outputs)
     return block.add_item(source)
 
 
-def _renamed(node: exp.Expr, columns: list[Named], context: Context) -> list[Named]:
+def _renamed(node: exp.Expr, columns: list[NamedExpression], context: Context) -> list[NamedExpression]:
     alias = node.args.get("alias")
     return _rename(columns, tuple(alias.args.get("columns") or ()) if alias else (), context, node)
 
 
 def _rename(
-    columns: list[Named], names: tuple[exp.Identifier, ...], context: Context, node: exp.Expr
-) -> list[Named]:
-    """Columns under the names of an alias list: alias (a, b)."""
+    columns: list[NamedExpression], names: tuple[exp.Identifier, ...], context: Context, node: exp.Expr
+) -> list[NamedExpression]:
+    """Columns renamed by the column list of an alias: alias (a, b)."""
     if not names:
         return columns
     if len(names) != len(columns):
         raise context.error(node, f"{len(names)} names for {len(columns)} columns")
-    return [Named(key_of(name), column.value) for name, column in zip(names, columns, strict=True)]
+    return [NamedExpression(key_of(name), column.value) for name, column in zip(names, columns, strict=True)]
 
 
 def _refuse_extras(node: exp.Expr, known: set[str], context: Context) -> None:

@@ -1,4 +1,4 @@
-"""GROUP BY, aggregates and HAVING: Project(Select(having, Aggregate(block)))."""
+"""Binds GROUP BY, aggregates and HAVING: Project(Select(Aggregate(block), having))."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sqlglot import exp
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Aggregate, Plan, Project, Select
-from seine.frontends.sql.bind_expressions import AggregateCalls, Translator
+from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, Named, key_of
+from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
 
 _SUPERGROUPS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
 
@@ -27,7 +27,7 @@ def is_grouped(select: exp.Select) -> bool:
 
 @dataclass
 class GroupedSelect:
-    """A grouped SELECT: outputs are translated first, over the block's row and the aggregates."""
+    """A SELECT with groups: outputs are bound over the block and its aggregates, then over the groups."""
 
     select: exp.Select
     block: FromBlock
@@ -35,10 +35,11 @@ class GroupedSelect:
 
     def __post_init__(self) -> None:
         self.aggregates = AggregateCalls(self.block.width)
-        self.translator = Translator(self.context, self.block, "SELECT", self.aggregates)
+        self.binder = ExpressionBinder(self.context, self.block, "SELECT", self.aggregates)
         self.keys: list[Expression] = []
 
-    def plan(self, outputs: list[Named]) -> Plan:
+    def plan(self, outputs: list[NamedExpression]) -> Plan:
+        """The plan of the SELECT with these outputs, bound over the block and the aggregates."""
         for key in self._keys(outputs):
             if key not in self.keys:
                 self.keys.append(key)
@@ -55,7 +56,7 @@ class GroupedSelect:
         source = block_plan(self.block, self.select, self.context)
         return Aggregate(source, tuple(self.keys), calls, tuple(names))
 
-    def _keys(self, outputs: list[Named]) -> list[Expression]:
+    def _keys(self, outputs: list[NamedExpression]) -> list[Expression]:
         group = self.select.args.get("group")
         if group is None:
             return []
@@ -69,8 +70,8 @@ class GroupedSelect:
             raise self.context.error(group, "GROUP BY needs an expression")
         return [self._key(node, outputs) for node in group.expressions]
 
-    def _key(self, node: exp.Expr, outputs: list[Named]) -> Expression:
-        """An ordinal, an output's alias where no input column has that name, or any expression."""
+    def _key(self, node: exp.Expr, outputs: list[NamedExpression]) -> Expression:
+        """A grouping key: an ordinal, the alias of an output that is no input column, or an expression."""
         key: Expression | None = None
         if isinstance(node, exp.Literal) and not node.is_string:
             key = self._ordinal(node, outputs)
@@ -79,31 +80,31 @@ class GroupedSelect:
             named = [output.value for output in outputs if output.name == name]
             key = named[0] if named and not self.block.find(name) else None
         if key is None:
-            return Translator(self.context, self.block, "GROUP BY").translate(node)
+            return ExpressionBinder(self.context, self.block, "GROUP BY").bind(node)
         if self._aggregated(key):
             raise self.context.error(node, "an aggregate cannot be grouped by", "use a sub-query in FROM")
         return key
 
-    def _ordinal(self, node: exp.Literal, outputs: list[Named]) -> Expression:
+    def _ordinal(self, node: exp.Literal, outputs: list[NamedExpression]) -> Expression:
         if not node.name.isdigit() or not 1 <= int(node.name) <= len(outputs):
             raise self.context.error(node, f"GROUP BY {node.name}: the SELECT has {len(outputs)} columns")
         return outputs[int(node.name) - 1].value
 
-    def _having(self, outputs: list[Named]) -> Expression | None:
+    def _having(self, outputs: list[NamedExpression]) -> Expression | None:
         having = self.select.args.get("having")
         if having is None:
             return None
         aliases = {output.name: output.value for output in outputs}
-        translator = Translator(
-            self.context, self.block, "HAVING", self.aggregates, aliases, self.translator.places
+        binder = ExpressionBinder(
+            self.context, self.block, "HAVING", self.aggregates, aliases, self.binder.places
         )
-        return translator.condition(having.this, "HAVING")
+        return binder.condition(having.this, "HAVING")
 
     def _aggregated(self, expression: Expression) -> bool:
         return any(index >= self.aggregates.width for index in columns_of(expression))
 
     def _over_groups(self, expression: Expression) -> Expression:
-        """Rewrite over the aggregate's row: keys first, then calls; nothing else may be read."""
+        """Rewrite an expression over the row of the aggregate, keys and then calls; refuses other columns."""
         if expression in self.keys:
             return Column(self.keys.index(expression), expression.type)
         if isinstance(expression, Column):
@@ -116,7 +117,7 @@ class GroupedSelect:
         return expression
 
     def _ungrouped(self, index: int) -> Exception:
-        node = self.translator.places.get(index, self.select)
+        node = self.binder.places.get(index, self.select)
         name = node.name if isinstance(node, exp.Column) else "a column"
         hint = f"add {name} to GROUP BY, or aggregate it, e.g. MAX({name})"
         return self.context.error(node, f"{name} is neither grouped nor aggregated", hint)

@@ -1,4 +1,4 @@
-"""Constants: numbers, typed strings and intervals."""
+"""Binds SQL literals: numbers, typed strings and intervals."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import literal, resolve_cast
 from seine.algebra.types import DAY_TIME, STRING, TIMESTAMP, YEAR_MONTH, Type
 from seine.frontends.sql.context import Context
-from seine.frontends.units import MICROSECONDS
+from seine.frontends.text.time_units import MICROSECONDS
 
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _ISO_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 def number(text: str) -> Literal:
-    """A number with the type that Spark reads: INT, BIGINT, DECIMAL, or DOUBLE with an exponent.
+    """A numeric literal with Spark's type: INT, BIGINT, DECIMAL, or DOUBLE with an exponent.
 
     >>> str(number("7").type), str(number("7.50").type), str(number("7e0").type)
     ('INT', 'DECIMAL(3,2)', 'DOUBLE')
@@ -30,7 +30,7 @@ def number(text: str) -> Literal:
 
 
 def constant_cast(value: Expression, type_: Type) -> Expression:
-    """A cast; the text of a timestamp becomes a constant at once."""
+    """A cast; that of a constant timestamp text is folded."""
     if isinstance(value, Literal) and value.type == STRING and type_ == TIMESTAMP:
         instant = _instant(value.value)
         if instant is not None:
@@ -39,7 +39,7 @@ def constant_cast(value: Expression, type_: Type) -> Expression:
 
 
 def _instant(text: str) -> dt.datetime | None:
-    """A full ISO timestamp, in UTC unless it says otherwise; None for any other text."""
+    """The instant of a full ISO timestamp, UTC by default; None for any other text."""
     if not _ISO_TIMESTAMP.fullmatch(text):
         return None
     try:
@@ -50,7 +50,7 @@ def _instant(text: str) -> dt.datetime | None:
 
 
 def interval(node: exp.Interval, context: Context) -> Literal:
-    """INTERVAL 'n' UNIT: microseconds, or months for MONTH, QUARTER and YEAR."""
+    """The literal of INTERVAL 'n' UNIT: microseconds, or months for MONTH, QUARTER and YEAR."""
     unit = node.args.get("unit")
     name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
     amount = _amount(node.this)

@@ -1,21 +1,20 @@
-"""SELECT text to a plan; every refusal carries its place in the script."""
+"""The parser of SELECT queries: text to logical plan; every error carries its position."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
 
 from seine.algebra.plan import Plan, Scan, walk
-from seine.frontends.source_text import ScriptText
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context, Table, Where
+from seine.frontends.sql.context import Context, Table, WhereBinder
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.setops import analyse
+from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.text.source_text import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
 _NO_OPERAND = {
@@ -31,9 +30,9 @@ _NO_OPERAND = {
 
 
 def parse_select(
-    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: Where | None = None
+    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: WhereBinder | None = None
 ) -> Plan:
-    """The plan of the query between two offsets of a script; `where` may say what conditions mean.
+    """The plan of the query between two offsets of a script; `where`, if given, binds WHERE conditions.
 
     >>> from seine.algebra.definitions import StreamDef
     >>> from seine.algebra.types import BIGINT, Field
@@ -56,7 +55,7 @@ def parse_select(
 
 
 def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
-    """The tree of one query, as the parser reads it."""
+    """The syntax tree of the query between two offsets of a script."""
     text = source.text[start:end]
     try:
         dialect = SeineSql()
@@ -74,14 +73,14 @@ def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
 
 
 def _refuse_gaps(tokens: list[Token], source: ScriptText, start: int) -> None:
-    """The parser reads over a comma that nothing follows; we do not."""
+    """Refuse a trailing comma, which sqlglot tolerates."""
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type is TokenType.COMMA and (following is None or following.token_type in _NO_OPERAND):
             raise source.error(start + token.start, "nothing follows this ','", "take it out")
 
 
 def _refuse_glued(tokens: list[Token], source: ScriptText, start: int) -> None:
-    """The tokenizer takes the sign after an exponent for a part of the number: 1e5-1."""
+    """Refuse a sign directly behind an exponent, 1e5-1: the tokeniser takes it for a part of the number."""
     for token in tokens:
         if _GLUED.match(source.text, start + token.start, start + token.end + 1):
             hint = "put spaces around the operator"
@@ -89,18 +88,18 @@ def _refuse_glued(tokens: list[Token], source: ScriptText, start: int) -> None:
 
 
 def _syntax_error(error: ParseError, source: ScriptText, start: int, end: int) -> Exception:
-    """The parser tells the last column of a token; we tell its first."""
+    """The error of sqlglot as ours; it reports the last column of a token, we the first."""
     detail = error.errors[0]
-    line, column, found = detail["line"] or 1, detail["col"] or 1, detail["highlight"] or ""
+    line, column, near = detail["line"] or 1, detail["col"] or 1, detail["highlight"] or ""
     lines = source.text[start:end].split("\n")
-    offset = sum(len(text) + 1 for text in lines[: line - 1]) + max(column - len(found), 0)
+    offset = sum(len(text) + 1 for text in lines[: line - 1]) + max(column - len(near), 0)
     description = detail["description"] or ""
     if description.startswith(("Required", "Expected table")):
-        message = f"something is missing after {found!r}"
+        message = f"something is missing after {near!r}"
     elif description.startswith("Expect"):
-        message = f"{description[0].lower()}{description[1:]}, near {found!r}"
+        message = f"{description[0].lower()}{description[1:]}, near {near!r}"
     else:
-        message = f"unexpected {found!r}"
+        message = f"unexpected {near!r}"
     return source.error(min(start + offset, end), f"syntax error: {message}")
 
 
@@ -121,10 +120,11 @@ def _refuse_duplicate_names(plan: Plan, tree: exp.Expr, context: Context) -> Non
 
 
 def _place_of(name: str, tree: exp.Expr) -> exp.Expr:
-    """The last output of the leftmost SELECT with this name, else its star, else the query."""
+    """Where an output is named: the last such output of the leftmost SELECT, its star, or the query."""
     leftmost = tree
     while not isinstance(leftmost, exp.Select):
         leftmost = leftmost.this
     named = [item for item in leftmost.expressions if item.alias_or_name.lower() == name.lower()]
     stars = [item for item in leftmost.expressions if item.is_star]
-    return (named or stars or [tree])[-1]
+    nodes: list[exp.Expr] = named or stars or [tree]
+    return nodes[-1]

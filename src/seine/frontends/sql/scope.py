@@ -1,4 +1,4 @@
-"""The names that an expression may use, and the block of joined items that they come from."""
+"""Name resolution: the scope of a FROM clause and the block of joined items behind it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Plan
 from seine.algebra.types import XML
-from seine.frontends.names import fold, suggest
 from seine.frontends.sql.context import Context
+from seine.frontends.text.names import fold, suggest
 
 
 def key_of(identifier: exp.Identifier | exp.Expr) -> str:
@@ -19,22 +19,23 @@ def key_of(identifier: exp.Identifier | exp.Expr) -> str:
 
 
 @dataclass(frozen=True)
-class Named:
-    """A column that a FROM item shows: its name, and its value over the block's row."""
+class NamedExpression:
+    """An expression with a name: a column of a FROM item, or an output, as a value over the block's row."""
 
     name: str
     value: Expression
 
 
 @dataclass
-class Visible:
-    """A FROM item by its alias; `merged` are columns that USING leaves to an earlier item."""
+class FromItem:
+    """A FROM item in scope, by its alias; `merged` are columns that USING hides behind an earlier item's."""
 
     alias: str
-    columns: list[Named]
+    columns: list[NamedExpression]
     merged: set[str] = field(default_factory=set)
 
-    def plain_columns(self) -> list[Named]:
+    def plain_columns(self) -> list[NamedExpression]:
+        """The columns that an unqualified name may mean: all but the merged ones."""
         return [column for column in self.columns if column.name not in self.merged]
 
 
@@ -44,20 +45,21 @@ class FromBlock:
 
     items: list[Plan] = field(default_factory=list)
     conjuncts: list[Expression] = field(default_factory=list)
-    visible: list[Visible] = field(default_factory=list)
+    visible: list[FromItem] = field(default_factory=list)
 
     @property
     def width(self) -> int:
+        """The number of columns of the block's row."""
         return sum(len(item.schema) for item in self.items)
 
-    def add_item(self, item: Plan) -> list[Named]:
+    def add_item(self, item: Plan) -> list[NamedExpression]:
         """Join one more item; returns its columns."""
         start = self.width
         self.items.append(item)
-        return [Named(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
+        return [NamedExpression(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
 
-    def merge(self, other: FromBlock, outputs: list[Named]) -> list[Named]:
-        """Join all items of another block, keeping its conjuncts; returns its outputs over this row."""
+    def merge(self, other: FromBlock, outputs: list[NamedExpression]) -> list[NamedExpression]:
+        """Inline another block: join its items, keep its conjuncts; returns its outputs over this row."""
         start = self.width
 
         def shifted(expression: Expression) -> Expression:
@@ -65,33 +67,34 @@ class FromBlock:
 
         self.items.extend(other.items)
         self.conjuncts.extend(map(shifted, other.conjuncts))
-        return [Named(output.name, shifted(output.value)) for output in outputs]
+        return [NamedExpression(output.name, shifted(output.value)) for output in outputs]
 
-    def find(self, name: str) -> list[Named]:
+    def find(self, name: str) -> list[NamedExpression]:
         """The columns that an unqualified name may mean."""
         return [c for item in self.visible for c in item.plain_columns() if c.name == name]
 
-    def item(self, alias: str) -> Visible | None:
+    def item(self, alias: str) -> FromItem | None:
+        """The item of an alias, or None."""
         return next((item for item in self.visible if item.alias == alias), None)
 
 
 def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expression:
-    """The value of a column reference; refuses unknown and ambiguous names."""
+    """The expression that a column reference resolves to; refuses unknown and ambiguous names."""
     if node.args.get("db") is not None:
         raise context.error(node, "a column has at most one qualifier", "write alias.column")
     name = key_of(node.this)
     table = node.args.get("table")
     if table is None:
-        found, where = block.find(name), "in FROM"
+        matches, where = block.find(name), "in FROM"
     else:
-        found, where = _qualified(table, name, block, context), f"of {table.name}"
-    if not found:
+        matches, where = _qualified(table, name, block, context), f"of {table.name}"
+    if not matches:
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))
-    if len(found) > 1:
+    if len(matches) > 1:
         raise context.error(node, f"column {node.name} is ambiguous", _ambiguity_hint(name, block))
-    if found[0].value.type == XML:
+    if matches[0].value.type == XML:
         raise context.error(node, f"{node.name} is XML, which a SELECT cannot read yet", "leave it out")
-    return found[0].value
+    return matches[0].value
 
 
 def _ambiguity_hint(name: str, block: FromBlock) -> str:
@@ -101,12 +104,13 @@ def _ambiguity_hint(name: str, block: FromBlock) -> str:
     return "say " + " or ".join(f"{alias}.{name}" for alias in aliases)
 
 
-def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[Named]:
+def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[NamedExpression]:
     item = visible_item(table, block, context)
     return [column for column in item.columns if column.name == name]
 
 
-def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> Visible:
+def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> FromItem:
+    """The FROM item of a qualifier; refuses an unknown one."""
     item = block.item(key_of(table))
     if item is None:
         hint = suggest(table.name, [item.alias for item in block.visible], "in FROM")

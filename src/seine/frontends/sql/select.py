@@ -1,4 +1,4 @@
-"""One SELECT: its block, its outputs, and what it does not support."""
+"""Binds one SELECT: its FROM block, its condition and its outputs; refuses unsupported clauses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
 from seine.algebra.types import XML
-from seine.frontends.sql.bind_expressions import Translator
+from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped
-from seine.frontends.sql.scope import FromBlock, Named, Visible, key_of, visible_item
+from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of, visible_item
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -27,7 +27,7 @@ _CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "windows": "WINDOW", "latera
 
 
 def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Projection | Plan:
-    """A plain SELECT stays a Projection, so that an outer block can merge it."""
+    """Bind a SELECT; a plain one stays a Projection, so that an outer block can inline it."""
     refuse_clauses(select, context, _SUPPORTED)
     block = read_from(select, context, analyse)
     where = select.args.get("where")
@@ -38,9 +38,9 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
     if is_grouped(select):
         grouping = GroupedSelect(select, block, context)
-        plan = grouping.plan(_outputs(select, grouping.translator))
+        plan = grouping.plan(_outputs(select, grouping.binder))
         return plan if distinct is None else Distinct(plan)
-    outputs = _outputs(select, Translator(context, block, "SELECT"))
+    outputs = _outputs(select, ExpressionBinder(context, block, "SELECT"))
     projection = Projection(block, outputs, select, context)
     return projection if distinct is None else Distinct(projection.plan())
 
@@ -48,10 +48,11 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
 def _condition(node: exp.Expr, block: FromBlock, context: Context) -> Expression:
     if context.where is not None:
         return context.where(node, block)
-    return Translator(context, block, "WHERE").condition(node, "WHERE")
+    return ExpressionBinder(context, block, "WHERE").condition(node, "WHERE")
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:
+    """Refuse a query with any clause that is not supported."""
     for key, value in node.args.items():
         if value and key not in supported:
             clause = _CLAUSES.get(key, key.strip("_").upper())
@@ -59,44 +60,44 @@ def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> Non
             raise context.error(at, f"{clause} is not supported", _HINTS.get(key))
 
 
-def _outputs(select: exp.Select, translator: Translator) -> list[Named]:
+def _outputs(select: exp.Select, binder: ExpressionBinder) -> list[NamedExpression]:
     if not select.expressions:
-        raise translator.context.error(select, "SELECT needs something to select", "write SELECT *")
+        raise binder.context.error(select, "SELECT needs something to select", "write SELECT *")
     outputs = []
     for node in select.expressions:
-        for output in _output(node, translator):
+        for output in _output(node, binder):
             outputs.append(output)
-            translator.earlier.setdefault(output.name, output.value)
+            binder.earlier.setdefault(output.name, output.value)
     return outputs
 
 
-def _output(node: exp.Expr, translator: Translator) -> list[Named]:
+def _output(node: exp.Expr, binder: ExpressionBinder) -> list[NamedExpression]:
     if isinstance(node, exp.Star):
-        return _all_columns(node, translator.block.visible, translator)
+        return _all_columns(node, binder.block.visible, binder)
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-        item = visible_item(node.args["table"], translator.block, translator.context)
-        return _all_columns(node, [Visible(item.alias, item.columns)], translator)
+        item = visible_item(node.args["table"], binder.block, binder.context)
+        return _all_columns(node, [FromItem(item.alias, item.columns)], binder)
     if isinstance(node, exp.Alias):
-        return [Named(key_of(node.args["alias"]), translator.translate(node.this))]
-    return [Named(_implied_name(node), translator.translate(node))]
+        return [NamedExpression(key_of(node.args["alias"]), binder.bind(node.this))]
+    return [NamedExpression(_implied_name(node), binder.bind(node))]
 
 
-def _all_columns(node: exp.Expr, items: list[Visible], translator: Translator) -> list[Named]:
+def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> list[NamedExpression]:
     star = node if isinstance(node, exp.Star) else node.this
     if any(star.args.values()):
-        raise translator.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")
+        raise binder.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")
     columns = [column for item in items for column in item.plain_columns()]
     for column in columns:
         if column.value.type == XML:
             message = f"{column.name} is XML, which a SELECT cannot read yet"
-            raise translator.context.error(node, message, "name the other columns")
+            raise binder.context.error(node, message, "name the other columns")
         if isinstance(column.value, Column):
-            translator.places.setdefault(column.value.index, node)
+            binder.places.setdefault(column.value.index, node)
     return columns
 
 
 def _implied_name(node: exp.Expr) -> str:
-    """The name of an output without alias: the column's, or the expression's text."""
+    """The name of an output without alias: that of its column, or the text of the expression."""
     if isinstance(node, exp.Column):
         return key_of(node.this)
     return node.sql(dialect=SeineSql, normalize_functions="lower")

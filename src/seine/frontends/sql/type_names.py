@@ -1,4 +1,4 @@
-"""Types named in CAST."""
+"""Type names of CAST to types of the algebra."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {
 
 
 def cast_type(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
-    """The type that a CAST asks for."""
+    """The target type of a CAST; refuses an unsupported one."""
     name = node.this.name if isinstance(node.this, exp.DataType.Type) else str(node.this)
     if name == "DECIMAL":
         return _decimal(node, context, at)

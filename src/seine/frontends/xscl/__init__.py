@@ -1,1 +1,1 @@
-"""XSCL: joins of XML documents."""
+"""The front end of XSCL: joins of XML documents by tree patterns."""

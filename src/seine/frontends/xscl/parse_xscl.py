@@ -1,4 +1,4 @@
-"""XSCL text to an XsclQuery.
+"""The parser of XSCL, a join language of XML documents, to an XsclQuery.
 
 query     = [SELECT * FROM] block operator block [PUBLISH name]
 operator  = (FOLLOWED BY | JOIN) "{" equality {AND equality} "," (number | INF) "}"
@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection
 
 from seine.errors import ScriptError
-from seine.frontends.names import suggest
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.names import suggest
+from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, XsclQuery, variables
 
 _SPACE = re.compile(r"\s*")
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\d+(?![\w.])")
 
 
 class _PatternReader:
-    """Reads patterns off the text of one query, skipping white space."""
+    """A scanner of the text of one query by regular expressions, skipping white space."""
 
     def __init__(self, source: ScriptText, start: int, end: int) -> None:
         self.source = source
@@ -39,6 +39,7 @@ class _PatternReader:
         self.at = match.end()
 
     def accept(self, pattern: re.Pattern[str]) -> str | None:
+        """Consume a match of a pattern and return it; None if there is none here."""
         match = pattern.match(self.source.text, self.at, self.end)
         if match is None:
             return None
@@ -47,6 +48,7 @@ class _PatternReader:
         return match.group()
 
     def symbol(self, text: str) -> bool:
+        """Consume a symbol if it comes next; whether it did."""
         if not self.source.text.startswith(text, self.at, self.end):
             return False
         self.at += len(text)
@@ -54,6 +56,7 @@ class _PatternReader:
         return True
 
     def words(self, *words: str) -> bool:
+        """Consume these keywords if all of them come next; whether they did."""
         start = self.at
         for word in words:
             if (self.accept(_WORD) or "").upper() != word:
@@ -62,27 +65,31 @@ class _PatternReader:
         return True
 
     def expect(self, pattern: re.Pattern[str], what: str) -> str:
-        found = self.accept(pattern)
-        if found is None:
+        """Consume a match of a pattern, or raise."""
+        text = self.accept(pattern)
+        if text is None:
             raise self.error(f"expected {what}, found {self.rest()}")
-        return found
+        return text
 
     def expect_symbol(self, text: str) -> None:
+        """Consume a symbol, or raise."""
         if not self.symbol(text):
             raise self.error(f"expected {text!r}, found {self.rest()}")
 
     def rest(self) -> str:
-        found = self.source.text[self.at : min(self.end, self.at + 12)].split("\n")[0]
-        return repr(found) if found.strip() else "the end of the query"
+        """The start of the remaining text, for an error."""
+        text = self.source.text[self.at : min(self.end, self.at + 12)].split("\n")[0]
+        return repr(text) if text.strip() else "the end of the query"
 
     def error(self, message: str, hint: str | None = None, at: int | None = None) -> ScriptError:
+        """An error at an offset (by default the current one), to be raised."""
         return self.source.error(self.at if at is None else at, message, hint)
 
 
 def parse_xscl(
     source: ScriptText, start: int, end: int, xml: Collection[str], other: Collection[str]
 ) -> XsclQuery:
-    """Read the query between two offsets; `xml` are the streams with documents, `other` those without."""
+    """Parse the query between two offsets; `xml` are the streams of documents, `other` all others."""
     reader = _PatternReader(source, start, end)
     if reader.words("SELECT"):
         reader.expect_symbol("*")
@@ -133,7 +140,7 @@ def _read_equality(reader: _PatternReader) -> tuple[str, str]:
 def _oriented(
     reader: _PatternReader, left: TreePattern, right: TreePattern, pair: tuple[str, str], place: int
 ) -> tuple[str, str]:
-    """The pair as (left variable, right variable), whichever way it was written."""
+    """The pair as (left variable, right variable), in whichever order it was written."""
     ours, theirs = set(variables(left.steps)), set(variables(right.steps))
     both = ours & theirs
     if both:

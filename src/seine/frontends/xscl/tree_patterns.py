@@ -30,7 +30,7 @@ class TreePattern:
 
 @dataclass(frozen=True)
 class XsclQuery:
-    """Two blocks, what equates their variables, and how far apart they may be (None: any time)."""
+    """A join of two tree patterns: equalities of their variables, and their distance in time (None: any)."""
 
     left: TreePattern
     right: TreePattern

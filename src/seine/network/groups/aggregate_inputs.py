@@ -8,12 +8,13 @@ from typing import Protocol
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import AggregateNode, FanNode, Filter
+from seine.graph.node import Filter
 from seine.network.groups.partial_aggregates import over_fan, over_input, with_expressions
 from seine.network.groups.vertical_expansion import Wanted
 from seine.network.plan.block_conditions import Shaped
-from seine.network.site.node_signatures import aggregate_signature
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
+from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
+from seine.operators.match.fan_node import FanNode
 
 TAG_VALUE = (Literal(0, BIGINT),)
 
@@ -75,10 +76,10 @@ class FromRows:
         )
         fan = self._placer.insert_with_table(candidate, [*shape.constants, *TAG_VALUE[:tagged]])
         by = columns_of_types(fan.types[: tagged + len(keys)])
-        own = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
-        types = [*(key.type for key in by), *(call.type for call in own)]
+        fan_calls = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
+        types = [*(key.type for key in by), *(call.type for call in fan_calls)]
         common = self._placer.common(types, fan.streams, fan.streams, 1, fan.stage + 1)
-        node = AggregateNode(ports=(port_of(fan, by),), calls=own, generation=generation, **common)
+        node = AggregateNode(ports=(port_of(fan, by),), calls=fan_calls, generation=generation, **common)
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:

@@ -1,7 +1,7 @@
 """Final results (`emit = 'final'`): each group once, when nothing can join it any more.
 
-It is final when promises or clocks say so (`safety.grouping`), and when its tuples have all expired, or input
-ends, whatever its keys are.
+It is final when punctuations or clocks say so (`safety.final_groups`), and when its tuples have all expired,
+or input ends, whatever its keys are.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Plan, Project
 from seine.errors import SeineError
-from seine.graph.nodes import FinalNode
 from seine.network.groups.group_purging import final_times, key_punctuations
-from seine.network.groups.pipeline_breakers import Fenced
-from seine.network.site.node_signatures import signature
+from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.site.placing import BlockRows, Placer, port_of
-from seine.safety.final_groups import GroupedBlock
+from seine.operators.group.final_node import FinalNode
+from seine.safety.final_groups import GroupedBlock, finality_of
 
 
 def refuse_no_groups(plan: Plan) -> None:
@@ -31,8 +30,11 @@ def refuse_no_groups(plan: Plan) -> None:
 
 
 def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tuple[Aggregate, BlockRows]:
-    """An aggregate with one result more, the latest start of a tuple: it tells joining from expiring."""
-    windowed = [scan for scan, _ in grouping.scans if scan.stream.window is not None]
+    """An aggregate with the latest start of a tuple as a further result.
+
+    By it a change because a tuple came differs from one because a tuple expired.
+    """
+    windowed = [scan for scan, _ in grouping.block.scans if scan.stream.window is not None]
     if not windowed:
         return plan, rows
     if len(grouping.block.items) > 1:
@@ -50,30 +52,31 @@ def with_arrival(plan: Aggregate, rows: BlockRows, grouping: GroupedBlock) -> tu
 
 
 def place_final(
-    placer: Placer, streams: Mapping[str, StreamDef], fenced: Fenced, groupings: Sequence[GroupedBlock]
-) -> Fenced:
-    """The final rows of a fence; if its last column is the latest start of a tuple it is left out."""
+    placer: Placer, streams: Mapping[str, StreamDef], breaker: BreakerRows, groupings: Sequence[GroupedBlock]
+) -> BreakerRows:
+    """The final rows of a pipeline breaker, without a last column for the latest start of a tuple."""
     width = len(groupings[0].keys)
-    node = fenced.node
-    keys = tuple(Column(i, node.types[i]) for i in fenced.columns[:width])
+    node = breaker.node
+    keys = tuple(Column(i, node.types[i]) for i in breaker.columns[:width])
     arrival = None
     if (
-        any(scan.stream.window is not None for one in groupings for scan, _ in one.scans)
+        any(scan.stream.window is not None for one in groupings for scan, _ in one.block.scans)
         and node.kind != "distinct"
     ):
-        *columns, arrival = fenced.columns
-        fenced = replace(fenced, columns=tuple(columns))
-    punctuations = list(key_punctuations(placer, streams, groupings, keys))
+        *columns, arrival = breaker.columns
+        breaker = replace(breaker, columns=tuple(columns))
+    finality = finality_of(groupings)
+    punctuations = list(key_punctuations(placer, streams, finality, len(keys)))
     common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
     candidate = FinalNode(
         ports=(port_of(node, keys), *(port for port, _ in punctuations)),
-        group=(*([0] if fenced.tag is not None else []), *fenced.columns[:width]),
+        group=(*([0] if breaker.tag is not None else []), *breaker.columns[:width]),
         purges=tuple(purge for _, purge in punctuations),
-        punctuators=1 + max((purge.side for _, purge in punctuations), default=-1),
-        clocks=final_times(groupings),
+        punctuators=len(finality.schemes),
+        clocks=final_times(finality),
         arrival=arrival,
         **common,
     )
-    identity = signature(candidate, placer.site)
+    identity = candidate.signature(placer.site)
     assert identity is not None
-    return replace(fenced, node=placer.find_or_insert(candidate, identity))
+    return replace(breaker, node=placer.find_or_insert(candidate, identity))

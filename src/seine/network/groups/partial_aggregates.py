@@ -1,4 +1,4 @@
-"""What finer groups can tell coarser ones: calls over rows, over keys, and by their parts.
+"""Partial aggregates: what coarser groups can compute from finer ones, from their keys and their parts.
 
 A call is over one of three rows: the row below all, which queries speak of; the row that a fan makes of it;
 or, for an aggregate that regroups, the finer one's keys and, behind them, the row that that one addresses.
@@ -13,19 +13,18 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
-from seine.graph.nodes import AggregateNode, FanNode
-from seine.network.site.node_signatures import grouping
 from seine.network.site.placing import port_of
 from seine.network.site.site import Site, tag_identity
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.match.fan_node import FanNode
 
-ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that tells parts tells of its rows
-_TAG = Literal(0, BIGINT)
+ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that passes parts on counts its rows
 
 
 def over_keys(expression: Expression, keys: Sequence[Expression]) -> Expression | None:
     """An expression over a row as one over its group, whose keys follow a tag; None if it needs more.
 
-    A function of a DOUBLE may tell apart what one group holds, 0.0 and -0.0: of such a key, only itself.
+    A function of a DOUBLE may distinguish what one group holds, 0.0 and -0.0: of such a key, only itself.
     """
     if expression in keys:
         return Column(1 + keys.index(expression), expression.type)
@@ -64,9 +63,7 @@ def over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
 
 def group_keys(site: Site, node: AggregateNode) -> tuple[Expression, ...]:
     """The keys of an aggregate over the rows that it groups."""
-    found = grouping(node, site)
-    assert found is not None
-    return found[1]
+    return node.grouping(site)[1]
 
 
 def tag_of_groups(site: Site, node: AggregateNode, constants: Sequence[Literal]) -> int | None:
@@ -86,10 +83,10 @@ def finer_of(site: Site, node: AggregateNode) -> AggregateNode:
 
 
 def can_tell(site: Site, node: AggregateNode, keys: Sequence[Expression], call: AggregateCall) -> bool:
-    """Whether the groups of a node can tell what coarser ones need for a call, now or after `carry`.
+    """Whether the groups of a node have what coarser ones need for a call, now or after `carry`.
 
-    One that has run too, if it need keep nothing more for it: whoever asks is as young as his rows, so
-    all of them are still to come.
+    A node that has run can, too, if it need keep nothing more for it: the query that asks counts rows from
+    its registration on, so all of them are still to come.
     """
     if over_all_keys(call, keys) is not None:
         return True
@@ -112,7 +109,7 @@ def _has_extremes(call: AggregateCall) -> bool:
 
 
 def carry(site: Site, node_id: int, call: AggregateCall) -> None:
-    """Let a node tell the parts of a call over the row below, and all that it is made of too."""
+    """Let a node pass on the parts of a call over the row below, and likewise all that it is made of."""
     node = site.nodes[node_id]
     assert isinstance(node, AggregateNode)
     feed = site.nodes[node.inputs[0]]

@@ -1,8 +1,8 @@
 """Aggregates and set operators, each with the fans that feed it.
 
-Queries that differ in constants share a fence: the rows of each have a tag of its own there.
-Aggregates of the same rows by the same keys are one node with all functions that somebody
-asks for; a node that has run cannot learn another function, so then there is a further one.
+Queries that differ in constants share a pipeline breaker: the rows of each have a tag of its own there.
+Aggregates of the same rows by the same keys are one node with all functions that a
+query asks for; a node that has run cannot learn another function, so then there is a further one.
 
 Cites: ARGUS 5.3 (horizontal expansion), 5.4 (set operators)
 """
@@ -16,33 +16,38 @@ from itertools import count
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.plan import Aggregate, Scan, walk
 from seine.algebra.types import BIGINT, BOOLEAN, Type
-from seine.graph.nodes import AggregateNode, ChangelogNode, DistinctNode, ExceptNode, MergeNode, Node, Port
+from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, Feeding, FromRows, fan_of
 from seine.network.groups.vertical_expansion import FromFiner, Regrouping, Wanted
 from seine.network.plan.block_conditions import shaped
-from seine.network.site.node_signatures import fence_signature
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.breaker_node import breaker_signature
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.merge_node import MergeNode
 
 SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode
 
 
 @dataclass(frozen=True)
-class Fenced:
-    """The rows of a fence that are a query's: those with its tag, and where its columns are in them."""
+class BreakerRows:
+    """A query's rows of a pipeline breaker: those with its tag, and where its columns are in them."""
 
     node: Node
     tag: int | None
     columns: tuple[int, ...]
 
     def tag_condition(self, position: int) -> list[Expression]:
-        """What tells its rows where the tag is at a position."""
+        """The condition that selects its rows, with the tag at a position."""
         if self.tag is None:
             return []
         return [Call("eq", (Column(position, BIGINT), Literal(self.tag, BIGINT)), BOOLEAN)]
 
 
-class Fences:
-    """Places the fences of one query."""
+class PipelineBreakers:
+    """Places the pipeline breakers of one query."""
 
     def __init__(self, placer: Placer, regrouping: Regrouping) -> None:
         self.grouped: list[tuple[Wanted, int]] = []  # the groups that were asked for, and where they are
@@ -52,11 +57,11 @@ class Fences:
 
     # ---- aggregates
 
-    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool) -> Fenced:
+    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool) -> BreakerRows:
         """The groups of some rows, made of finer groups of them where these stand.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
-        pass over what is not his; a join cannot, so for it there is a node with just its functions.
+        pass over what is not its own; a join cannot, so for it there is a node with just its functions.
         """
         keys = tuple(substitute(key, rows.outputs) for key in plan.keys)
         calls = [
@@ -77,8 +82,8 @@ class Fences:
         self.grouped.append((wanted, node.id))
         first = len(node.ports[0].key)
         over = [feeding.over(node, call) for call in calls]
-        own = [first + node.calls.index(call) for call in over if call is not None]
-        return Fenced(node, tag, (*range(int(wanted.tagged), first), *own))
+        results = [first + node.calls.index(call) for call in over if call is not None]
+        return BreakerRows(node, tag, (*range(int(wanted.tagged), first), *results))
 
     def _aggregate_node(self, wanted: Wanted, feeding: Feeding, expandable: bool) -> AggregateNode:
         """A node with these groups that has these functions, or can still get them."""
@@ -100,15 +105,15 @@ class Fences:
 
     def set_operator(
         self, cls: type[DistinctNode] | type[ExceptNode] | type[ChangelogNode], inputs: Sequence[BlockRows]
-    ) -> Fenced:
+    ) -> BreakerRows:
         """A stateful node of whole rows: a row goes to the bucket of all its columns."""
 
         def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
             return cls(ports=ports, **self._placer.common(ports[0].types, streams, streams, 1, stage + 1))
 
-        return self._fenced(inputs, columns_of_types, candidate)
+        return self._placed_breaker(inputs, columns_of_types, candidate)
 
-    def merge(self, inputs: Sequence[BlockRows]) -> Fenced:
+    def merge(self, inputs: Sequence[BlockRows]) -> BreakerRows:
         """All rows of all inputs."""
         most = max(rows.node.identities for rows in inputs)
         hold = [stream for rows in inputs for stream in rows.node.hold]
@@ -117,30 +122,30 @@ class Fences:
             common = self._placer.common(ports[0].types, streams, hold, most + 1 if most else 0, stage)
             return MergeNode(ports=ports, **common)
 
-        return self._fenced(inputs, lambda types: (), candidate)
+        return self._placed_breaker(inputs, lambda types: (), candidate)
 
-    def changelog_of(self, fenced: Fenced) -> Fenced:
+    def changelog_of(self, breaker: BreakerRows) -> BreakerRows:
         """A changelog straight on a merge: tags stay as they are."""
-        node = fenced.node
+        node = breaker.node
         common = self._placer.common(node.types, node.streams, node.streams, 1, node.stage + 1)
         candidate = ChangelogNode(ports=(port_of(node, columns_of_types(node.types)),), **common)
-        placed = self._placer.find_or_insert(candidate, fence_signature(candidate, [node]))
-        return replace(fenced, node=placed)
+        placed = self._placer.find_or_insert(candidate, breaker_signature(candidate, [node]))
+        return replace(breaker, node=placed)
 
-    def _fenced(
+    def _placed_breaker(
         self,
         inputs: Sequence[BlockRows],
         key: Callable[[Sequence[Type]], tuple[Expression, ...]],
         candidate: Callable[[tuple[Port, ...], Iterable[str], int], SetNode],
-    ) -> Fenced:
+    ) -> BreakerRows:
         """A set operator with its fans, found or built."""
         shapes = [shaped(rows.conditions, rows.checks, rows.outputs) for rows in inputs]
         fans = [fan_of(self._placer, rows, *shape, True) for rows, shape in zip(inputs, shapes, strict=True)]
         streams = [stream for fan in fans for stream in fan.streams]
         ports = tuple(port_of(fan, key(fan.types)) for fan in fans)
-        fence = candidate(ports, streams, max(fan.stage for fan in fans))
+        breaker = candidate(ports, streams, max(fan.stage for fan in fans))
         constants = [shape.constants for shape, _ in shapes]
-        identity = fence_signature(fence, [*fans])
+        identity = breaker_signature(breaker, [*fans])
         node = self._site.find(identity)
         if node is None:
             placed = [
@@ -148,6 +153,6 @@ class Fences:
                 for fan, given in zip(fans, constants, strict=True)
             ]
             ports = tuple(port_of(fan, key(fan.types)) for fan in placed)
-            node = self._site.insert(replace(fence, ports=ports), identity)
+            node = self._site.insert(replace(breaker, ports=ports), identity)
         tag = self._placer.claim_fence(node, constants, True)
-        return Fenced(node, tag, tuple(range(1, len(node.types))))
+        return BreakerRows(node, tag, tuple(range(1, len(node.types))))

@@ -1,7 +1,7 @@
 """Rerouting: when finer groups have appeared, coarser ones of the same rows are made of them.
 
 An aggregate that has run is never rerouted: finer groups that come later count other tuples, from
-another birth on, and what it would need of the older ones nobody has kept. So it concerns queries that
+another birth on, and what it would need of the older ones has not been kept. So it concerns queries that
 came in one change, in whatever order: those who are better off are built anew before they run.
 
 Pruning: those who are made of groups that are rerouted are looked at after these, and for them the
@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seine.algebra.plan import Query
-from seine.graph.nodes import AggregateNode
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, Regrouping, Wanted
 from seine.network.site.site import Site
+from seine.operators.group.aggregate_node import AggregateNode
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Grouper:
 
 
 def finest_first(fresh: Mapping[str, Grouper]) -> list[str]:
-    """In this order nobody is made of groups that are rerouted after him."""
+    """In this order no query is made of groups that are rerouted after it."""
     return sorted(fresh, key=lambda name: -fresh[name].most_keys)
 
 
@@ -45,7 +45,7 @@ def left_places(
 ) -> list[Place]:
     """The groups of a query that can be made of better ones than now, where they stand now.
 
-    None of those that somebody shares who runs: for him they would stay as they are.
+    Not those that a running query shares: for it they would stay as they are.
     """
     left = []
     for wanted, node_id in grouper.grouped:

@@ -1,8 +1,8 @@
 """Vertical expansion: coarser groups are made of finer ones, not of rows once more.
 
-A query that groups the same rows by fewer keys, or by functions of the keys, of an aggregate that stands
-is fed by what that one's groups tell of themselves (`operators/aggregates/parted.py`). The same rows are
-those of one tag: the same conditions with the same constants, in a live network the same birth too.
+A query that groups the same rows by fewer keys, or by functions of the keys, of an existing aggregate is fed
+by the partial results of that one's groups (`operators/aggregates/parted.py`). The same rows are those of one
+tag: the same conditions with the same constants, in a live network the same birth too.
 
 What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.
 
@@ -11,14 +11,15 @@ Cites: ARGUS 5.3 (vertical expansion, choice of the smallest node)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN
-from seine.graph.nodes import AggregateNode, Node, RegroupNode, SourceNode
+from seine.graph.node import Node
+from seine.graph.standing_nodes import Signature
 from seine.network.groups.partial_aggregates import (
     ROWS,
     can_tell,
@@ -32,8 +33,10 @@ from seine.network.groups.partial_aggregates import (
     tag_of_groups,
 )
 from seine.network.plan.block_conditions import Shaped
-from seine.network.site.node_signatures import Signature, regroup_signature, rows_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
+from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
 Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it
@@ -64,9 +67,9 @@ class Finer:
 class Limits:
     """When regrouping pays.
 
-    If no more finer groups than `share` change for each row: what is told must be less than what it is made
-    of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage more
-    does no harm. What is `left` is not made use of.
+    If no more finer groups than `share` change for each row: what is passed on must be less than what it is
+    made of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage
+    more does no harm. What is `left` is not made use of.
     """
 
     share: float
@@ -87,15 +90,21 @@ class Regrouping:
         """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
         if not self._limits.share or _are_freed(wanted.streams):
             return None
-        found = [
+        candidates = [
             (self._rank(wanted, node, keys), node.id, finer)
-            for node, keys in self._site.groupings(self.rows(wanted))
+            for node, keys in self._groupings(self.rows(wanted))
             if (finer := self._serving(wanted, node, keys)) is not None
         ]
-        return min(found, key=lambda one: one[:2])[2] if found else None
+        return min(candidates, key=lambda one: one[:2])[2] if candidates else None
+
+    def _groupings(self, rows: Signature) -> Iterator[tuple[AggregateNode, tuple[Expression, ...]]]:
+        """The aggregates of the same rows, and their keys over these."""
+        for node, keys in self._site.family(rows):
+            assert isinstance(node, AggregateNode)
+            yield node, keys
 
     def rows(self, wanted: Wanted) -> Signature:
-        """What stands for the rows that are grouped."""
+        """The signature of the rows that are grouped."""
         shape = wanted.shape
         return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
 
@@ -131,14 +140,14 @@ class Regrouping:
         """
         if self._estimates is not None and isinstance(wanted.below, SourceNode):
             (stream,) = wanted.streams
-            found = self._estimates.change_share(stream.name, stream.time, keys)
-            if found is not None:
-                return found
+            share = self._estimates.change_share(stream.name, stream.time, keys)
+            if share is not None:
+                return share
         return 1.0 if any(stream.domain == "timestamp" for stream in wanted.streams) else None
 
 
 def _are_freed(streams: Sequence[StreamDef]) -> bool:
-    """Whether promises may free such groups: those are made of rows, so that each can go alone."""
+    """Whether punctuations may free such groups: those are made of rows, so that each can go alone."""
     lasting = all(stream.window is None and not stream.retractable for stream in streams)
     return lasting and any(stream.schemes for stream in streams)
 
@@ -165,12 +174,12 @@ class FromFiner:
         fine = self._finer.node
         types = fine.types[: len(fine.ports[0].key)]
         candidate = RegroupNode(ports=(port_of(fine),), filters=(), **self._placer.like(fine, types))
-        gate = self._site.insert(candidate, None)
-        own = tuple(dict.fromkeys(map(self._over_finer, calls)))
-        results = [*(key.type for key in self._key), *(call.type for call in own)]
+        regroup = self._site.insert(candidate, None)
+        finer_calls = tuple(dict.fromkeys(map(self._over_finer, calls)))
+        results = [*(key.type for key in self._key), *(call.type for call in finer_calls)]
         common = self._placer.common(results, fine.streams, fine.streams, 1, fine.stage + 1)
-        ports = (port_of(gate, self._key),)
-        node = AggregateNode(ports=ports, calls=own, generation=generation, regroups=True, **common)
+        ports = (port_of(regroup, self._key),)
+        node = AggregateNode(ports=ports, calls=finer_calls, generation=generation, regroups=True, **common)
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
@@ -195,10 +204,10 @@ class FromFiner:
             self._placer.claim_fence(node, [self._wanted.shape.constants], True)
 
     def _claim_regrouped(self, node: AggregateNode) -> None:
-        gate = node.inputs[0]
-        self._placer.claim_node(gate)
+        regroup = node.inputs[0]
+        self._placer.claim_node(regroup)
         tag = Call("eq", (Column(0, BIGINT), Literal(self._finer.tag, BIGINT)), BOOLEAN)
-        self._placer.claim_filter(gate, [tag])
+        self._placer.claim_filter(regroup, [tag])
         self._placer.claim_node(node.id)
 
     def _over_finer(self, call: AggregateCall) -> AggregateCall:

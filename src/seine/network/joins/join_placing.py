@@ -1,4 +1,4 @@
-"""Placing the joins of two, and lookups in relations: found or built, with gates, promises and filters."""
+"""Placing joins of two and lookups in relations, with their prefilters, punctuations and filters."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
-from seine.graph.nodes import JoinNode, LookupNode, Node
+from seine.graph.node import Node
 from seine.network.joins.join_punctuations import punctuating_stream, punctuations_of
 from seine.network.joins.join_sharing import JoinStep
-from seine.network.joins.prefilters import Gates
+from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import streams_of
 from seine.network.joins.tree_placing import TreePlacing, claim_punctuations
 from seine.network.plan.block_conditions import Conditions, moved
-from seine.network.site.node_signatures import join_signature, lookup_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.join.join_node import JoinNode, join_signature
+from seine.operators.join.lookup_node import LookupNode, lookup_signature
 
 
 class Joins:
     """Places the joins of one query."""
 
-    def __init__(self, placer: Placer, gates: Gates, query: Query, lazy: bool) -> None:
+    def __init__(self, placer: Placer, prefilters: Prefilters, query: Query, lazy: bool) -> None:
         self._placer = placer
-        self._gates = gates
+        self._prefilters = prefilters
         self._query = query
         self._lazy = lazy
 
@@ -45,11 +46,11 @@ class Joins:
         """Pairs of the rows of two nodes.
 
         `before` are the conjuncts that keys of joins below have decided; `decided` has those of its own, too.
-        It may be the next join of a tree that promises free.
+        `tree` is the tree of joins, freed by punctuations, of which it is the next one.
         """
         join = self._standing(left, right, step, tree, generation)
         if join is None:
-            gates = [self._gates.new(left), self._gates.new(right)]
+            prefilters = [self._prefilters.new(left), self._prefilters.new(right)]
             keys = (step.keys.left, step.keys.right)
             common = self._placer.common(
                 left.types + right.types,
@@ -62,7 +63,7 @@ class Joins:
             )
             punctuations = tree.punctuations(step.keys.left) if tree else []
             punctuations += punctuations_of(self._placer, self._streams, (left, right), keys)
-            ports = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
+            ports = [port_of(prefilter, key) for prefilter, key in zip(prefilters, keys, strict=True)]
             ports += [port for port, _ in punctuations]
             candidate = JoinNode(
                 ports=tuple(ports),
@@ -77,10 +78,10 @@ class Joins:
         else:
             claim_punctuations(self._placer, join.inputs[2:])
         width = len(left.types)
-        self._gates.claim(join, 0, conditions.enough(0, width, before))
+        self._prefilters.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
-        own = conditions.enough(width, end, before)
-        self._gates.claim(join, 1, moved(own, width))
+        right_conditions = conditions.enough(width, end, before)
+        self._prefilters.claim(join, 1, moved(right_conditions, width))
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join
@@ -97,11 +98,11 @@ class Joins:
         """The join that does this, if there is one; outside of a tree any will do."""
         site = self._placer.site
         if tree is None and step.existing is not None:
-            found: Node | None = site.nodes[step.existing]
+            existing: Node | None = site.nodes[step.existing]
         else:
-            found = site.find(self._identity(left, right, step, tree, generation))
-        assert found is None or isinstance(found, JoinNode)
-        return found
+            existing = site.find(self._identity(left, right, step, tree, generation))
+        assert existing is None or isinstance(existing, JoinNode)
+        return existing
 
     def lookup(
         self,
@@ -118,7 +119,7 @@ class Joins:
         node = self._placer.site.find(identity)
         if node is None:
             candidate = LookupNode(
-                ports=(port_of(self._gates.new(left)),),
+                ports=(port_of(self._prefilters.new(left)),),
                 filters=(),
                 relation=relation.name,
                 relation_types=relation.types,
@@ -137,7 +138,7 @@ class Joins:
             node = self._placer.site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._gates.claim(node, 0, conditions.enough(0, width, before))
+        self._prefilters.claim(node, 0, conditions.enough(0, width, before))
         self._placer.claim_node(node.id)
         self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
         return node

@@ -1,7 +1,7 @@
-"""Which promises a join can use, and by which ports they come.
+"""Which punctuations a join can use, and by which ports they come.
 
-A promise of a stream speaks of its tuples; it holds as well for what gates let pass and lookups add to. It
-helps a join if all columns of its scheme are in the join's key: then a row of the other side knows the
+A punctuation is about the tuples of a stream; it holds as well for what prefilters let pass and lookups add
+to. It helps a join if all columns of its scheme are in the join's key: then a row of the other side knows the
 values that it waits for.
 """
 
@@ -11,20 +11,24 @@ from collections.abc import Mapping, Sequence
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.graph.nodes import LookupNode, Node, Port, PrefilterNode, PunctuationsNode, Purge, SourceNode
-from seine.network.site.node_signatures import signature
+from seine.graph.node import Node, Port
 from seine.network.site.placing import Placer
+from seine.operators.join.lookup_node import LookupNode
+from seine.operators.join.purge_rule import Purge
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.equalities import punctuated_column as punctuated_column
 
 Punctuating = tuple[Port, Purge]
 
 
 def place_punctuations(placer: Placer, stream: StreamDef, scheme: int) -> Node:
-    """The promises of one of a stream's schemes."""
+    """The node of the punctuations of one of a stream's schemes."""
     types = [stream.types[index] for index in stream.schemes[scheme].columns]
     common = placer.common(types, (stream.name,), (), 0, 0, owner="")
     candidate = PunctuationsNode(ports=(), stream=stream.name, scheme=scheme, **common)
-    identity = signature(candidate, placer.site)
+    identity = candidate.signature(placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)
 
@@ -35,10 +39,10 @@ def punctuations_of(
     sides: Sequence[Node],
     keys: Sequence[Sequence[Expression]],
 ) -> list[Punctuating]:
-    """The ports for promises of a join of these two sides by these keys."""
-    found: list[Punctuating] = []
+    """The ports for punctuations of a join of these two sides by these keys."""
+    usable: list[Punctuating] = []
     if any(side.hold for side in sides):
-        return found
+        return usable
     for number, (side, key) in enumerate(zip(sides, keys, strict=True)):
         source = punctuating_stream(placer, side)
         if source is None:
@@ -47,8 +51,8 @@ def punctuations_of(
         key = [shift_columns(e, lambda index, alike=alike: alike.get(index, index)) for e in key]  # type: ignore[misc]
         for scheme in range(len(stream.schemes)):
             if punctuation := _punctuating(placer, stream, scheme, number, key):
-                found.append(punctuation)
-    return found
+                usable.append(punctuation)
+    return usable
 
 
 def punctuating_stream(placer: Placer, node: Node) -> str | None:
@@ -65,11 +69,11 @@ def _alike(placer: Placer, node: Node) -> dict[int, int]:
     if not isinstance(node, LookupNode):
         return {}
     below = placer.site.nodes[node.inputs[0]]
-    found, first = _alike(placer, below), len(below.types)
+    equal, first = _alike(placer, below), len(below.types)
     for row, relation in zip(node.row_key, node.relation_key, strict=True):
         if isinstance(row, Column) and isinstance(relation, Column) and row.type == relation.type:
-            found[first + relation.index] = found.get(row.index, row.index)
-    return found
+            equal[first + relation.index] = equal.get(row.index, row.index)
+    return equal
 
 
 def _punctuating(
@@ -88,13 +92,13 @@ def _names_all(columns: Sequence[int], key: Sequence[Expression]) -> bool:
 def punctuating(
     node: Node, columns: Sequence[int], side: int, key: Sequence[Expression], gathers: bool = False
 ) -> Punctuating:
-    """The port for promises about columns that are all in a join's key, and what they say."""
+    """The port for punctuations of columns that are all in a join's key, and what they say."""
     columns = list(columns)
     held = [(place, e) for place, e in enumerate(key) if punctuated_column(e) in columns]
     covering = len(held) == len(key) == len({*columns})
     if not covering:  # a place for each column is enough; rows that differ at two places of one wait for one
         held = list({punctuated_column(e): (place, e) for place, e in reversed(held)}.values())
         held.sort(key=lambda pair: pair[0])
-    own = tuple(shift_columns(e, columns.index) for _, e in held)
-    port = Port(node.id, node.types, node.streams, 0, own, broadcast=not covering)
+    port_key = tuple(shift_columns(e, columns.index) for _, e in held)
+    port = Port(node.id, node.types, node.streams, 0, port_key, broadcast=not covering)
     return port, Purge(side, tuple(place for place, _ in held), gathers)

@@ -1,7 +1,7 @@
 """The joins of a block: in which order, and which of them the network has already.
 
-Matching the plan takes the order that is best for the query alone and looks what of it stands.
-Selecting by sharing looks for the order of which most stands already; with estimates of the data
+Matching the plan takes the order that is best for the query alone and looks which of its joins exist.
+Selecting by sharing looks for the order of which most joins exist already; with estimates of the data
 the one of these two is taken that adds less work.
 
 Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
-from seine.graph.nodes import JoinNode
-from seine.network.plan.blocks import Block
-from seine.network.site.node_signatures import lookup_signature
 from seine.network.site.site import Site
+from seine.operators.join.join_node import JoinNode, join_family
+from seine.operators.join.lookup_node import lookup_signature
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
 
@@ -45,7 +45,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class JoinStep:
-    """One join or lookup of a block: an item joins what stands, by a node that exists or has to be built."""
+    """One join or lookup of a block: an item joins those before it, by an existing or a new node."""
 
     item: int
     keys: Keys
@@ -84,7 +84,7 @@ class Joining:
     def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
         """For each item the conjuncts that equate an expression over it alone with another: number, the
         other side, its own side, and the items that the other side reads."""
-        found: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
+        equalities: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
         for number, part in enumerate(self._block.conditions):
             if is_equality(part):
                 reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
@@ -92,8 +92,8 @@ class Joining:
                     if reads[here] and len(reads[there]) == 1:
                         (item,) = reads[there]
                         sides = (part.args[here], part.args[there])
-                        found.setdefault(item, []).append((number, *sides, reads[here]))
-        return found
+                        equalities.setdefault(item, []).append((number, *sides, reads[here]))
+        return equalities
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
         """Where each item's row begins when their rows stand side by side in this order."""
@@ -110,14 +110,14 @@ class Joining:
     def moving(self, offsets: dict[int, int]) -> Renumbering:
         """How expressions over the block become those over rows side by side."""
         key = tuple(offsets.items())
-        found = self._renumberings.get(key)
-        if found is None:
+        known = self._renumberings.get(key)
+        if known is None:
             columns = tuple([base.columns for base in self._bases])
-            found = self._renumberings[key] = renumbering(_side_by_side(columns, key))
-        return found
+            known = self._renumberings[key] = renumbering(_side_by_side(columns, key))
+        return known
 
     def by_plan(self) -> Order:
-        """The order in which the items are given, with the joins that stand."""
+        """The order in which the items are given, with the joins that exist."""
         first, *rest = range(len(self._bases))
         if rest and self._bases[rest[0]].node is not None:
             second = rest[0]
@@ -134,7 +134,7 @@ class Joining:
         return self._extended(items[0], steps, rest)
 
     def in_order(self, items: Sequence[int], at_once: int) -> Order:
-        """Some items at once, these one after the other, whatever stands, then the rest."""
+        """Items in a given order, the first ones at once, whatever joins exist; then the rest."""
         steps = [JoinStep(item, Keys((), (), ()), None) for item in items[1:at_once]]
         for number in range(at_once, len(items)):
             steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
@@ -155,7 +155,7 @@ class Joining:
         return total
 
     def by_sharing(self) -> Order:
-        """The order of which most stands; of these the oldest: a query finds what an equal one used."""
+        """The order of which most joins exist; of these the oldest: a query finds what an equal one used."""
         if len(self._bases) > MOST_SEARCHED:
             return self.by_plan()
         best: tuple[int, tuple[JoinStep, ...]] = (0, ())
@@ -170,7 +170,7 @@ class Joining:
         return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
-        """Every sequence of joins that stand already, from the spot of these items on."""
+        """Every sequence of existing joins, from the node of these items on."""
         yield ()
         for item in range(len(self._bases)):
             if item not in items:
@@ -180,7 +180,7 @@ class Joining:
                         yield (step, *more)
 
     def _worth(self, steps: Sequence[JoinStep]) -> tuple[int, int, int]:
-        """Of two sequences that stand the higher is the better: more joins, more lookups, an older end."""
+        """The rank of a sequence of existing joins: more joins, more lookups, an older end."""
         joins = sum(self._bases[step.item].node is not None for step in steps)
         return joins, len(steps), -(steps[-1].existing or 0) if steps else 0
 
@@ -223,7 +223,8 @@ class Joining:
             return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
         wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
         best: JoinStep | None = None
-        for node in self._site.joins(spot, right):
+        for node, _ in self._site.family(join_family(spot, right).key):
+            assert isinstance(node, JoinNode)
             have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
             if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
                 continue
@@ -243,16 +244,16 @@ class Joining:
 
     def _found_keys(self, items: tuple[int, ...], item: int) -> Keys:
         offsets = self.offsets(items)
-        found: dict[tuple[Expression, Expression], int] = {}
-        for number, theirs, own, reads in self._equalities.get(item, ()):
+        conjunct_of: dict[tuple[Expression, Expression], int] = {}
+        for number, theirs, ours, reads in self._equalities.get(item, ()):
             if reads <= offsets.keys():
-                pair = one_type(self.moved(theirs, offsets), self.moved(own, {item: 0}))
-                found.setdefault(pair, number)
-        pairs = sorted(found, key=lambda pair: (str(pair[0]), str(pair[1])))
+                pair = one_type(self.moved(theirs, offsets), self.moved(ours, {item: 0}))
+                conjunct_of.setdefault(pair, number)
+        pairs = sorted(conjunct_of, key=lambda pair: (str(pair[0]), str(pair[1])))
         return Keys(
             tuple(left for left, _ in pairs),
             tuple(right for _, right in pairs),
-            tuple(found[pair] for pair in pairs),
+            tuple(conjunct_of[pair] for pair in pairs),
         )
 
 
@@ -264,7 +265,7 @@ def _side_by_side(
     have offsets.
     """
     starts = dict(offsets)
-    return tuple([starts.get(item, 0) + column for item, own in enumerate(columns) for column in own])
+    return tuple([starts.get(item, 0) + column for item, places in enumerate(columns) for column in places])
 
 
 def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:

@@ -1,4 +1,4 @@
-"""Placing a join of many inputs: its gates, its promises, its node."""
+"""Placing a join of many inputs: its prefilters, its punctuations, its node."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
-from seine.graph.nodes import MultiJoinNode, Node, Port, Punctuated, Static
+from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
-from seine.network.joins.prefilters import Gates
+from seine.network.joins.prefilters import Prefilters
 from seine.network.plan.block_conditions import Conditions, moved
-from seine.network.site.node_signatures import multi_join_signature, punctuation_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
+from seine.operators.stream.punctuations_node import punctuation_signature
 
 
 def place_multi_join(
-    placer: Placer, gates: Gates, plan: MultiPlan, conditions: Conditions, lazy: bool, generation: int = 0
+    placer: Placer,
+    prefilters: Prefilters,
+    plan: MultiPlan,
+    conditions: Conditions,
+    lazy: bool,
+    generation: int = 0,
 ) -> MultiJoinNode:
     """The node that joins the streams of a plan, found or built; conditions address them side by side."""
     rows = [placer.site.nodes[i] for i in plan.nodes]
@@ -25,14 +31,14 @@ def place_multi_join(
     identity = _identity(placer, plan, [node.id for node in punctuations], generation)
     join = placer.site.find(identity)
     if join is None:
-        ports = _ports(plan, [*map(gates.new, rows)], punctuations)
+        ports = _ports(plan, [*map(prefilters.new, rows)], punctuations)
         candidate = replace(_candidate(placer, plan, rows, ports, lazy), generation=generation)
         join = placer.site.insert(candidate, identity)
     assert isinstance(join, MultiJoinNode)
     first = 0
     for port, node in enumerate(rows):
-        own = conditions.enough(first, first + len(node.types))
-        gates.claim(join, port, moved(own, first))
+        port_conditions = conditions.enough(first, first + len(node.types))
+        prefilters.claim(join, port, moved(port_conditions, first))
         first += len(node.types)
     placer.claim_node(join.id)
     placer.claim_filter(join.id, conditions.enough(0, len(join.types), plan.decided))
@@ -40,10 +46,10 @@ def place_multi_join(
 
 
 def standing_multi_join(placer: Placer, plan: MultiPlan, generation: int) -> Node | None:
-    """The node that joins the streams of a plan, if it stands."""
-    found = [placer.site.find(punctuation_signature(use.stream.name, use.scheme)) for use in plan.schemes]
-    punctuations = [node.id for node in found if node is not None]
-    if len(punctuations) < len(found):
+    """The node that joins the streams of a plan, if it exists."""
+    nodes = [placer.site.find(punctuation_signature(use.stream.name, use.scheme)) for use in plan.schemes]
+    punctuations = [node.id for node in nodes if node is not None]
+    if len(punctuations) < len(nodes):
         return None
     return placer.site.find(_identity(placer, plan, punctuations, generation))
 
@@ -90,9 +96,9 @@ def _types(part: Node | Static) -> tuple[Type, ...]:
     return part.types
 
 
-def _ports(plan: MultiPlan, gates: Sequence[Node], punctuations: Sequence[Node]) -> tuple[Port, ...]:
+def _ports(plan: MultiPlan, prefilters: Sequence[Node], punctuations: Sequence[Node]) -> tuple[Port, ...]:
     """Routed by the one group that there is, or all to one bucket."""
-    keys: list[tuple[Expression, ...]] = [(e,) for e in plan.key] or [()] * len(gates)
-    rows = [port_of(gate, key) for gate, key in zip(gates, keys, strict=True)]
-    told = [port_of(node, (Column(0, node.types[0]),) if plan.key else ()) for node in punctuations]
-    return (*rows, *told)
+    keys: list[tuple[Expression, ...]] = [(e,) for e in plan.key] or [()] * len(prefilters)
+    rows = [port_of(prefilter, key) for prefilter, key in zip(prefilters, keys, strict=True)]
+    listening = [port_of(node, (Column(0, node.types[0]),) if plan.key else ()) for node in punctuations]
+    return (*rows, *listening)

@@ -1,4 +1,4 @@
-"""Gates: what stands in front of a join or lookup and keeps out what no query can use there.
+"""Prefilters: selections in front of a join or lookup that keep out what no query can use there.
 
 Cites: ARGUS 4 (conditional materialisation)
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Expression, conjunction
-from seine.graph.nodes import Node, PrefilterNode, SourceNode
+from seine.graph.node import Node
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
 
-class Gates:
-    """The gates of one query."""
+class Prefilters:
+    """Places the prefilters of one query."""
 
     def __init__(self, placer: Placer, strategy: Strategy, estimates: Estimates | None) -> None:
         self._placer = placer
@@ -24,17 +26,17 @@ class Gates:
         self._estimates = estimates
 
     def new(self, node: Node) -> PrefilterNode:
-        """A gate for the rows of a node."""
+        """A prefilter for the rows of a node."""
         return self._site.insert(
             PrefilterNode(ports=(port_of(node),), filters=(), **self._placer.like(node)), None
         )
 
     def claim(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
         """Let what satisfies these conditions come to a port of a join."""
-        gate = join.ports[port].node
-        self._placer.claim_node(gate)
-        below = self._site.nodes[self._site.beneath_gate(join, port)]
-        self._placer.claim_filter(gate, conditions if self._is_selective(below, conditions) else ())
+        prefilter = join.ports[port].node
+        self._placer.claim_node(prefilter)
+        below = self._site.nodes[self._site.beneath_prefilter(join, port)]
+        self._placer.claim_filter(prefilter, conditions if self._is_selective(below, conditions) else ())
 
     def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
         """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""

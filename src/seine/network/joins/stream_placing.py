@@ -5,9 +5,10 @@ from __future__ import annotations
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Plan, Scan, walk
-from seine.graph.nodes import Node, ResolveNode, SourceNode
-from seine.network.site.node_signatures import signature, stream_signature
+from seine.graph.node import Node
 from seine.network.site.placing import Placer, port_of
+from seine.operators.stream.resolve_node import ResolveNode
+from seine.operators.stream.source_node import SourceNode, stream_signature
 
 
 def streams_of(plan: Plan) -> dict[str, StreamDef]:
@@ -21,7 +22,7 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
     source = _standing(placer, SourceNode.kind, stream)
     if source is None:
         common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-        source = _found(placer, SourceNode(ports=(), stream=stream.name, **common))
+        source = _placed(placer, SourceNode(ports=(), stream=stream.name, **common))
     if not stream.retractable:
         return source
     # Neither its time nor its arrival makes a tuple another one.
@@ -30,7 +31,7 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
         for index, type_ in enumerate(stream.types)
         if index not in (stream.time, stream.arrival)
     )
-    return _found(
+    return _placed(
         placer,
         ResolveNode(
             ports=(port_of(source, alike),),
@@ -49,7 +50,7 @@ def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
     return node
 
 
-def _found(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
-    identity = signature(candidate, placer.site)
+def _placed(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
+    identity = candidate.signature(placer.site)
     assert identity is not None
     return placer.find_or_insert(candidate, identity)

@@ -1,7 +1,7 @@
-"""Placing a tree of joins of two: what each of them listens to, and who tells it.
+"""Placing a tree of joins of two, with the nodes of derived punctuations between them.
 
-A promise of a stream goes up the tree from the join at which the stream comes in: each join on the way
-tells it when it holds no row with the promised values.
+A punctuation of a stream goes up the tree from the join at which the stream comes in: each join that it
+passes repeats it, of its own rows, when it holds no row with the punctuated values.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from itertools import count
 
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode, MultiJoinNode, Node, Port
-from seine.network.joins.join_punctuations import (
-    Punctuating,
-    place_punctuations,
-    punctuated_column,
-    punctuating,
-)
+from seine.graph.node import Node, Port
+from seine.network.joins.join_punctuations import Punctuating, place_punctuations, punctuating
 from seine.network.joins.join_sharing import Base, JoinStep
 from seine.network.joins.join_trees import TreePlan
-from seine.network.joins.multi_joins import MultiPlan, SchemeUse
+from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.multi_placing import standing_multi_join
-from seine.network.site.node_signatures import join_signature, told_signature
 from seine.network.site.placing import Placer, port_of
+from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_signature
+from seine.operators.join.join_node import JoinNode, join_signature
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.optimizer.equalities import punctuated_column
+from seine.safety.joined_streams import SchemeUse
 
 
 class TreePlacing:
@@ -41,75 +40,75 @@ class TreePlacing:
         return self._plan.first
 
     def generation(self, steps: Sequence[JoinStep], multi: MultiPlan | None) -> int:
-        """Which of the trees that are alike to use or to build on: one that stands whole, or has not run.
+        """The generation of equal trees to use or to extend: of one that exists whole, or has not run.
 
-        Who listens to a join that has run would miss what it has told before.
+        A listener to a join that has run would miss the punctuations that it has derived before.
         """
         return next(n for n in count() if self._is_open(n, steps, multi))
 
     def _is_open(self, generation: int, steps: Sequence[JoinStep], multi: MultiPlan | None) -> bool:
         site, spot, young = self._placer.site, self._bases[self._plan.items[0]].node or 0, True
-        for number in range(len(self._plan.told)):
+        for number in range(len(self._plan.derived)):
             if multi is None or number:
                 step = steps[number - (multi is not None)]
-                found = site.find(self._identity(spot, number, step, generation))
+                node = site.find(self._identity(spot, number, step, generation))
             else:
-                found = standing_multi_join(self._placer, multi, generation)
-            if found is None:
-                return young or not any(self._plan.told[number:])
-            spot, young = found.id, young and site.is_new(found.id)
+                node = standing_multi_join(self._placer, multi, generation)
+            if node is None:
+                return young or not any(self._plan.derived[number:])
+            spot, young = node.id, young and site.is_new(node.id)
         return True
 
     def _identity(self, spot: int, number: int, step: JoinStep, generation: int) -> tuple[object, ...]:
         right, owner = self._bases[step.item].node or 0, self._placer.join_owner
-        listens = bool(self._plan.told[number])
+        listens = bool(self._plan.derived[number])
         return join_signature(spot, right, step.keys.left, step.keys.right, owner, listens, generation)
 
     def listens(self) -> bool:
         """Whether the next join listens to one beneath it."""
-        return bool(self._plan.told[len(self._joins)])
+        return bool(self._plan.derived[len(self._joins)])
 
     def punctuations(self, key: Sequence[Expression]) -> list[Punctuating]:
-        """The ports by which the next join is told; `key` is what it compares of the rows beneath it."""
+        """The ports of the next join for derived punctuations; `key` is its key over the rows beneath it."""
         number = len(self._joins)
         if not self.listens():
             return []
         alike = self._plan.alike(number - 1, self._offsets)
         moved = [_alike(e, alike) for e in key]
-        found = []
-        for use in self._plan.told[number]:
-            node, gathers = self._told(use, number - 1)
+        ports = []
+        for use in self._plan.derived[number]:
+            node, gathers = self._derived(use, number - 1)
             columns = [alike.get(index, index) for index in self._columns(use)]
-            found.append(punctuating(node, columns, 0, moved, gathers))
-        return found
+            ports.append(punctuating(node, columns, 0, moved, gathers))
+        return ports
 
     def add(self, join: JoinNode | MultiJoinNode) -> None:
         """The next join has been placed."""
         self._joins.append(join)
 
     def needed(self) -> list[tuple[int, list[int]]]:
-        """The columns that joins have to give so that those above can see what promises are about."""
+        """The columns that joins have to give so that those above can see what punctuations are about."""
         return [
             (self._joins[number].id, self._columns(use))
-            for top, told in enumerate(self._plan.told)
-            for use in told
+            for top, uses in enumerate(self._plan.derived)
+            for use in uses
             for number in range(self._plan.entered(use.port), top)
         ]
 
     def _columns(self, use: SchemeUse) -> list[int]:
         """Where rows of the tree have the columns of a scheme."""
         first = self._offsets[self._plan.items[self._plan.ports.index(use.port)]]
-        return [first + column for column in use.stream.schemes[use.scheme].columns]
+        return [first + column for column in use.columns]
 
-    def _told(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
-        """The promises of a scheme as the join `last` tells them, and whether each of its buckets does."""
+    def _derived(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
+        """The punctuations of a scheme as the join `last` repeats them; and whether each bucket does."""
         node, gathers = place_punctuations(self._placer, use.stream, use.scheme), False
         types, first = node.types, self._plan.entered(use.port)
         for number in range(first, last + 1):
             join = self._joins[number]
             comes = number == first  # as rows of its own
             side = int(comes) if number else self._plan.ports.index(use.port)
-            columns = use.stream.schemes[use.scheme].columns if comes else self._columns(use)
+            columns = use.columns if comes else self._columns(use)
             alike = {} if comes else self._plan.alike(number - 1, self._offsets)
             port = _port(node, join.ports[side].key, tuple(columns), alike)
             common = self._placer.common((*types, BIGINT), node.streams, (), 0, join.stage, owner="")
@@ -117,13 +116,13 @@ class TreePlacing:
             candidate = DerivedPunctuationsNode(
                 ports=ports, side=side, columns=tuple(columns), gathers=gathers, **common
             )
-            identity = told_signature(candidate.inputs, candidate.side, candidate.columns)
+            identity = derived_signature(candidate.inputs, candidate.side, candidate.columns)
             node, gathers = self._placer.find_or_insert(candidate, identity), port.broadcast
         return node, gathers
 
 
 def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
-    """Claim nodes of promises, and those that they are told by."""
+    """Claim nodes of punctuations, and those that they are derived from."""
     for number in nodes:
         node: Node | None = placer.site.nodes[number]
         while node is not None:
@@ -132,14 +131,14 @@ def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
 
 
 def _port(node: Node, key: Sequence[Expression], columns: tuple[int, ...], alike: Mapping[int, int]) -> Port:
-    """How promises about columns come to a join: to the bucket of its key, if they tell it, or to all."""
+    """The port for punctuations of columns: to the bucket of a join's key if they have it, or to all."""
     named = [alike.get(index, index) for index in columns]
     moved = [_alike(e, alike) for e in key]
     if all(punctuated_column(e) in named for e in moved):
-        own = tuple(shift_columns(e, named.index) for e in moved)
-        return Port(node.id, node.types, node.streams, 0, own)
-    own = tuple(Column(place, node.types[place]) for place in range(len(columns)))
-    return Port(node.id, node.types, node.streams, 0, own, broadcast=True)
+        port_key = tuple(shift_columns(e, named.index) for e in moved)
+        return Port(node.id, node.types, node.streams, 0, port_key)
+    port_key = tuple(Column(place, node.types[place]) for place in range(len(columns)))
+    return Port(node.id, node.types, node.streams, 0, port_key, broadcast=True)
 
 
 def _alike(expression: Expression, alike: Mapping[int, int]) -> Expression:

@@ -28,8 +28,8 @@ def live(stream: StreamDef) -> StreamDef:
     if "_live" not in known:
         fields = (*stream.fields, Field(ARRIVAL, BIGINT))
         known["_live"] = replace(stream, fields=fields, arrival=len(stream.fields))
-    found: StreamDef = known["_live"]
-    return found
+    live_stream: StreamDef = known["_live"]
+    return live_stream
 
 
 def young(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
@@ -43,7 +43,7 @@ def _since(arrival: int, born: int) -> Expression:
 
 
 def counted_from(plan: Plan, born: int) -> Plan:
-    """The same query over the tuples of epoch `born` and later.
+    """A query restricted to the tuples of epoch `born` and later.
 
     before: Scan(a)
     after:  Project(Select(Scan(a with arrival), arrival >= born), columns as before)

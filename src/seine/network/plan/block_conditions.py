@@ -1,6 +1,6 @@
 """The conditions of a query where its rows are: what must hold, in which form, decided by which columns.
 
-Gates and joins need conditions that are enough: true for every row that the query wants. What is
+Prefilters and joins need conditions that are enough: true for every row that the query wants. What is
 delivered needs all of them exactly; where the canonical form only comes close, its guards are
 checked as well.
 
@@ -78,8 +78,8 @@ class Conditions:
     @cached_property
     def _spans(self) -> list[tuple[int, int, int, Expression]]:
         """All that must hold of columns, with its outermost columns and its conjunct, -1 if inferred."""
-        own = [(i, e) for i, es in enumerate(self._canonical) for e in es]
-        every = [*own, *((-1, e) for e in (*self.inferred, *self._bounds))]
+        written = [(i, e) for i, es in enumerate(self._canonical) for e in es]
+        every = [*written, *((-1, e) for e in (*self.inferred, *self._bounds))]
         return [(i, min(e.columns), max(e.columns), e) for i, e in every if e.columns]
 
     def enough(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:
@@ -140,7 +140,7 @@ def _without_conditions(
 
 
 def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
-    """The same over rows that begin further left."""
+    """Expressions renumbered for rows that begin `by` columns later."""
     return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
 
 

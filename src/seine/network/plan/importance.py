@@ -16,7 +16,7 @@ from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.resolve_call import resolve_call
 from seine.algebra.plan import Scan
 from seine.algebra.types import DOUBLE
-from seine.network.plan.blocks import Block
+from seine.optimizer.block import Block
 
 
 def importances(block: Block) -> list[Expression]:

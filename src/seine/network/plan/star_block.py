@@ -14,7 +14,7 @@ from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.algebra.star import Edge, Probe, Star, StarItem
 from seine.errors import SeineError
-from seine.network.plan.blocks import Block
+from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 
 
@@ -23,9 +23,9 @@ def star_of(block: Block) -> Star:
     builder = _Builder(block)
     streams = [number for number, item in enumerate(block.items) if isinstance(item, Scan)]
     everything = frozenset(range(len(block.items)))
-    ways = tuple(tuple(builder.way(number, everything)) for number in streams)
+    probe_orders = tuple(tuple(builder.probe_order(number, everything)) for number in streams)
     filters = tuple(tuple(builder.filters(number)) for number in streams)
-    return Star(tuple(_items(block)), ways, tuple(builder.edges(streams)), filters)
+    return Star(tuple(_items(block)), probe_orders, tuple(builder.edges(streams)), filters)
 
 
 def _items(block: Block) -> Iterator[StarItem]:
@@ -63,9 +63,9 @@ class _Equality:
 
     def towards(self, item: int) -> Iterator[tuple[int, Expression, Expression]]:
         """From where an item can be reached by it: the other item, its side, and the item's own side."""
-        for (one, theirs), (other, own) in (self.sides, self.sides[::-1]):
+        for (one, theirs), (other, ours) in (self.sides, self.sides[::-1]):
             if other == item:
-                yield one, theirs, own
+                yield one, theirs, ours
 
 
 class _Builder:
@@ -74,21 +74,21 @@ class _Builder:
 
     @cached_property
     def _equalities(self) -> list[_Equality]:
-        found = []
+        equalities = []
         for number, (part, reads) in enumerate(zip(self._block.conditions, self._block.reads, strict=True)):
             if is_equality(part) and len(reads) == 2:
                 sides = [self._block.items_of(side) for side in part.args]
                 if all(len(side) == 1 for side in sides):
                     (left,), (right,) = sides
                     one, other = one_type(*part.args)
-                    found.append(_Equality(((left, one), (right, other)), number))
-        return found
+                    equalities.append(_Equality(((left, one), (right, other)), number))
+        return equalities
 
     # ---- probing
 
-    def way(self, first: int, among: frozenset[int]) -> Iterator[Probe]:
+    def probe_order(self, first: int, among: frozenset[int]) -> Iterator[Probe]:
         """How the others join an item, one after the other: first those that an equality connects."""
-        bound, asked = {first}, set[int]()
+        bound, checked = {first}, set[int]()
         rest = [item for item in range(len(self._block.items)) if item in among and item != first]
         while rest:
             item = next((item for item in rest if self._keys(bound, item)), rest[0])
@@ -98,26 +98,26 @@ class _Builder:
             ready = [
                 number
                 for number, reads in enumerate(self._block.reads)
-                if number not in asked and reads <= bound
+                if number not in checked and reads <= bound
             ]
-            asked.update(ready)
+            checked.update(ready)
             yield Probe(
                 item,
                 tuple(theirs for theirs, _ in keys),
-                tuple(self._own(item, own) for _, own in keys),
+                tuple(self._over_item(item, ours) for _, ours in keys),
                 tuple(self._block.conditions[number] for number in ready),
             )
 
     def _keys(self, bound: set[int], item: int) -> list[tuple[Expression, Expression]]:
-        found = [
-            (theirs, own)
+        keys = [
+            (theirs, ours)
             for equality in self._equalities
-            for one, theirs, own in equality.towards(item)
+            for one, theirs, ours in equality.towards(item)
             if one in bound
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(keys))
 
-    def _own(self, item: int, expression: Expression) -> Expression:
+    def _over_item(self, item: int, expression: Expression) -> Expression:
         start = self._block.offsets[item]
         return shift_columns(expression, lambda index: index - start)
 
@@ -130,22 +130,25 @@ class _Builder:
         """
         keys = _by_streams((tuple(one), one) for one in self._shared_keys())
         relations = _by_streams((self._streams_at(group), group) for group in self._relation_groups())
-        sets = sorted(some for some in {*keys, *relations} if len(some) > 1)
-        if {stream for some in sets for stream in some} != {*streams}:
+        sets = sorted(joined for joined in {*keys, *relations} if len(joined) > 1)
+        if {stream for joined in sets for stream in joined} != {*streams}:
             sets.append(tuple(streams))
-        for some in dict.fromkeys(sets):
-            through = frozenset(relation for group in relations.get(some, ()) for relation in group)
+        for joined in dict.fromkeys(sets):
+            through = frozenset(relation for group in relations.get(joined, ()) for relation in group)
             yield Edge(
-                tuple(streams.index(stream) for stream in some),
-                tuple(tuple(self._own(stream, one[stream]) for one in keys.get(some, ())) for stream in some),
-                tuple(tuple(self.way(stream, through)) for stream in some),
+                tuple(streams.index(stream) for stream in joined),
+                tuple(
+                    tuple(self._over_item(stream, one[stream]) for one in keys.get(joined, ()))
+                    for stream in joined
+                ),
+                tuple(tuple(self.probe_order(stream, through)) for stream in joined),
             )
 
     def filters(self, stream: int) -> Iterator[tuple[Probe, ...]]:
         """The relations that no other stream joins: a tuple that finds nothing there makes no result."""
         for group in self._relation_groups():
             if self._streams_at(group) == (stream,):
-                yield tuple(self.way(stream, frozenset(group)))
+                yield tuple(self.probe_order(stream, frozenset(group)))
 
     def _shared_keys(self) -> list[dict[int, Expression]]:
         """Expressions over streams that must all be equal, by stream."""
@@ -180,7 +183,7 @@ Group = TypeVar("Group")
 
 
 def _by_streams(groups: Iterable[tuple[tuple[int, ...], Group]]) -> dict[tuple[int, ...], list[Group]]:
-    found: dict[tuple[int, ...], list[Group]] = {}
+    by_streams: dict[tuple[int, ...], list[Group]] = {}
     for streams, group in groups:
-        found.setdefault(tuple(sorted(streams)), []).append(group)
-    return found
+        by_streams.setdefault(tuple(sorted(streams)), []).append(group)
+    return by_streams

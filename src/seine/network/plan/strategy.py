@@ -22,9 +22,11 @@ class Strategy:
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
     transitivity: bool = True  # infer conditions from others
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
-    plans: str = BY_COST  # how streams that promises free are joined: at once, unless estimates favour a tree
+    plans: str = (
+        BY_COST  # how streams that punctuations free are joined: at once, unless estimates favour a tree
+    )
     objective: str = "throughput"  # of a plan of such joins: or "memory"
-    lazy: bool = False  # joins let promises gather before they free what these finish
+    lazy: bool = False  # joins let punctuations gather before they free what these finish
     regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
 
 

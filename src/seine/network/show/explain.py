@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from seine.errors import printable
-from seine.graph.node_json import node_to_json
-from seine.graph.nodes import JOINS, Node
+from seine.graph.node import Node
+from seine.graph.node_kinds import node_to_json
 from seine.network.network import Network
 from seine.network.show.labels import Labels
 from seine.network.show.node_lines import NodeLine, Relations, States, Streams, explain_lines, known_query
@@ -63,7 +63,7 @@ def _headline(network: Network) -> str:
 
 def explain_counts(network: Network) -> dict[str, int]:
     """How many nodes, joins and queries there are."""
-    joins = sum(node.kind in JOINS for node in network.nodes.values())
+    joins = sum(node.is_join for node in network.nodes.values())
     return {"nodes": len(network.nodes), "joins": joins, "queries": len(network.queries)}
 
 

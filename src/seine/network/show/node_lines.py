@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.errors import SeineError
-from seine.graph.nodes import Node
+from seine.graph.node import Node
 from seine.network.network import Network
-from seine.network.show.labels import REASONS, Labels
+from seine.network.show.labels import Labels
 from seine.network.show.wording import enumerate_names
 
 Streams = Mapping[str, StreamDef]
@@ -29,7 +29,7 @@ class NodeLine:
     @property
     def reason(self) -> str | None:
         """Why the users share the node; None if there is only one."""
-        return REASONS[self.node.kind] if len(self.users) > 1 else None
+        return self.node.reason if len(self.users) > 1 else None
 
 
 def explain_lines(

@@ -8,12 +8,13 @@ from html import escape
 from typing import Any
 
 from seine.errors import printable
+from seine.graph.node_words import BoxContent
 from seine.network.show.node_lines import NodeLine, States
-from seine.network.show.page import PAGE
+from seine.network.show.page import page_template
 from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
-TEXT_LENGTH = 40
+MOST_CHARACTERS = 40  # of a line in a box
 
 
 def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> str:
@@ -24,7 +25,7 @@ def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> 
     number = {name: i for i, name in enumerate(names)}
     facts = {
         "queries": [printable(name) for name in names],
-        "states": [[printable(told) for told in (states or {}).get(name, ())] for name in names],
+        "states": [[printable(text) for text in (states or {}).get(name, ())] for name in names],
         "boxes": [_facts(box, number) for box in boxes],
     }
     filling = {
@@ -32,7 +33,7 @@ def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> 
         "SVG": _svg(boxes, stages),
         "DATA": _inert(json.dumps(facts, ensure_ascii=True, separators=(",", ":"))),
     }
-    return "".join(filling.get(part, part) for part in PAGE.split("@@"))
+    return "".join(filling.get(part, part) for part in page_template().split("@@"))
 
 
 def _inert(data: str) -> str:
@@ -45,21 +46,21 @@ def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
 
     `users` is null if every query uses it; `own` has the users of each node of a pile.
     """
-    told = [*box.parts, *box.lines][:MOST_LISTED]
+    listed = [*box.parts, *box.lines][:MOST_LISTED]
     users = [number[user] for user in box.users]
     return {
         "inputs": list(box.inputs),
         "title": _title(box),
         "stage": box.stage,
-        "nodes": [_told(line) for line in told],
-        "own": [[number[user] for user in line.users] for line in told] if len(box.lines) > 1 else None,
-        "hidden": len(box.parts) + len(box.lines) - len(told),
+        "nodes": [_node_texts(line) for line in listed],
+        "own": [[number[user] for user in line.users] for line in listed] if len(box.lines) > 1 else None,
+        "hidden": len(box.parts) + len(box.lines) - len(listed),
         "users": None if len(users) == len(number) else users,
         "reason": box.lines[0].reason if len(box.lines) == 1 else None,
     }
 
 
-def _told(line: NodeLine) -> list[str]:
+def _node_texts(line: NodeLine) -> list[str]:
     """A node in the panel: what it is, then what passes it."""
     head = f"#{line.node.id} {line.node.kind}: {line.text}"
     return [printable(text) for text in (head, *line.details)]
@@ -100,13 +101,16 @@ def _box(box: Box) -> str:
     users = len(box.users)
     badge = f'<text class="badge" x="{BOX_WIDTH - 10}" y="19">{users} queries</text>' if users > 1 else ""
     classes = f"box {box.kind}{' shared' if users > 1 else ''}"
+    tint = box.lines[0].node.tint
+    style = f' style="--tint: {tint}"' if tint else ""
     texts = "".join(
         f'<text x="10" y="{y}">{escape(_cut(printable(text)))}</text>'
-        for y, text in zip((37, 53), _said(box), strict=False)
+        for y, text in zip((37, 53), _box_texts(box), strict=False)
     )
     stack = f'<rect class="pile" x="5" y="5" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
     return (
-        f'<g class="{classes}" data-box="{box.number}" transform="translate({box.x} {box.y})" tabindex="0">'
+        f'<g class="{classes}"{style} data-box="{box.number}" '
+        f'transform="translate({box.x} {box.y})" tabindex="0">'
         f"<title>{escape(printable(box.lines[0].text))}</title>{stack if len(box.lines) > 1 else ''}"
         f'<rect width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
         f'<text class="kind" x="10" y="19">{escape(_title(box))}</text>{badge}'
@@ -114,18 +118,13 @@ def _box(box: Box) -> str:
     )
 
 
-def _said(box: Box) -> Sequence[str]:
+def _box_texts(box: Box) -> Sequence[str]:
     """The two lines of text in a box."""
     line = box.lines[0]
-    if box.kind == "deliver":
-        return (", ".join(box.users[:4]), line.text if len(box.lines) == 1 else "")
-    if box.kind in ("join", "multijoin", "lookup"):
-        legend, _, keys = line.text.partition(" on ")
-        own = line.details[0] if line.details else ""
-        return (keys, legend if box.kind == "lookup" else own) if len(box.lines) == 1 else (legend, "")
-    details = [detail for part in box.parts for detail in part.details]
-    return (line.text, details[0] if details else "")
+    part_details = [detail for part in box.parts for detail in part.details]
+    content = BoxContent(line.text, line.details, part_details, box.users, len(box.lines) > 1)
+    return line.node.box_lines(content)
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

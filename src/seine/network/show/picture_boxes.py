@@ -1,6 +1,6 @@
 """The boxes of the picture, placed by stages.
 
-A join is drawn with its gates, an aggregate or set operator with its fans. Deliveries of one
+A join is drawn with its prefilters, an aggregate or set operator with its fans. Deliveries of one
 input are drawn as one where they are many; in a large network all that does alike to the same.
 """
 
@@ -10,17 +10,10 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from seine.graph.nodes import FanNode, PrefilterNode
 from seine.network.show.node_lines import NodeLine
 
 MOST_SINGLE_BOXES = 80
-_FENCES = frozenset({"deliver", "merge", "aggregate", "distinct", "except", "changelog"})
-PILES = (
-    frozenset[str](),
-    frozenset({"deliver"}),
-    _FENCES,
-    _FENCES | {"lookup", "join", "multijoin"},
-)  # until few are left
+PILE_LEVELS = range(4)  # at each, nodes of `Node.pile_level` up to it are piled; until few boxes are left
 MOST_DELIVERIES = 6  # of one input that have boxes of their own
 BOX_WIDTH, BOX_HEIGHT = 230, 62
 COLUMN_STEP, ROW_STEP = 290, 78
@@ -29,7 +22,7 @@ MARGIN, TOP = 24, 56
 
 @dataclass
 class Box:
-    """What is drawn as one: `lines` are nodes that do alike, `parts` the gates or fans before them."""
+    """One box of the picture: `lines` are nodes that do alike, `parts` the prefilters or fans before them."""
 
     number: int
     inputs: tuple[int, ...]
@@ -43,6 +36,10 @@ class Box:
         return self.lines[0].node.kind
 
     @property
+    def is_delivery(self) -> bool:
+        return self.lines[0].node.is_delivery
+
+    @property
     def stage(self) -> int:
         return self.lines[0].node.stage
 
@@ -54,26 +51,26 @@ class Box:
 def make_boxes(lines: list[NodeLine]) -> list[Box]:
     """Boxes in the order of the lines, which is inputs first; the fewest piles that leave it legible."""
     boxes: list[Box] = []
-    for piled in PILES:
-        boxes = _piled(lines, piled)
+    for level in PILE_LEVELS:
+        boxes = _piled(lines, level)
         if len(boxes) <= MOST_SINGLE_BOXES:
             break
     return boxes
 
 
-def _piled(lines: list[NodeLine], piled: frozenset[str]) -> list[Box]:
-    """Boxes in which nodes of some kinds that read the same are drawn as one."""
-    parts = {line.node.id: line for line in lines if isinstance(line.node, PrefilterNode | FanNode)}
+def _piled(lines: list[NodeLine], level: int) -> list[Box]:
+    """Boxes in which nodes of the kinds up to a level that read the same are drawn as one."""
+    parts = {line.node.id: line for line in lines if line.node.drawn_with_reader}
     drawn = [line for line in lines if line.node.id not in parts]
     beneath = {line.node.id: _beneath(line, parts) for line in drawn}
-    deliveries = Counter(beneath[line.node.id] for line in drawn if line.node.kind == "deliver")
+    deliveries = Counter(beneath[line.node.id] for line in drawn if line.node.is_delivery)
     boxes: dict[Hashable, Box] = {}
     box_of: dict[int, int] = {}
     for line in drawn:
         node = line.node
         inputs = tuple(dict.fromkeys(box_of[i] for i in beneath[node.id]))
-        many = node.kind == "deliver" and deliveries[beneath[node.id]] > MOST_DELIVERIES
-        alike = many or node.kind in piled
+        many = node.is_delivery and deliveries[beneath[node.id]] > MOST_DELIVERIES
+        alike = many or (node.pile_level is not None and node.pile_level <= level)
         key: Hashable = (node.kind, node.stage, inputs) if alike else node.id
         box = boxes.setdefault(key, Box(len(boxes), inputs))
         box.lines.append(line)
@@ -83,7 +80,7 @@ def _piled(lines: list[NodeLine], piled: frozenset[str]) -> list[Box]:
 
 
 def _beneath(line: NodeLine, parts: dict[int, NodeLine]) -> tuple[int, ...]:
-    """The nodes whose rows arrive, gates and fans apart."""
+    """The nodes whose rows arrive, prefilters and fans apart."""
     return tuple(parts[i].node.inputs[0] if i in parts else i for i in line.node.inputs)
 
 
@@ -110,8 +107,8 @@ def _depth_within_stage(boxes: list[Box]) -> list[int]:
     """How many boxes of its own stage come before each box, at most."""
     depth: list[int] = []
     for box in boxes:
-        own = (depth[i] + 1 for i in box.inputs if boxes[i].stage == box.stage)
-        depth.append(max(own, default=0))
+        depths = (depth[i] + 1 for i in box.inputs if boxes[i].stage == box.stage)
+        depth.append(max(depths, default=0))
     return depth
 
 
@@ -129,6 +126,6 @@ def _stack(column: list[Box], neighbours: dict[int, list[int]]) -> None:
     """Put the boxes of a column near the middle of their neighbours, deliveries last, without overlap."""
     wishes = {number: sum(ys) / len(ys) if ys else 0.0 for number, ys in neighbours.items()}
     bottom = TOP
-    for box in sorted(column, key=lambda box: (wishes[box.number], box.kind == "deliver", box.number)):
+    for box in sorted(column, key=lambda box: (wishes[box.number], box.is_delivery, box.number)):
         box.y = max(bottom, round(wishes[box.number]))
         bottom = box.y + ROW_STEP

@@ -23,28 +23,14 @@ from seine.algebra.expressions import (
 )
 from seine.algebra.linear_names import WEIGHTED, without_weights
 from seine.graph.claims import RowClaim, TagClaim
-from seine.graph.nodes import (
-    JOINS,
-    DeliverNode,
-    FanNode,
-    Filter,
-    FilteringNode,
-    JoinNode,
-    LookupNode,
-    MultiJoinNode,
-    Node,
-    PrefilterNode,
-    RegroupNode,
-)
-from seine.network.show.labels import REASONS, Labels, parameters_of, passing
+from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
+from seine.network.show.labels import Labels, parameters_of
 from seine.network.show.wording import count, enumerate_names, plain_words
 from seine.optimizer.canonical.atoms import Clause, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import clause_implies, implies
 
 MOST_COMPARED = 2_000  # conditions of others that a condition is compared with
-
-_UNREAD = "finer groups that nobody reads for themselves"
 
 
 @dataclass(frozen=True)
@@ -119,42 +105,39 @@ class Story:
 
     def _described(self, node: Node) -> str:
         """What a node does; of a delivery, how the records of this query are written."""
-        if not isinstance(node, DeliverNode):
-            return self._labels.describe(node)
-        forms = [self._labels.written(node, form) for form in node.forms if form.table in self._rows]
-        return "; ".join(dict.fromkeys(forms))
+        return node.describe_for(self._rows, self._labels)
 
     def _says(self, node: Node) -> Iterator[str]:
-        if isinstance(node, RegroupNode):
-            whose = self._readers(node)
-            groups = f"the finer groups of {enumerate_names(whose)}" if whose else _UNREAD
-            yield f"grouped from {groups}"
-        else:
-            for filter_, number in self._claimed(node):
-                yield from self._about_condition(node, filter_, number)
+        yield from node.story(self)
         others = [name for name in self._network.users(node.id) if name != self._query]
         if others:
-            yield f"shared with {enumerate_names(others)}: {REASONS[node.kind]}"
+            yield f"shared with {enumerate_names(others)}: {node.reason}"
         else:
             yield "only for it"
 
-    def _readers(self, node: RegroupNode) -> list[str]:
-        """The other queries that read the finer groups of the same rows for themselves."""
+    def about_conditions(self, node: Node) -> Iterator[str]:
+        """Its conditions at a node, and how they compare with those of others."""
+        for filter_, number in self._claimed(node):
+            yield from self._about_condition(node, filter_, number)
+
+    def other_readers(self, node: Node) -> str | None:
+        """The other queries that read the same rows of a node's input by themselves; None if nobody does."""
         finer, queries = node.inputs[0], self._network.queries
         readers = [n for n in self._network.nodes.values() if finer in n.inputs and n.kind != node.kind]
         tags = {claim for claim in queries[self._query] if isinstance(claim, TagClaim)}
         names = dict.fromkeys(query for reader in readers for query in self._network.users(reader.id))
-        return [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
+        others = [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
+        return enumerate_names(others) if others else None
 
     # ---- conditions
 
     def _claimed(self, node: Node) -> Iterator[tuple[Filter, int]]:
-        for filter_ in _filters(node):
+        for filter_ in node.conditions:
             for number in dict.fromkeys(self._rows.get(filter_.table, ())):
                 yield filter_, number
 
     def _about_condition(self, node: Node, filter_: Filter, number: int) -> Iterator[str]:
-        what = passing(node)
+        what = node.passes
         wording = self._labels.condition(node, filter_, [number])
         if wording is None:
             yield f"it takes all {what}"
@@ -202,7 +185,7 @@ class Story:
         more = f", and for {count(len(others), 'other query', 'other queries')}" if others else ""
         reasons = self._weaker_parts(node, own, nearest)
         reason = "; ".join(reasons) or ("it asks for less" if nearest.parts else "it takes all")
-        on_top = "; its own are tested on top" if node.kind in JOINS else ""
+        on_top = "; its own are tested on top" if node.is_join else ""
         return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
 
     def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
@@ -240,12 +223,12 @@ class Story:
 
     def _inferred_at(self, node: Node) -> Iterator[tuple[Expression, list[str]]]:
         """Conditions of a gate or join that the query does not state, over the row of the join."""
-        if not isinstance(node, FilteringNode) or isinstance(node, RegroupNode):
+        if not isinstance(node, FilteringNode):
             return
-        join = self._join_of(node)
-        if join is None:
+        join = next(n for n in self.nodes if node.id in n.inputs) if node.drawn_with_reader else node
+        moved = join.first_column(0 if join is node else join.inputs.index(node.id))
+        if moved is None:  # it keeps all its conditions to itself
             return
-        moved = _offset(node, join)
         stated = self._stated(join)
         names, hidden = self._labels.names(join.id), {*self._labels.hidden(join.id)}
         for filter_, number in self._claimed(node):
@@ -254,16 +237,10 @@ class Story:
                 if stated is not None and whole not in stated and not hidden & columns_of(whole):
                     yield whole, names
 
-    def _join_of(self, node: Node) -> JoinNode | LookupNode | MultiJoinNode | None:
-        """The join of a gate; None if it is one that keeps all its conditions to itself."""
-        if isinstance(node, PrefilterNode):
-            node = next(n for n in self.nodes if node.id in n.inputs)
-        return node if isinstance(node, JoinNode | LookupNode | MultiJoinNode) else None
-
     def _stated(self, join: Node) -> set[Expression] | None:
         """All conditions of the block of a join: they stand where its rows leave it."""
         above: Node | None = join
-        while above is not None and not isinstance(above, FanNode | DeliverNode):
+        while above is not None and not isinstance(above, SelectingNode):
             above = next((n for n in self.nodes if self._first_input(n) == above.id), None)
         if above is None:
             return None
@@ -271,19 +248,6 @@ class Story:
 
     def _first_input(self, node: Node) -> int | None:
         return node.inputs[0] if node.inputs else None
-
-
-def _offset(node: Node, join: JoinNode | LookupNode | MultiJoinNode) -> int:
-    """Where the row of a gate begins in that of its join."""
-    if node.id == join.id or isinstance(join, LookupNode):
-        return 0
-    return sum(len(port.types) for port in join.ports[: join.inputs.index(node.id)])
-
-
-def _filters(node: Node) -> tuple[Filter, ...]:
-    if isinstance(node, FilteringNode):
-        return node.filters
-    return (node.filter,) if isinstance(node, FanNode | DeliverNode) else ()
 
 
 def _part_implies(one: Expression, other: Expression) -> bool:

@@ -9,15 +9,16 @@ from typing import TypedDict, TypeVar
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import BIGINT, Type
 from seine.graph.claims import Claim, TagIdentity
-from seine.graph.nodes import DeliverNode, FanNode, Form, Node, Port
+from seine.graph.node import Node, Port, SelectingNode
 from seine.network.plan.block_conditions import shaped
 from seine.network.plan.strategy import Strategy
 from seine.network.site.site import Site, tag_identity
+from seine.operators.step.record_form import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
 
 AnyNode = TypeVar("AnyNode", bound=Node)
-TableNode = TypeVar("TableNode", FanNode, DeliverNode)
+TableNode = TypeVar("TableNode", bound=SelectingNode)
 
 
 class Common(TypedDict):
@@ -79,7 +80,7 @@ class Placer:
 
     def claim_form(self, node: int, form: Form, constants: Sequence[Literal]) -> tuple[int, int]:
         """A form of records of a deliver, by its table, and the row of these constants in it."""
-        claim = self.site.claim_form(node, form, constants, self.query)
+        claim = self.site.claim_part(node, form, constants, self.query)
         self.claims.append(claim)
         return claim.table, claim.number
 

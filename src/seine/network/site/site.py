@@ -13,19 +13,11 @@ from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
 from seine.graph.claims import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
-from seine.graph.nodes import (
-    AggregateNode,
-    DeliverNode,
-    Filter,
-    FilteringNode,
-    Form,
-    JoinNode,
-    Node,
-    PrefilterNode,
-)
+from seine.graph.node import Filter, Node
 from seine.graph.parameter_table import ParameterTable
-from seine.network.site.node_signatures import Signature, grouping, signature
+from seine.operators.match.prefilter_node import PrefilterNode
 
+NO_TABLE = 0  # tables are numbered from 1
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
@@ -49,9 +41,8 @@ class Site:
         self._part_tables: dict[Hashable, int] = {}  # the tables of a node's filters and forms
         self._parts: dict[int, Hashable] = {}
         self._index: dict[Hashable, int] = {}
-        self._joins: dict[tuple[int, int], dict[int, None]] = {}
         self._tag_of: dict[TagIdentity, int] = {}
-        self._groupings: dict[Signature, dict[int, tuple[Expression, ...]]] = {}
+        self._families: dict[Hashable, dict[int, Any]] = {}
         self._stages: Counter[int] = Counter()
         self._needed: dict[int, Counter[int]] = {}
 
@@ -59,18 +50,12 @@ class Site:
 
     def find(self, identity: Hashable) -> Node | None:
         """The node that does this, if there is one."""
-        node_id = self._index.get(identity)
-        return None if node_id is None else self.nodes[node_id]
+        number = self._index.get(identity)
+        return None if number is None else self.nodes[number]
 
-    def joins(self, left: int, right: int) -> list[JoinNode]:
-        """The joins of the rows of one node with those of another."""
-        nodes = (self.nodes[i] for i in self._joins.get((left, right), ()))
-        return [node for node in nodes if isinstance(node, JoinNode)]
-
-    def groupings(self, rows: Signature) -> list[tuple[AggregateNode, tuple[Expression, ...]]]:
-        """The aggregates of the same rows, and their keys over these."""
-        nodes = ((self.nodes[i], keys) for i, keys in self._groupings.get(rows, {}).items())
-        return [(node, keys) for node, keys in nodes if isinstance(node, AggregateNode)]
+    def family(self, key: Hashable) -> list[tuple[Node, Any]]:
+        """The nodes of a family (see `Node.family`), and what tells them apart."""
+        return [(self.nodes[i], compared) for i, compared in self._families.get(key, {}).items()]
 
     def find_tag(self, identity: TagIdentity) -> int | None:
         """The tag of the rows that this identity stands for, if somebody claims it."""
@@ -85,8 +70,8 @@ class Site:
         """The highest stage."""
         return max(self._stages, default=0)
 
-    def beneath_gate(self, node: Node, port: int) -> int:
-        """The node whose rows arrive at a port, gates apart."""
+    def beneath_prefilter(self, node: Node, port: int) -> int:
+        """The node whose rows arrive at a port, prefilters apart."""
         below = self.nodes[node.ports[port].node]
         return below.ports[0].node if isinstance(below, PrefilterNode) else below.id
 
@@ -114,12 +99,7 @@ class Site:
 
     def connect(self, node: AnyNode, **changes: Any) -> AnyNode:
         """The same node with other parameters."""
-        if self._building:
-            self._before.setdefault(node.id, node)
-        changed = replace(node, **changes)
-        self.nodes[node.id] = changed
-        self.touched_nodes.add(node.id)
-        return changed
+        return self._set(node, replace(node, **changes))
 
     # ---- claims
 
@@ -136,26 +116,18 @@ class Site:
     def claim_filter(
         self, node: int, shape: Expression | None, constants: Sequence[Literal], query: str
     ) -> RowClaim:
-        """A row of the filter of this shape, which a gate, lookup or join gets if it has none."""
-        standing = self.nodes[node]
-        assert isinstance(standing, FilteringNode)
-        table = self._part_tables.get((node, shape))
-        if table is None:
-            table = self.add_table(node, constants)
-            self._enter_part(node, shape, table)
-            self.connect(standing, filters=(*standing.filters, Filter(shape, table)))
-        return self.claim_row(table, constants, query)
+        """A row of the filter of this shape, which a prefilter, lookup or join gets if it has none."""
+        return self.claim_part(node, Filter(shape, NO_TABLE), constants, query)
 
-    def claim_form(self, node: int, form: Form, constants: Sequence[Literal], query: str) -> RowClaim:
-        """A row of this form, which a deliver gets if it has none like it."""
-        standing = self.nodes[node]
-        assert isinstance(standing, DeliverNode)
-        part = replace(form, table=0)
-        table = self._part_tables.get((node, part))
+    def claim_part(self, node: int, part: Any, constants: Sequence[Literal], query: str) -> RowClaim:
+        """A row of the table of this part (see `Node.parts`), which a node gets if it has none like it."""
+        identity = _without_table(part)
+        table = self._part_tables.get((node, identity))
         if table is None:
             table = self.add_table(node, constants)
-            self._enter_part(node, part, table)
-            self.connect(standing, forms=(*standing.forms, replace(form, table=table)))
+            self._enter_part(node, identity, table)
+            standing = self.nodes[node]
+            self._set(standing, standing.with_parts((*standing.parts, replace(part, table=table))))
         return self.claim_row(table, constants, query)
 
     def claim_columns(self, node: int, positions: tuple[int, ...]) -> ColumnsClaim:
@@ -238,13 +210,9 @@ class Site:
                     case TagClaim(tag):
                         self.tags[tag][1][query] += 1
         for node in nodes.values():
-            if isinstance(node, FilteringNode):
-                for filter_ in node.filters:
-                    self._enter_part(node.id, filter_.shape, filter_.table)
-            if isinstance(node, DeliverNode):
-                for form in node.forms:
-                    self._enter_part(node.id, replace(form, table=0), form.table)
-            identity = signature(node, self)
+            for part in node.parts:
+                self._enter_part(node.id, _without_table(part), part.table)
+            identity = node.signature(self)
             if identity is not None:
                 self._index[identity] = node.id
             self._enter(node)
@@ -279,24 +247,25 @@ class Site:
     def _enter(self, node: Node) -> None:
         """Note what can be found other than by its signature."""
         self._stages[node.stage] += 1
-        if isinstance(node, JoinNode):
-            self._joins.setdefault(self._inputs_of_join(node), {})[node.id] = None
-        grouped = grouping(node, self)
-        if grouped is not None:
-            self._groupings.setdefault(grouped[0], {})[node.id] = grouped[1]
+        family = node.family(self)
+        if family is not None:
+            self._families.setdefault(family.key, {})[node.id] = family.compared
 
     def _leave(self, node: Node) -> None:
         self._stages[node.stage] -= 1
         if not self._stages[node.stage]:
             del self._stages[node.stage]
-        if isinstance(node, JoinNode):
-            _discard(self._joins, self._inputs_of_join(node), node.id)
-        grouped = grouping(node, self)
-        if grouped is not None:
-            _discard(self._groupings, grouped[0], node.id)
+        family = node.family(self)
+        if family is not None:
+            _discard(self._families, family.key, node.id)
 
-    def _inputs_of_join(self, node: JoinNode) -> tuple[int, int]:
-        return self.beneath_gate(node, 0), self.beneath_gate(node, 1)
+    def _set(self, node: Node, changed: AnyNode) -> AnyNode:
+        """Put a node in the place of one that stands."""
+        if self._building:
+            self._before.setdefault(node.id, node)
+        self.nodes[node.id] = changed
+        self.touched_nodes.add(node.id)
+        return changed
 
     def _set_out(self, node: int) -> None:
         standing = self.nodes[node]
@@ -312,7 +281,7 @@ class Site:
         if users:
             return []
         gone = self.nodes[node]
-        identity = signature(gone, self)
+        identity = gone.signature(self)
         if identity is not None:
             del self._index[identity]
         self._leave(gone)
@@ -330,12 +299,10 @@ class Site:
         node = self.nodes[self._owner[table]]
         if standing:
             return
-        if isinstance(node, FilteringNode):
+        kept = [part for part in node.parts if part.table != table]
+        if len(kept) < len(node.parts):
             self._remove_table(table)
-            self.connect(node, filters=tuple(f for f in node.filters if f.table != table))
-        elif isinstance(node, DeliverNode) and table != node.filter.table:
-            self._remove_table(table)
-            self.connect(node, forms=tuple(f for f in node.forms if f.table != table))
+            self._set(node, node.with_parts(kept))
 
     def _enter_part(self, node: int, part: Hashable, table: int) -> None:
         self._part_tables[node, part] = table
@@ -360,6 +327,12 @@ class Site:
 def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> TagIdentity:
     """What a tag of a fence stands for: the constants of each of its inputs."""
     return TagIdentity(node, tuple(tuple(map(str, given)) for given in constants))
+
+
+def _without_table(part: Any) -> Hashable:
+    """What a part is like, whichever its table."""
+    like: Hashable = replace(part, table=NO_TABLE)
+    return like
 
 
 def _discard(index: dict[Any, dict[int, Any]], key: Hashable, node: int) -> None:

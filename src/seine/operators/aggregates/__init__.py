@@ -1,1 +1,1 @@
-"""The state kinds of aggregates, and how calls are made of them."""
+"""Retractable accumulators: COUNT, SUM, MIN, MAX, variances and user-defined aggregates."""

@@ -1,4 +1,4 @@
-"""What an aggregate is over: expressions of the row, or a user's function of them."""
+"""The argument of an aggregate: expressions over the row, or a user-defined function of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, BoolArray
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.evaluate.evaluate import evaluate
 from seine.rows.grouping import as_mask, normalise
@@ -15,74 +16,78 @@ from seine.rows.grouping import as_mask, normalise
 
 @dataclass(frozen=True)
 class Argument:
-    """Columns that events carry: the expressions, then what `derive` makes of them.
+    """Columns that events carry for an aggregate: its expressions, then what `derive` computes of them.
 
-    A row with a NULL in any of the expressions is left out by every aggregate. Without
-    `distinct` the derived column stands alone. A user's function that fails gives NULL.
+    A row with a NULL in any of the expressions is left out by every aggregate. Without `distinct` only the
+    derived column is carried. A user-defined function that fails gives NULL.
     """
 
     expressions: tuple[Expression, ...]
-    derive: Callable[..., np.ndarray] | None = None
+    derive: Callable[..., AnyArray] | None = None
     derived: pa.DataType | None = None
     distinct: bool = False
-    owner: str = ""  # the user's aggregate that `derive` belongs to, for notices
-    part: str = ""  # and the part of it
+    owner: str = ""  # the user-defined aggregate that `derive` belongs to, for notices
+    part: str = ""  # and the part of that aggregate
 
     def label(self, width: int) -> str:
-        """What tells it from others over the same columns, less so many: the same in every process."""
+        """A name that identifies it in every process; columns are numbered from `width` on."""
         moved = (shift_columns(e, lambda index: index - width) for e in self.expressions)
         return ":".join([self.owner, self.part, *map(str, moved)])
 
     @property
     def types(self) -> list[pa.DataType]:
-        own = [expression.type.arrow() for expression in self.expressions]
+        """The types of the columns."""
+        types = [expression.type.arrow() for expression in self.expressions]
         if self.derived is None:
-            return own
-        return [*own, self.derived] if self.distinct else [self.derived]
+            return types
+        return [*types, self.derived] if self.distinct else [self.derived]
 
     def columns(
         self, columns: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]
     ) -> list[pa.Array]:
-        own = [normalise(value_of(e, columns, num_rows)) for e in self.expressions]
+        """The columns for the rows of a batch."""
+        values = [normalise(value_of(e, columns, num_rows)) for e in self.expressions]
         if self.derive is None:
-            return own
-        made = self._made(own, num_rows, notice)
-        return [*own, made] if self.distinct else [made]
+            return values
+        derived = self._derived(values, num_rows, notice)
+        return [*values, derived] if self.distinct else [derived]
 
-    def _made(self, own: list[pa.Array], num_rows: int, notice: Callable[[str], None]) -> pa.Array:
-        known = complete(own, num_rows)
+    def _derived(self, arguments: list[pa.Array], num_rows: int, notice: Callable[[str], None]) -> pa.Array:
+        """The derived column: the function of the rows without a NULL, NULL elsewhere."""
+        known = complete(arguments, num_rows)
         try:
-            values = self._apply([array.filter(pa.array(known)) for array in own], int(known.sum()))
+            values = self._apply([array.filter(pa.array(known)) for array in arguments], int(known.sum()))
         except Exception as error:  # a user's code may raise anything
             notice(f"{self.owner}: {type(error).__name__}: {error}")
             return pa.nulls(num_rows, self.derived)
         places = np.cumsum(known) - 1
         return values.take(pa.array(np.maximum(places, 0), mask=~known))
 
-    def _apply(self, own: list[pa.Array], num_rows: int) -> pa.Array:
+    def _apply(self, arguments: list[pa.Array], num_rows: int) -> pa.Array:
         assert self.derive is not None
-        made = np.asarray(self.derive(*(as_numpy(array) for array in own)))
-        if made.shape != (num_rows,):
-            raise ValueError(f"expected {num_rows} values, got an array of shape {made.shape}")
-        return normalise(pa.array(made, from_pandas=False).cast(self.derived))
+        values = np.asarray(self.derive(*(as_numpy(array) for array in arguments)))
+        if values.shape != (num_rows,):
+            raise ValueError(f"expected {num_rows} values, got an array of shape {values.shape}")
+        return normalise(pa.array(values, from_pandas=False).cast(self.derived))
 
 
 def value_of(expression: Expression, columns: Sequence[pa.Array], num_rows: int) -> pa.Array:
-    """An expression's value in each row; a column as it is."""
+    """The value of an expression in each row; a plain column is not copied."""
     if isinstance(expression, Column):
         return columns[expression.index]
     return evaluate(expression, columns, num_rows)
 
 
-def as_numpy(array: pa.Array) -> np.ndarray:
-    """What a user's function sees; DECIMAL as float64."""
+def as_numpy(array: pa.Array) -> AnyArray:
+    """The values as a user-defined function gets them; DECIMAL as float64."""
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
-    return array.to_numpy(zero_copy_only=False)
+    values: AnyArray = array.to_numpy(zero_copy_only=False)
+    return values
 
 
-def complete(arrays: Sequence[pa.Array], num_rows: int) -> np.ndarray:
-    """The rows without a NULL."""
+def complete(arrays: Sequence[pa.Array], num_rows: int) -> BoolArray:
+    """A mask of the rows without a NULL in any of the arrays."""
     mask = np.ones(num_rows, bool)
     for array in arrays:
         if array.null_count:

@@ -1,4 +1,10 @@
-"""Aggregate calls taken apart: which folds they need, and how these finish."""
+"""Compiles aggregate calls: which folds (accumulators) each needs, and how its result comes from them.
+
+    AVG(x)     folds COUNT(x), SUM(x)               finish: sum / count
+    STDDEV(x)  folds COUNT(x), SUM(x), SUM(x * x)   finish: square root of the variance
+
+Calls of one node that need the same fold share it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
@@ -31,7 +37,7 @@ from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 
 @dataclass(frozen=True)
 class FoldKey:
-    """What makes two folds the same, so that calls share them."""
+    """The identity of a fold: calls with equal keys share one."""
 
     kind: str  # count | sum | squares | min | max
     argument: Argument
@@ -42,10 +48,11 @@ class FoldKey:
 
     @property
     def counts_values(self) -> bool:
-        """Does it need to know when values appear and vanish?"""
+        """Whether it must know when distinct values appear and vanish."""
         return self.argument.distinct or self.is_extreme
 
     def fold(self) -> Fold:
+        """A new accumulator of this kind."""
         type_ = self.argument.types[-1]
         match self.kind:
             case "count":
@@ -59,14 +66,14 @@ class FoldKey:
 
 @dataclass(frozen=True)
 class Compiled:
-    """`finish` gets the number of rows at each place, then what each fold has there."""
+    """A compiled call; `finish` gets the number of rows at each place, then the value of each fold there."""
 
     folds: tuple[FoldKey, ...]
     finish: Callable[..., pa.Array]
 
 
 def compile_call(call: AggregateCall) -> Compiled:
-    """The folds and the finish of a built-in aggregate."""
+    """Compile a call of a built-in aggregate."""
     if call.function == "count_all":
         return Compiled((), lambda rows: pa.array(rows))
     argument = Argument(call.args, distinct=call.distinct and call.function not in ("min", "max"))
@@ -91,7 +98,7 @@ _VARIANCES: dict[str, Callable[..., pa.Array]] = {
 
 
 def _skip_rows(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
-    def finished(_rows: np.ndarray, *values: Any) -> pa.Array:
+    def finished(_rows: IntArray, *values: Any) -> pa.Array:
         return function(*values)
 
     return finished

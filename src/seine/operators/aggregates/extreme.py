@@ -1,9 +1,15 @@
-"""MIN and MAX over values that come and go, of any ordered type.
+"""Retractable MIN and MAX, of any ordered type: the extreme of a multiset that grows and shrinks.
 
-A value that the step touches is alive in a range of places; of the others, which are alive at
-every place of the step, one candidate a group is enough. It is the value that was the extreme
-before, unless the step ends that one: only then are the group's values read, if the step
-does not touch them all.
+The state of a group is its extreme; a multiset of all its values is kept beside it (`value_counts.py`) and is
+read only when the extreme leaves. Within a step, a value that the step touches is alive in a range of places;
+of the others, which are alive at every place of the step, one candidate a group is enough: the former
+extreme. Only if the step ends that one, and does not touch all other values, are the group's values read.
+
+    place      0    1    2    3
+    value 7    [---------)              touched: alive at 0, 1, 2
+    value 5         [----)              touched: alive at 1
+    value 9    [-------------------)    the candidate: alive throughout
+    MIN        7    5    7    9
 """
 
 from __future__ import annotations
@@ -14,19 +20,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.aggregates.fold import ROWS, Changes, Kept
 from seine.operators.aggregates.value_counts import ValueStep
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import KeyedMatches
 from seine.rows.grouping import as_mask, dense_ranks, equal
 
-NOTHING = np.int64(2**62)
+NOTHING = np.int64(2**62)  # the rank of "no value": beyond all ranks
 
 
-def range_minimum(size: int, since: np.ndarray, until: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """At each place the least value of the ranges [since, until) that cover it.
+def range_minimum(size: int, since: IntArray, until: IntArray, values: IntArray) -> IntArray:
+    """At each place the least value of the ranges [since, until) that cover it: a reversed sparse table.
 
-    Each range is two overlapping blocks of a power of two; blocks are halved level by level.
+    Each range is two overlapping blocks of a power of two; blocks are halved level by level, so the cost is
+    that of size times the logarithm of the longest range.
 
     >>> covered = range_minimum(4, np.array([0, 1]), np.array([3, 2]), np.array([7, 5]))
     >>> np.where(covered == NOTHING, -1, covered).tolist()
@@ -45,18 +53,18 @@ def range_minimum(size: int, since: np.ndarray, until: np.ndarray, values: np.nd
 
 
 class Extreme:
-    """Keeps the extreme itself; the counts of all values are kept beside it."""
+    """The accumulator is the extreme; its part is the pair (extreme that leaves, extreme that comes)."""
 
     def __init__(self, type_: pa.DataType, greatest: bool) -> None:
         self.state: tuple[pa.DataType, ...] = (type_,)
         self.parts: tuple[pa.DataType, ...] = (type_, type_)
         self._greatest = greatest
 
-    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[pa.Array, Kept]:
+    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[pa.Array, Kept]:
         step = changes.counted
         assert step is not None
-        start = found.column(names[0])
-        groups, others = step.scan(_losers(step, start, found.numbers(ROWS)))
+        start = stored.column(names[0])
+        groups, others = step.scan(_losers(step, start, stored.numbers(ROWS)))
         pool = pa.concat_arrays([step.values[-1], start, others])
         ranks, places = dense_ranks(pool)
         if self._greatest:
@@ -67,18 +75,18 @@ class Extreme:
         return values, [values.take(pa.array(changes.layout.last))]
 
     def part(self, changes: Changes, value: pa.Array, start: pa.Array | None) -> list[pa.Array]:
-        """The extreme that goes and the one that comes, both NULL where it stays."""
+        """The extreme that leaves and the one that comes at each place, both NULL where it stays."""
         assert start is not None
         layout = changes.layout
-        here, found = np.arange(layout.size), layout.size + np.arange(layout.groups)
-        before = pa.concat_arrays([value, start]).take(pa.array(layout.previous(here, found)))
+        here, starts = np.arange(layout.size), layout.size + np.arange(layout.groups)
+        before = pa.concat_arrays([value, start]).take(pa.array(layout.previous(here, starts)))
         stays = pa.array(equal(before, value))
         nothing = pa.scalar(None, value.type)
         return [pc.if_else(stays, nothing, before), pc.if_else(stays, nothing, value)]
 
 
-def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray:
-    """The groups whose extreme vanishes at some place of the step, and that have values it does not touch."""
+def _losers(step: ValueStep, extremes: pa.Array, rows: IntArray) -> IntArray:
+    """The groups whose former extreme vanishes in the step, and that have values it does not touch."""
     was_extreme = equal(step.values[-1], extremes.take(pa.array(step.owner)))
     lost = np.zeros(len(extremes), bool)
     lost[step.owner[was_extreme & ~step.steady]] = True
@@ -88,8 +96,9 @@ def _losers(step: ValueStep, extremes: pa.Array, rows: np.ndarray) -> np.ndarray
 
 
 def _least(
-    layout: ChangeLayout, step: ValueStep, extremes: pa.Array, groups: np.ndarray, ranks: np.ndarray
-) -> np.ndarray:
+    layout: ChangeLayout, step: ValueStep, extremes: pa.Array, groups: IntArray, ranks: IntArray
+) -> IntArray:
+    """The rank of the extreme at each place; NOTHING where the group has no value."""
     pairs = len(step.owner)
     touched, before, others = np.split(ranks, [pairs, pairs + layout.groups])
     best = _untouched(step, as_mask(extremes.is_valid()), touched, before)
@@ -102,13 +111,14 @@ def _least(
     return range_minimum(layout.size, since, until, np.append(touched[step.present], best[known]))
 
 
-def _among(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which codes are known ones."""
-    known = np.append(np.sort(known), NOTHING)
-    return known[np.searchsorted(known, codes)] == codes
+def _among(codes: IntArray, others: IntArray) -> BoolArray:
+    """Which codes are among others."""
+    ordered = np.append(np.sort(others), NOTHING)
+    among: BoolArray = ordered[np.searchsorted(ordered, codes)] == codes
+    return among
 
 
-def _untouched(step: ValueStep, known: np.ndarray, touched: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _untouched(step: ValueStep, known: BoolArray, touched: IntArray, before: IntArray) -> IntArray:
     """The rank of each group's former extreme, where the step did not touch it."""
     known = known.copy()
     known[step.owner[touched == before[step.owner]]] = False

@@ -1,17 +1,23 @@
-"""All aggregate calls of a node together: what several of them need is kept once."""
+"""The accumulators of all aggregate calls of a node, with common subexpressions shared.
+
+For `SELECT AVG(x), SUM(x), COUNT(DISTINCT y)` three folds are kept: COUNT(x), SUM(x) and COUNT(DISTINCT y).
+
+    event columns    a0_0 (x)   a1_0 (y)          arguments, evaluated once when an event is queued
+    state columns    f0_0   f1_0 f1_1   f2_0      what the folds keep of each group
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.argument import complete
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.fold import Changes, Kept
-from seine.operators.aggregates.parted import Parted, part_name
+from seine.operators.aggregates.parted import PartialFolds, part_name
 from seine.operators.aggregates.value_counts import ValueTable
 from seine.operators.state.change_layout import ChangeLayout, Excerpt
 from seine.operators.state.keyed_table import KeyedMatches
@@ -23,21 +29,22 @@ Named = tuple[str, pa.Array]
 class Folding:
     """The folds of a node, their arguments as columns of events, and their state as columns of groups.
 
-    `carried` are calls that coarser groups need the parts of. With a `width`, events are themselves parts
-    that finer groups carry: of the row only so many columns are there, the finer groups' keys.
+    `carried` are calls of coarser groups, which are made of the parts (partial aggregates) of this node's
+    groups. With a `width`, this node is itself fed by the parts of finer groups: its events have only so many
+    columns of the row, the finer groups' keys.
     """
 
     def __init__(
         self, calls: Sequence[Compiled], carried: Sequence[Compiled] = (), width: int | None = None
     ) -> None:
         self._calls = calls
-        own = dict.fromkeys(key for call in calls for key in call.folds)
+        finished = dict.fromkeys(key for call in calls for key in call.folds)
         passed = dict.fromkeys(key for call in carried for key in call.folds)
-        # What only coarser groups want adds up without being kept, but for extremes.
-        keys = list(own | {key: None for key in passed if key.is_extreme})
-        everything = list(own | passed)
-        self._parted = Parted(everything, width)
-        plain = [key for key in everything if key not in self._parted]
+        # A part that only coarser groups need is made of changes alone; but a part of an extreme needs state.
+        keys = list(finished | {key: None for key in passed if key.is_extreme})
+        everything = list(finished | passed)
+        self._partial = PartialFolds(everything, width)
+        plain = [key for key in everything if key not in self._partial]
         self._arguments = list(dict.fromkeys(key.argument for key in plain))
         self._types = [argument.types for argument in self._arguments]
         self._counted = {
@@ -53,46 +60,46 @@ class Folding:
         return [field for fold in self._folds.values() for field in fold.fields]
 
     def columns(self, row: Sequence[pa.Array], num_rows: int, notice: Callable[[str], None]) -> list[Named]:
-        """The columns that events carry for the arguments."""
+        """The columns that the events of rows carry for the arguments."""
         made = [argument.columns(row, num_rows, notice) for argument in self._arguments]
         return [(f"a{i}_{j}", array) for i, arrays in enumerate(made) for j, array in enumerate(arrays)]
 
     def parts_of(self, batch: pa.RecordBatch) -> list[Named]:
-        """The parts of finer groups that events carry."""
-        return [(name, batch[name]) for name in self._parted.names]
+        """The columns that events carry where they are parts of finer groups."""
+        return [(name, batch[name]) for name in self._partial.names]
 
     @property
     def counts_values(self) -> bool:
-        """Does it need numbers of groups?"""
+        """Whether a fold keeps values by group, so that groups need numbers."""
         return any(key.counts_values for key in self._folds)
 
     def advance(
-        self, events: Events, layout: ChangeLayout, found: KeyedMatches, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, stored: KeyedMatches, numbers: IntArray, store: Store
     ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
-        """What the folds are at all places, the state to keep of each group, and how to make parts."""
+        """The values of all folds at all places, the state to store of each group, and what makes parts."""
         by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
         changes = {
             key: by_argument[self._arguments.index(key.argument)]
             for key in {**self._folds, **self._passed}
-            if key not in self._parted
+            if key not in self._partial
         }
-        changes.update(self._parted.changes(events, layout, numbers, store))
+        changes.update(self._partial.changes(events, layout, numbers, store))
         values, kept = {}, []
         for key, fold in self._folds.items():
-            values[key], state = fold.advance(changes[key], found)
+            values[key], state = fold.advance(changes[key], stored)
             kept += state
 
         def parts(excerpt: Excerpt) -> list[Named]:
             return [
                 part
                 for key, fold in self._passed.items()
-                for part in fold.part(changes[key], values.get(key), found, excerpt)
+                for part in fold.part(changes[key], values.get(key), stored, excerpt)
             ]
 
         return list(values.values()), kept, parts
 
-    def finish(self, rows: np.ndarray, values: list[Any], places: np.ndarray) -> list[pa.Array]:
-        """The results of all calls at some places, given how many rows are alive there."""
+    def finish(self, rows: IntArray, values: list[Any], places: IntArray) -> list[pa.Array]:
+        """The results of all calls at the given places; `rows` is the number of live rows at every place."""
         if len(places) < len(rows):
             rows, values = rows.take(places), [value.take(places) for value in values]
         return [
@@ -100,13 +107,13 @@ class Folding:
             for call, folds in zip(self._calls, self._of_call, strict=True)
         ]
 
-    def forget(self, numbers: np.ndarray, store: Store) -> None:
-        """Forget the values of groups that nothing will change."""
+    def forget(self, numbers: IntArray, store: Store) -> None:
+        """Purge the values of groups that nothing can change any more."""
         for i in self._counted:
             ValueTable(store, f"values{i}", self._types[i]).forget(numbers)
 
     def _changes(
-        self, i: int, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
+        self, i: int, events: Events, layout: ChangeLayout, numbers: IntArray, store: Store
     ) -> Changes:
         arrays = [events.column(f"a{i}_{j}", type_) for j, type_ in enumerate(self._types[i])]
         places, reached, weights = events.places, events.reached, events.weights
@@ -123,39 +130,39 @@ class Folding:
 
 
 class _NamedFold:
-    """A fold, and the columns of its state."""
+    """A fold, and the names of its state columns."""
 
     def __init__(self, key: FoldKey, number: int) -> None:
         self._key = key
         self._fold = key.fold()
         self.fields = [pa.field(f"f{number}_{j}", type_) for j, type_ in enumerate(self._fold.state)]
         self._names = [field.name for field in self.fields]
-        # Extremes look at all values anyway; other folds over distinct values get each once.
+        # An extreme is the same over distinct values; other folds are given each distinct value once.
         self._distinct = key.argument.distinct and not key.is_extreme
 
-    def advance(self, changes: Changes, found: KeyedMatches) -> tuple[Any, Kept]:
+    def advance(self, changes: Changes, stored: KeyedMatches) -> tuple[Any, Kept]:
         changes = changes.distinct() if self._distinct else changes
-        return self._fold.advance(changes, found, self._names)
+        return self._fold.advance(changes, stored, self._names)
 
-    def part(self, changes: Changes, value: Any, found: KeyedMatches, excerpt: Excerpt) -> list[Named]:
+    def part(self, changes: Changes, value: Any, stored: KeyedMatches, excerpt: Excerpt) -> list[Named]:
         start = None
         if self._key.is_extreme:
             value = value.take(pa.array(excerpt.places))
-            start = found.column(self._names[0]).take(pa.array(excerpt.groups))
+            start = stored.column(self._names[0]).take(pa.array(excerpt.groups))
         arrays = self._fold.part(changes.within(excerpt), value, start)
         return [(part_name(self._key, j), array) for j, array in enumerate(arrays)]
 
 
 class Events:
-    """Events in the order of their places; `order` is that of the batch that has them."""
+    """The events of a step in the order of their places; `order` are their rows in the batch."""
 
     def __init__(
         self,
-        places: np.ndarray,
-        reached: np.ndarray,
-        weights: np.ndarray,
+        places: IntArray,
+        reached: IntArray,
+        weights: IntArray,
         batch: pa.RecordBatch | None,
-        order: np.ndarray,
+        order: IntArray,
     ) -> None:
         self.places = places
         self.reached = reached
@@ -164,7 +171,7 @@ class Events:
         self._order = order
 
     def column(self, name: str, type_: pa.DataType) -> pa.Array:
-        """A column of the events; NULL where they are older than the first who asked for it."""
+        """A column of the events; NULL in events that are older than the first query that needs it."""
         if self._batch is None or name not in self._batch.schema.names:
             return pa.nulls(len(self._order), type_)
         return self._batch[name].take(pa.array(self._order))

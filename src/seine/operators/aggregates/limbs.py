@@ -1,8 +1,13 @@
-"""Exact sums: integers of any size for many groups at once, as columns of 32-bit limbs.
+"""Arbitrary-precision integers for many groups at once, as columns of 32-bit limbs: exact accumulators.
 
-A number is the sum of limb[j] * 2**(32 * (low + j)), in some unit. Limbs are int64, so very many
-may be added before carries have to be passed on; what is added and taken away again leaves
-no trace, and the order of additions does not matter.
+A number is the sum of limb[j] * 2**(32 * (low + j)), in some unit. Limbs are int64, so very many may be added
+before carries have to be propagated (a redundant, carry-save form).
+
+    matrix   group 0  group 1
+    limb 0   l00      l01          x 2**(32 * low)
+    limb 1   l10      l11          x 2**(32 * (low + 1))
+
+Law: addition is exact, so what is added and subtracted again leaves no trace, and the order does not matter.
 
 Cites: the long accumulator of Kulisch and Miranker, "The arithmetic of the digital computer" (1986)
 """
@@ -14,31 +19,35 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-BITS = 32
+from seine.algebra.arrays import BoolArray, FloatArray, IntArray, UIntArray
+
+BITS = 32  # of a limb
 MASK = np.int64(2**BITS - 1)
 
 
 @dataclass(frozen=True)
 class Limbs:
-    """One number a column of `matrix` (limb by number), the lowest limb first."""
+    """One number for each column of `matrix` (limb by number), the lowest limb first."""
 
-    matrix: np.ndarray
+    matrix: IntArray
     low: int
 
     @property
     def count(self) -> int:
-        return self.matrix.shape[1]
+        """How many numbers these are."""
+        return int(self.matrix.shape[1])
 
-    def row(self, place: int) -> np.ndarray | None:
+    def row(self, place: int) -> IntArray | None:
         """The limbs of 2**(32 * place), if there are any."""
         inside = 0 <= place - self.low < len(self.matrix)
         return self.matrix[place - self.low] if inside else None
 
-    def take(self, columns: np.ndarray) -> Limbs:
+    def take(self, columns: IntArray) -> Limbs:
+        """The numbers at the given places."""
         return Limbs(self.matrix[:, columns], self.low)
 
-    def normal(self) -> tuple[np.ndarray, Limbs]:
-        """Sign and magnitude: -1, 0 or 1, and limbs in [0, 2**32).
+    def normal(self) -> tuple[IntArray, Limbs]:
+        """Normal form, sign and magnitude: -1, 0 or 1, and limbs in [0, 2**32).
 
         >>> sign, size = Limbs(np.array([[-1, 1], [0, 1]]), 0).normal()
         >>> sign.tolist(), size.matrix[:2].tolist()
@@ -51,6 +60,7 @@ class Limbs:
         return np.where(negative, -1, 1) * nonzero, Limbs(carried, self.low)
 
     def minus(self, other: Limbs) -> Limbs:
+        """The differences, number by number."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.matrix), other.low + len(other.matrix))
         matrix = np.zeros((high - low, self.count), np.int64)
@@ -58,12 +68,12 @@ class Limbs:
         matrix[other.low - low :][: len(other.matrix)] -= other.matrix
         return Limbs(matrix, low)
 
-    def times(self, factor: np.ndarray | int) -> Limbs:
-        """Of normal limbs, times a number below 2**31."""
+    def times(self, factor: IntArray | int) -> Limbs:
+        """The product of normal limbs and a number below 2**31, or one such number for each."""
         return Limbs(_carry(self.matrix * factor), self.low)
 
     def squared(self) -> Limbs:
-        """Of normal limbs."""
+        """The squares of normal limbs."""
         size = len(self.matrix)
         wide = self.matrix.view(np.uint64)
         matrix = np.zeros((2 * size + 1, self.count), np.int64)
@@ -77,8 +87,8 @@ class Limbs:
             matrix[2 * i + 1 : i + size + 1] += high
         return Limbs(_carry(matrix), 2 * self.low)
 
-    def divided(self, divisor: np.ndarray) -> Limbs:
-        """Of normal limbs, divided by a number in [1, 2**31), halves rounded up."""
+    def divided(self, divisor: IntArray) -> Limbs:
+        """The quotient of normal limbs and numbers in [1, 2**31), halves rounded up."""
         by = divisor.astype(np.uint64)
         rest = np.zeros(self.count, np.uint64)
         matrix = np.zeros_like(self.matrix)
@@ -89,8 +99,8 @@ class Limbs:
         matrix[0] += (rest * np.uint64(2) >= by).astype(np.int64)
         return Limbs(_carry(matrix), self.low)
 
-    def nearest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of normal limbs, the nearest doubles, as mantissa and power of two (ties to even)."""
+    def nearest(self) -> tuple[FloatArray, IntArray]:
+        """The doubles nearest to normal limbs, as mantissa and power of two (ties to even)."""
         padded = np.concatenate([np.zeros((2, self.count), np.int64), self.matrix]).view(np.uint64)
         places = np.arange(len(padded))[:, None]
         top = np.maximum((padded != 0) * places, 2).max(axis=0)
@@ -105,8 +115,8 @@ class Limbs:
         power = BITS * (top - 3 + self.low) - gap.astype(np.int64)
         return window.astype(np.float64), power
 
-    def to_words(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of normal limbs from 0: the low and the high 64 bits, and which numbers are below 2**127."""
+    def to_words(self) -> tuple[UIntArray, UIntArray, BoolArray]:
+        """The low and high 64 bits of normal limbs with `low` >= 0, and which numbers are below 2**127."""
         matrix = np.zeros((max(4, len(self.matrix)) + self.low, self.count), np.int64)
         matrix[self.low : self.low + len(self.matrix)] = self.matrix
         words = matrix.view(np.uint64)
@@ -115,8 +125,8 @@ class Limbs:
         return low, high, ~matrix[4:].any(axis=0) & (high < np.uint64(2**63))
 
 
-def to_lists(sign: np.ndarray, limbs: Limbs) -> pa.Array:
-    """One list a number: its lowest limb's position, then its limbs; nothing for zero.
+def to_lists(sign: IntArray, limbs: Limbs) -> pa.Array:
+    """One list for each number, to be stored: its lowest limb's position, then its limbs; empty for zero.
 
     >>> sign, size = Limbs(np.array([[0, 0], [5, 0]]), 7).normal()
     >>> to_lists(-sign, size).to_pylist()
@@ -153,8 +163,8 @@ def from_lists(lists: pa.Array) -> Limbs:
     return Limbs(matrix, low)
 
 
-def _carry(matrix: np.ndarray) -> np.ndarray:
-    """Pass carries upwards: all limbs but two new top ones come to lie in [0, 2**32)."""
+def _carry(matrix: IntArray) -> IntArray:
+    """Propagate carries: all limbs but two new top ones come to lie in [0, 2**32)."""
     out = np.zeros((len(matrix) + 2, matrix.shape[1]), np.int64)
     carry = np.zeros(matrix.shape[1], np.int64)
     for j in range(len(matrix)):

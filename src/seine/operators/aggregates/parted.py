@@ -1,4 +1,6 @@
-"""Folds of coarser groups, advanced by what finer groups tell of theirs.
+"""Roll-up aggregation: folds of coarser groups that are advanced by partial aggregates of finer groups.
+
+    GROUP BY bank, day  ── parts: COUNT, SUM, MIN of each (bank, day) ──>  GROUP BY bank
 
 A count or a sum of a group is the sum over the finer groups that make it up, and changes by the sum of
 their changes; its extreme is the extreme of theirs. So the rows themselves are not needed again.
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import columns_of
 from seine.operators.aggregates.calls import FoldKey
 from seine.operators.aggregates.fold import Changes
@@ -27,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def part_name(key: FoldKey, number: int, width: int = 0) -> str:
-    """The column of a part: the same for the finer groups, and for those whose row is wider by their keys."""
+    """The name of a partial column: the same in the finer node and, with its `width`, in the coarser one."""
     return f"_p{key.kind}:{key.argument.label(width)}:{number}"
 
 
-class Parted:
-    """Those of some folds whose argument lies behind the columns that are there, which are `width`."""
+class PartialFolds:
+    """The folds whose argument is not among the first `width` columns: they need partial aggregates."""
 
     def __init__(self, keys: Sequence[FoldKey], width: int | None) -> None:
         self._folds = {key: key.fold() for key in keys if width is not None and _lies_behind(key, width)}
@@ -46,13 +49,13 @@ class Parted:
 
     @property
     def names(self) -> list[str]:
-        """The columns that events have for them."""
+        """The partial columns that events carry for them."""
         return list(dict.fromkeys(name for names in self._names.values() for name in names))
 
     def changes(
-        self, events: Events, layout: ChangeLayout, numbers: np.ndarray, store: Store
+        self, events: Events, layout: ChangeLayout, numbers: IntArray, store: Store
     ) -> dict[FoldKey, Changes]:
-        """What each of them advances by."""
+        """The changes that each of them is advanced by."""
         made = {}
         for i, (key, fold) in enumerate(self._folds.items()):
             arrays = [
@@ -63,7 +66,7 @@ class Parted:
                 made[key] = _replaced(events, layout, numbers, table, arrays)
             else:
                 made[key] = Changes(
-                    layout, events.places, events.reached, events.weights, arrays, summed=True
+                    layout, events.places, events.reached, events.weights, arrays, are_partials=True
                 )
         return made
 
@@ -73,9 +76,9 @@ def _lies_behind(key: FoldKey, width: int) -> bool:
 
 
 def _replaced(
-    events: Events, layout: ChangeLayout, numbers: np.ndarray, table: ValueTable, arrays: list[pa.Array]
+    events: Events, layout: ChangeLayout, numbers: IntArray, table: ValueTable, arrays: list[pa.Array]
 ) -> Changes:
-    """The extremes of finer groups as values: where one is replaced, one goes and another comes."""
+    """Changes of extremes of finer groups as changes of values: the old one leaves, the new one comes."""
     count = len(events.places)
     side_by_side = np.arange(2 * count).reshape(2, count).T.ravel()
     values = pa.concat_arrays(arrays).take(pa.array(side_by_side))

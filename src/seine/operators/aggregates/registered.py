@@ -1,7 +1,11 @@
-"""Algebraic aggregates that users define: their parts are folds like any other.
+"""User-defined algebraic aggregates: built-in folds over user-defined functions of the argument.
 
-A user's function that raises, or gives an array of another length, makes NULL of the results it
-was asked for and leaves a notice; nothing else is touched.
+An aggregate is declared by named parts, each a fold (sum, count, min, max) of a function of the argument,
+and a `finish` function of the parts. A geometric mean, for example, has the parts sum(log(x)) and count(x),
+and `finish` is exp(sum / count).
+
+A user's function that raises, or gives an array of another length, makes NULL of the results that it was
+called for and leaves a notice; nothing else is affected.
 
 Cites: ARGUS 5.3 (algebraic aggregates)
 """
@@ -15,25 +19,26 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.aggregates import UserAggregate
+from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, as_numpy
 from seine.operators.aggregates.calls import Compiled, FoldKey
 from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
 from seine.operators.aggregates.splits import DOUBLE_UNIT
-from seine.operators.aggregates.sum import Total, Whole
+from seine.operators.aggregates.sum import NarrowSums, WideSums
 
 Notice = Callable[[str], None]
 
 
 def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: Notice) -> Compiled:
-    """The folds of a user's aggregate: the rows it is over, then value and number of each part."""
+    """Compile a call: a count of the rows it is over, then for each part its fold and its count."""
     base = Argument(call.args, distinct=call.distinct)
     parts = {name: _part(call, name, kind, function) for name, (kind, function) in aggregate.parts.items()}
     keys = [FoldKey("count", base)]
     for part in parts.values():
         keys += [part, FoldKey("count", part.argument)]
 
-    def finished(rows: np.ndarray, counts: np.ndarray, *values: Any) -> pa.Array:
+    def finished(rows: IntArray, counts: IntArray, *values: Any) -> pa.Array:
         whole = counts > 0
         for number in values[1::2]:
             whole = whole & (number == counts)
@@ -44,7 +49,7 @@ def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: No
     return Compiled(tuple(keys), finished)
 
 
-def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., np.ndarray] | None) -> FoldKey:
+def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., AnyArray] | None) -> FoldKey:
     if kind == "count":
         if function is None:
             return FoldKey("count", Argument(call.args, distinct=call.distinct))
@@ -59,27 +64,27 @@ def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., np.
 
 
 def _derived(
-    call: AggregateCall, name: str, function: Callable[..., np.ndarray], type_: pa.DataType
+    call: AggregateCall, name: str, function: Callable[..., AnyArray], type_: pa.DataType
 ) -> Argument:
     return Argument(call.args, function, type_, call.distinct, call.function, name)
 
 
-def _first(*arguments: np.ndarray) -> np.ndarray:
+def _first(*arguments: AnyArray) -> AnyArray:
     return arguments[0]
 
 
-def _doubles(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    def doubles(*arguments: np.ndarray) -> np.ndarray:
+def _doubles(function: Callable[..., AnyArray]) -> Callable[..., AnyArray]:
+    def doubles(*arguments: AnyArray) -> AnyArray:
         with np.errstate(all="ignore"):
             return np.asarray(function(*arguments)).astype(np.float64)
 
     return doubles
 
 
-def _truths(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A count of a function counts where it is true, or a number other than NaN."""
+def _truths(function: Callable[..., AnyArray]) -> Callable[..., AnyArray]:
+    """The argument of a counting part: 1 where the function is true or a number other than NaN, else 0."""
 
-    def truths(*arguments: np.ndarray) -> np.ndarray:
+    def truths(*arguments: AnyArray) -> AnyArray:
         with np.errstate(all="ignore"):
             made = np.asarray(function(*arguments))
         return (made if made.dtype == bool else ~np.isnan(made.astype(np.float64))).astype(np.int64)
@@ -87,22 +92,23 @@ def _truths(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return truths
 
 
-def _numbers(part: FoldKey, value: Any) -> np.ndarray:
-    """A part at every place, as `finish` sees it."""
+def _numbers(part: FoldKey, value: Any) -> AnyArray:
+    """The value of a part at every place, as `finish` gets it."""
     if isinstance(value, np.ndarray):
         return value
-    if not isinstance(value, (Total, Whole)):
+    if not isinstance(value, (WideSums, NarrowSums)):
         return as_numpy(value)
     type_ = part.argument.types[-1]
     if pa.types.is_decimal(type_):
-        return doubles_of(value, 0) / 10.0**type_.scale
+        scaled: AnyArray = doubles_of(value, 0) / 10.0**type_.scale
+        return scaled
     if pa.types.is_floating(type_):
         return doubles_of(value, DOUBLE_UNIT)
-    return as_numpy(finish_sum_of_integers(np.ones(value.places), value))
+    return as_numpy(finish_sum_of_integers(np.ones(value.places, np.int64), value))
 
 
 def _finish(
-    aggregate: UserAggregate, parts: dict[str, np.ndarray], size: int, type_: pa.DataType, notice: Notice
+    aggregate: UserAggregate, parts: dict[str, AnyArray], size: int, type_: pa.DataType, notice: Notice
 ) -> pa.Array:
     if not size:
         return pa.nulls(1, type_)

@@ -1,4 +1,4 @@
-"""Values as exact integers of 32-bit limbs, in a fixed unit for each type.
+"""Fixed-point forms: values of each numeric type as exact integers of 32-bit limbs, in a fixed unit.
 
 BIGINT counts ones, DECIMAL its last digit, DOUBLE 2**-1152 and the square of a DOUBLE 2**-2304:
 every finite double and every exact square is a whole multiple of its unit.
@@ -11,29 +11,33 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray, UIntArray
 from seine.operators.aggregates.limbs import BITS, MASK
 
-DOUBLE_UNIT = 1152
-SQUARE_UNIT = 2 * DOUBLE_UNIT
-Piece = tuple[np.ndarray, np.ndarray]  # the limb that is meant, and what to add to it
+DOUBLE_UNIT = 1152  # bits behind the binary point of a DOUBLE
+SQUARE_UNIT = 2 * DOUBLE_UNIT  # and of its square
+Piece = tuple[IntArray, IntArray]  # for each value the number of a limb, and what to add to it
 
 
 def split_integers(values: pa.Array) -> Iterator[Piece]:
+    """The limbs of integers."""
     yield from _fixed(list(limbs_of(whole_integers(values))))
 
 
 def split_decimals(values: pa.Array) -> Iterator[Piece]:
+    """The limbs of decimals, in units of the last digit."""
     low, high = _words(values)
     yield from _fixed([low & MASK, (low >> BITS) & MASK, high & MASK, high >> BITS])
 
 
-def whole_integers(values: pa.Array) -> np.ndarray:
-    """Values as numbers of 64 bits."""
-    return values.cast(pa.int64()).to_numpy()
+def whole_integers(values: pa.Array) -> IntArray:
+    """Integers of any width as 64-bit integers."""
+    numbers: IntArray = values.cast(pa.int64()).to_numpy()
+    return numbers
 
 
-def whole_decimals(values: pa.Array) -> np.ndarray | None:
-    """Values, in units of the last digit, as numbers of 64 bits; None if some are larger.
+def whole_decimals(values: pa.Array) -> IntArray | None:
+    """Decimals, in units of the last digit, as 64-bit integers; None if a value does not fit.
 
     >>> from decimal import Decimal
     >>> whole_decimals(pa.array([Decimal("1.25"), Decimal("-3")], pa.decimal128(14, 2))).tolist()
@@ -43,25 +47,25 @@ def whole_decimals(values: pa.Array) -> np.ndarray | None:
     return low if (high == low >> 63).all() else None
 
 
-def limbs_of(numbers: np.ndarray) -> np.ndarray:
-    """The two limbs of numbers of 64 bits, of which the upper one has the sign."""
+def limbs_of(numbers: IntArray) -> IntArray:
+    """The two limbs of 64-bit integers, of which the upper one has the sign."""
     return np.stack([numbers & MASK, numbers >> BITS])
 
 
-def _words(values: pa.Array) -> np.ndarray:
-    """The low and the high 64 bits."""
+def _words(values: pa.Array) -> IntArray:
+    """The low and the high 64 bits of decimals, two rows."""
     words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
     return words[values.offset : values.offset + len(values)].T
 
 
 def split_doubles(values: pa.Array) -> Iterator[Piece]:
-    """Of what is not finite nothing is added."""
+    """The limbs of doubles; those of infinity and NaN are zero."""
     sign, mantissa, power = _decompose(values)
     yield from _shifted(sign, mantissa, power + DOUBLE_UNIT)
 
 
 def split_squares(values: pa.Array) -> Iterator[Piece]:
-    """The exact squares: (a 2**27 + b)**2, where a and b are halves of the mantissa."""
+    """The limbs of exact squares of doubles: (a 2**27 + b)**2, where a and b are halves of the mantissa."""
     _, mantissa, power = _decompose(values)
     one = np.ones(len(mantissa), np.int64)
     a, b = mantissa >> np.uint64(27), mantissa & np.uint64(2**27 - 1)
@@ -71,7 +75,8 @@ def split_squares(values: pa.Array) -> Iterator[Piece]:
     yield from _shifted(one, a * a, base + 54)
 
 
-def _decompose(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _decompose(values: pa.Array) -> tuple[IntArray, UIntArray, IntArray]:
+    """Sign, 53-bit mantissa and exponent of doubles."""
     numbers = values.to_numpy()
     numbers = np.where(np.isfinite(numbers), numbers, 0.0)
     fraction, power = np.frexp(np.abs(numbers))
@@ -79,8 +84,8 @@ def _decompose(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.sign(numbers).astype(np.int64), mantissa, power.astype(np.int64) - 53
 
 
-def _shifted(sign: np.ndarray, magnitude: np.ndarray, bits: np.ndarray) -> Iterator[Piece]:
-    """A magnitude below 2**54, moved up by some bits, as three limbs."""
+def _shifted(sign: IntArray, magnitude: UIntArray, bits: IntArray) -> Iterator[Piece]:
+    """A magnitude below 2**54, shifted left by `bits`, as three limbs."""
     place, shift = bits // BITS, (bits % BITS).astype(np.uint64)
     mask, width = np.uint64(MASK), np.uint64(BITS)
     low, high = (magnitude & mask) << shift, (magnitude >> width) << shift
@@ -89,6 +94,6 @@ def _shifted(sign: np.ndarray, magnitude: np.ndarray, bits: np.ndarray) -> Itera
     yield place + 2, (high >> width).view(np.int64) * sign
 
 
-def _fixed(limbs: list[np.ndarray]) -> Iterator[Piece]:
+def _fixed(limbs: list[IntArray]) -> Iterator[Piece]:
     for place, limb in enumerate(limbs):
         yield np.full(len(limb), place, np.int64), limb

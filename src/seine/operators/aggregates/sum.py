@@ -1,6 +1,8 @@
-"""SUM, exactly: no order of additions shows, and what has left leaves no trace.
+"""Exact retractable SUM: the result depends on the multiset of live values alone.
 
-Sums are numbers of 64 bits as long as it is certain that they fit, and else limbs.
+Law: no order of additions shows, and a value that has left leaves no trace, for doubles too.
+
+Sums are 64-bit integers as long as they are certain to fit, and else arbitrary-precision integers (limbs).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.fold import Changes, Kept
 from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
 from seine.operators.aggregates.splits import Piece, limbs_of
@@ -19,43 +22,44 @@ from seine.operators.state.keyed_table import KeyedMatches
 _LISTS = pa.list_(pa.int64())
 
 
-class Total(NamedTuple):
-    """Sums at all places: sign, magnitude, and how many NaN, +infinity and -infinity are among the values."""
+class WideSums(NamedTuple):
+    """Sums at all places: sign and magnitude, and how many NaN, +infinity and -infinity are summed."""
 
-    sign: np.ndarray
+    sign: IntArray
     size: Limbs
-    nan: np.ndarray
-    up: np.ndarray
-    down: np.ndarray
+    nan: IntArray
+    up: IntArray
+    down: IntArray
 
     @property
     def places(self) -> int:
         return len(self.sign)
 
-    def take(self, places: np.ndarray) -> Total:
+    def take(self, places: IntArray) -> WideSums:
         odd = (counts[places] for counts in (self.nan, self.up, self.down))
-        return Total(self.sign[places], self.size.take(places), *odd)
+        return WideSums(self.sign[places], self.size.take(places), *odd)
 
 
-class Whole(NamedTuple):
-    """Sums at all places that are numbers of 64 bits."""
+class NarrowSums(NamedTuple):
+    """Sums at all places that are 64-bit integers."""
 
-    numbers: np.ndarray
+    numbers: IntArray
 
     @property
     def places(self) -> int:
         return len(self.numbers)
 
-    def take(self, places: np.ndarray) -> Whole:
-        return Whole(self.numbers[places])
+    def take(self, places: IntArray) -> NarrowSums:
+        return NarrowSums(self.numbers[places])
 
-    def total(self) -> Total:
+    def total(self) -> WideSums:
+        """The sums as limbs."""
         nothing = np.zeros(len(self.numbers), np.int64)
-        return Total(*Limbs(limbs_of(self.numbers), 0).normal(), nothing, nothing, nothing)
+        return WideSums(*Limbs(limbs_of(self.numbers), 0).normal(), nothing, nothing, nothing)
 
 
 class SumOfDoubles:
-    """Keeps an exact integer, and counts of what is not finite."""
+    """The accumulator is an exact fixed-point number, and counts of NaN, +infinity and -infinity."""
 
     state: tuple[pa.DataType, ...] = (_LISTS, pa.int64(), pa.int64(), pa.int64())
     parts = state
@@ -63,27 +67,27 @@ class SumOfDoubles:
     def __init__(self, split: Callable[[pa.Array], Iterator[Piece]]) -> None:
         self._split = split
 
-    def advance(self, changes: Changes, found: KeyedMatches, names: Sequence[str]) -> tuple[Total, Kept]:
-        sign, size = _run(changes, self._amounts(changes), from_lists(found.column(names[0]))).normal()
+    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[WideSums, Kept]:
+        sign, size = _run(changes, self._amounts(changes), from_lists(stored.column(names[0]))).normal()
         odd = [
-            changes.running(amounts, found.numbers(name))
+            changes.running(amounts, stored.numbers(name))
             for amounts, name in zip(self._odd(changes), names[1:], strict=True)
         ]
         last = changes.layout.last
         kept = [to_lists(sign[last], size.take(last)), *(counts[last] for counts in odd)]
-        return Total(sign, size, *odd), kept
+        return WideSums(sign, size, *odd), kept
 
     def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
         sums = to_lists(*_summed(changes, self._amounts(changes)).normal())
         return [sums, *(pa.array(changes.sums(amounts)) for amounts in self._odd(changes))]
 
     def _amounts(self, changes: Changes) -> Limbs:
-        if changes.summed:
+        if changes.are_partials:
             return from_lists(changes.values[0])
         return _weighted(self._split(changes.values[-1]), changes.weights)
 
-    def _odd(self, changes: Changes) -> list[np.ndarray]:
-        if changes.summed:
+    def _odd(self, changes: Changes) -> list[IntArray]:
+        if changes.are_partials:
             return [counts.to_numpy() for counts in changes.values[1:]]
         numbers = changes.values[-1].to_numpy()
         flags = [np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)]
@@ -91,9 +95,9 @@ class SumOfDoubles:
 
 
 class SumOfWholes:
-    """Keeps a number of 64 bits, or a list of limbs where that is not enough.
+    """The accumulator is a 64-bit integer, or a list of limbs where that is not enough.
 
-    `whole` gives values as numbers of 64 bits, None if some are larger.
+    `whole` gives values as 64-bit integers, None if a value does not fit.
     """
 
     state: tuple[pa.DataType, ...] = (pa.int64(), _LISTS)
@@ -102,24 +106,24 @@ class SumOfWholes:
     def __init__(
         self,
         split: Callable[[pa.Array], Iterator[Piece]],
-        whole: Callable[[pa.Array], np.ndarray | None],
+        whole: Callable[[pa.Array], IntArray | None],
     ) -> None:
         self._split = split
         self._whole = whole
 
     def advance(
-        self, changes: Changes, found: KeyedMatches, names: Sequence[str]
-    ) -> tuple[Whole | Total, Kept]:
-        start, wide = found.numbers(names[0]), found.column(names[1])
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[NarrowSums | WideSums, Kept]:
+        start, wide = stored.numbers(names[0]), stored.column(names[1])
         last = changes.layout.last
         if wide.null_count == len(wide):
             numbers = self._small(changes, _largest(start))
             if numbers is not None:
                 sums = changes.running(numbers, start)
-                return Whole(sums), [sums[last], wide]
+                return NarrowSums(sums), [sums[last], wide]
         sign, size = _run(changes, self._amounts(changes), _widened(start, wide)).normal()
         nothing = np.zeros(changes.layout.size, np.int64)
-        return Total(sign, size, nothing, nothing, nothing), _narrowed(sign[last], size.take(last))
+        return WideSums(sign, size, nothing, nothing, nothing), _narrowed(sign[last], size.take(last))
 
     def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
         numbers = self._small(changes, 0)
@@ -128,9 +132,9 @@ class SumOfWholes:
         narrow, wide = _narrowed(*_summed(changes, self._amounts(changes)).normal())
         return [pa.array(narrow), wide]
 
-    def _small(self, changes: Changes, start: int) -> np.ndarray | None:
-        """The amounts, if all sums from `start` fit 64 bits, whichever of them come together."""
-        if changes.summed:
+    def _small(self, changes: Changes, start: int) -> IntArray | None:
+        """The amount of each change; None unless the sum of any of them, on `start`, fits 64 bits."""
+        if changes.are_partials:
             numbers, wide = changes.values
             sizes, weights = numbers.to_numpy(), None
             if wide.null_count < len(wide):
@@ -142,26 +146,27 @@ class SumOfWholes:
         times = len(sizes) if weights is None else int(np.abs(weights).sum())
         if start + _largest(sizes) * times >= 2**63:
             return None
-        return sizes if weights is None else sizes * weights
+        amounts: IntArray = sizes if weights is None else sizes * weights
+        return amounts
 
     def _amounts(self, changes: Changes) -> Limbs:
-        if changes.summed:
+        if changes.are_partials:
             numbers, wide = changes.values
             return _widened(numbers.to_numpy(), wide)
         return _weighted(self._split(changes.values[-1]), changes.weights)
 
 
-def _largest(numbers: np.ndarray) -> int:
+def _largest(numbers: IntArray) -> int:
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
-def _widened(numbers: np.ndarray, wide: pa.Array) -> Limbs:
-    """Sums of which each is a number of 64 bits or a list."""
+def _widened(numbers: IntArray, wide: pa.Array) -> Limbs:
+    """Stored sums as limbs; each is a 64-bit integer or a list."""
     return from_lists(wide).minus(Limbs(-limbs_of(numbers), 0))
 
 
-def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
-    """Limbs only of sums whose magnitude needs more than 63 bits."""
+def _narrowed(sign: IntArray, size: Limbs) -> Kept:
+    """Sums as they are stored: limbs only of those whose magnitude needs more than 63 bits."""
     low, high, fits = size.to_words()
     fits = fits & (high == 0) & (low < np.uint64(2**63))
     lists = to_lists(sign, size)
@@ -169,8 +174,8 @@ def _narrowed(sign: np.ndarray, size: Limbs) -> Kept:
     return [np.where(fits, low.view(np.int64) * sign, 0), kept]
 
 
-def _weighted(pieces: Iterator[Piece], weights: np.ndarray) -> Limbs:
-    """What each change adds, a column each."""
+def _weighted(pieces: Iterator[Piece], weights: IntArray) -> Limbs:
+    """What each change adds: its value times its weight, one number for each change."""
     known = [(place, amount) for place, amount in pieces if len(place)]
     if not known:
         return Limbs(np.zeros((1, len(weights)), np.int64), 0)
@@ -184,7 +189,7 @@ def _weighted(pieces: Iterator[Piece], weights: np.ndarray) -> Limbs:
 
 
 def _run(changes: Changes, amounts: Limbs, start: Limbs) -> Limbs:
-    """The running sums of amounts."""
+    """The prefix sums of amounts along the places of each group, beginning with `start`."""
     low = min(start.low, amounts.low)
     high = max(start.low + len(start.matrix), amounts.low + len(amounts.matrix))
     none, nothing = np.zeros(start.count, np.int64), np.zeros(amounts.count, np.int64)
@@ -196,5 +201,5 @@ def _run(changes: Changes, amounts: Limbs, start: Limbs) -> Limbs:
 
 
 def _summed(changes: Changes, amounts: Limbs) -> Limbs:
-    """The sums of amounts, place by place."""
+    """The sum of the amounts at each place."""
     return Limbs(np.stack([changes.sums(row) for row in amounts.matrix]), amounts.low)

@@ -1,4 +1,13 @@
-"""How often each value is alive in each group, and when it appears and vanishes."""
+"""A multiset of values for each group, in keyed state: how often each value is alive.
+
+DISTINCT and MIN/MAX need to know when a value appears in a group (its count leaves 0) and when it vanishes
+(its count becomes 0 again). The counts are a keyed table by (group number, value); the hash is composed so
+that the values of one group are neighbours and can be scanned.
+
+    hash = group number (31 bits) | value hash (32 bits)      _g    _n   v0
+                                                              17     2   'A'
+                                                              17     1   'B'
+"""
 
 from __future__ import annotations
 
@@ -8,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
@@ -15,34 +25,35 @@ from seine.rows.cheap_columns import arrow, pick, unless_all
 from seine.rows.grouping import Groups, group_rows
 from seine.rows.hashing import hash_columns
 
-_LOW = np.int64(2**32 - 1)
-_HIGH = np.int64(2**31 - 1)
+_VALUE_BITS = np.int64(2**32 - 1)  # the mask of the value's part of a hash
+_GROUP_BITS = np.int64(2**31 - 1)  # the mask of a group number before it is shifted into a hash
 
 
 @dataclass(frozen=True)
 class ValueStep:
-    """The distinct (group, value) pairs that a step touched.
+    """The distinct (group, value) pairs that a step touches.
 
-    `values`, `owner` (the group) and `before` (how often it was alive) are per pair; pair `moved`
-    appears or vanishes (`moved_by` +1 or -1) at place `moved_at`, ascending; pair `present` is alive at
-    places [since, until); pairs of `steady` are alive at every place of their group.
+    Per pair: `values`, `owner` (the group), `before` (its count before the step), and `steady` (whether it is
+    alive at every place of its group). Pair moved[i] appears or vanishes (moved_by[i] is +1 or -1) at place
+    moved_at[i], ascending. Pair present[i] is alive at the places [since[i], until[i]). `scan` gives all live
+    values of given groups, touched or not.
     """
 
     values: list[pa.Array]
-    owner: np.ndarray
-    before: np.ndarray
-    steady: np.ndarray
-    moved: np.ndarray
-    moved_at: np.ndarray
-    moved_by: np.ndarray
-    present: np.ndarray
-    since: np.ndarray
-    until: np.ndarray
-    scan: Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]
+    owner: IntArray
+    before: IntArray
+    steady: BoolArray
+    moved: IntArray
+    moved_at: IntArray
+    moved_by: IntArray
+    present: IntArray
+    since: IntArray
+    until: IntArray
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array]]
 
 
 class ValueTable:
-    """Counts of live (group, value) pairs, kept by the group's number and the value's hash."""
+    """The counts of live (group, value) pairs, kept under `store.head[name]`."""
 
     def __init__(self, store: Store, name: str, types: Sequence[pa.DataType]) -> None:
         names = [f"v{i}" for i in range(len(types))]
@@ -54,12 +65,12 @@ class ValueTable:
     def advance(
         self,
         layout: ChangeLayout,
-        numbers: np.ndarray,
-        places: np.ndarray,
-        weights: np.ndarray,
+        numbers: IntArray,
+        places: IntArray,
+        weights: IntArray,
         values: list[pa.Array],
     ) -> ValueStep:
-        """Count the changes in; `numbers` are the groups' numbers, unique for ever."""
+        """Apply the changes of a step; `numbers` are the groups' numbers, which are never used twice."""
         group = layout.group[places]
         number = numbers[group]
         hashes = _hash(number, hash_columns(values, len(places)))
@@ -67,56 +78,57 @@ class ValueTable:
         firsts = pairs.firsts
         hashes, number, kept = hashes.take(firsts), number.take(firsts), [pick(v, firsts) for v in values]
         before = self._table.find(hashes, [number, *kept]).numbers("_n")
-        entries = _entries(pairs, places, weights, before)
-        changed = (entries.final != before).nonzero()[0]
+        counts = _counts(pairs, places, weights, before)
+        changed = (counts.final != before).nonzero()[0]
         if len(changed):
-            columns = [hashes, number, entries.final, *kept]
+            columns = [hashes, number, counts.final, *kept]
             arrays = [arrow(pick(column, unless_all(changed, len(hashes)))) for column in columns]
             self._table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         scan = self._scanner(numbers)
-        return _value_step(layout, kept, group.take(firsts), before, entries, scan)
+        return _value_step(layout, kept, group.take(firsts), before, counts, scan)
 
-    def forget(self, numbers: np.ndarray) -> None:
-        """Forget all values of some groups."""
-        low = np.unique((numbers & _HIGH) << 32)
-        rows = self._table.scan(low, low | _LOW)
+    def forget(self, numbers: IntArray) -> None:
+        """Delete all values of the given groups."""
+        low = np.unique((numbers & _GROUP_BITS) << 32)
+        rows = self._table.scan(low, low | _VALUE_BITS)
         gone = rows.take(pa.array(np.flatnonzero(np.isin(rows["_g"].to_numpy(), numbers))))
         place = self._schema.get_field_index("_n")
         self._table.write(gone.set_column(place, "_n", pa.array(np.zeros(gone.num_rows, np.int64))))
 
-    def _scanner(self, numbers: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, pa.Array]]:
-        def scan(groups: np.ndarray) -> tuple[np.ndarray, pa.Array]:
-            """All live values of some groups: the group of each, and the last column of the value."""
+    def _scanner(self, numbers: IntArray) -> Callable[[IntArray], tuple[IntArray, pa.Array]]:
+        def scan(groups: IntArray) -> tuple[IntArray, pa.Array]:
+            """All live values of the given groups: the group of each, and the last column of the value."""
             if not len(groups):
                 return groups, pa.nulls(0, self._schema.field(self._last).type)
             wanted = groups[np.argsort(numbers[groups])]
-            low = np.unique((numbers[wanted] & _HIGH) << 32)
-            rows = self._table.scan(low, low | _LOW)
-            found = rows["_g"].to_numpy()
-            at = np.minimum(np.searchsorted(numbers[wanted], found), len(wanted) - 1)
-            ours = numbers[wanted][at] == found
-            return wanted[at][ours], rows[self._last].filter(pa.array(ours))
+            low = np.unique((numbers[wanted] & _GROUP_BITS) << 32)
+            rows = self._table.scan(low, low | _VALUE_BITS)
+            scanned = rows["_g"].to_numpy()
+            at = np.minimum(np.searchsorted(numbers[wanted], scanned), len(wanted) - 1)
+            wanted_row = numbers[wanted][at] == scanned
+            return wanted[at][wanted_row], rows[self._last].filter(pa.array(wanted_row))
 
         return scan
 
 
 @dataclass(frozen=True)
-class _Entries:
-    """The count of a pair after each place at which it changed."""
+class _PairCounts:
+    """Whether a pair is alive before and after each place at which its count changes; `final` is per pair."""
 
-    pair: np.ndarray
-    place: np.ndarray
-    alive: np.ndarray
-    was_alive: np.ndarray
-    final: np.ndarray
-
-
-def _hash(number: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """Half of each, so that the values of a group lie side by side."""
-    return ((number & _HIGH) << 32) | (hashes & _LOW)
+    pair: IntArray
+    place: IntArray
+    alive: BoolArray
+    was_alive: BoolArray
+    final: IntArray
 
 
-def _entries(pairs: Groups, places: np.ndarray, weights: np.ndarray, before: np.ndarray) -> _Entries:
+def _hash(number: IntArray, hashes: IntArray) -> IntArray:
+    """The group number, then the value's hash: the values of a group are neighbours."""
+    return ((number & _GROUP_BITS) << 32) | (hashes & _VALUE_BITS)
+
+
+def _counts(pairs: Groups, places: IntArray, weights: IntArray, before: IntArray) -> _PairCounts:
+    """The counts of all pairs along the places of the step: a segmented prefix sum of weights."""
     pair, place = pairs.labels(), places[pairs.order]
     sums = np.cumsum(weights[pairs.order])
     base = before - (sums - weights[pairs.order])[pairs.starts]
@@ -128,21 +140,21 @@ def _entries(pairs: Groups, places: np.ndarray, weights: np.ndarray, before: np.
     opens[1:] = pair[1:] != pair[:-1]
     was = np.concatenate([np.zeros(1, bool), alive[:-1]]) if len(alive) else alive
     closes = np.append(opens[1:], True)[: len(pair)]
-    return _Entries(pair, place, alive, np.where(opens, (before > 0)[pair], was), counts[closes])
+    return _PairCounts(pair, place, alive, np.where(opens, (before > 0)[pair], was), counts[closes])
 
 
 def _value_step(
     layout: ChangeLayout,
     values: list[pa.Array],
-    owner: np.ndarray,
-    before: np.ndarray,
-    entries: _Entries,
-    scan: Callable[[np.ndarray], tuple[np.ndarray, pa.Array]],
+    owner: IntArray,
+    before: IntArray,
+    counts: _PairCounts,
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array]],
 ) -> ValueStep:
     was_alive = before > 0
-    flips = np.flatnonzero(entries.alive != entries.was_alive)
-    pair, place, up = entries.pair[flips], entries.place[flips], entries.alive[flips]
-    old, kept = was_alive.nonzero()[0], np.flatnonzero(entries.final > 0)
+    flips = np.flatnonzero(counts.alive != counts.was_alive)
+    pair, place, up = counts.pair[flips], counts.place[flips], counts.alive[flips]
+    old, kept = was_alive.nonzero()[0], np.flatnonzero(counts.final > 0)
     starts = _by_pair(np.append(old, pair[up]), np.append(layout.first[owner[old]], place[up]))
     ends = _by_pair(np.append(pair[~up], kept), np.append(place[~up], layout.last[owner[kept]] + 1))
     steady = was_alive.copy()
@@ -154,6 +166,6 @@ def _value_step(
     )
 
 
-def _by_pair(pair: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_pair(pair: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
     order = np.lexsort((place, pair))
     return pair[order], place[order]

@@ -1,4 +1,13 @@
-"""GROUP BY: the results of aggregates over the rows that are alive, group by group."""
+"""GROUP BY over the rows that are alive, incrementally: each change of a group's result, in event time.
+
+Law: at every instant the rows that it has emitted and not ended are the aggregates of the rows alive then.
+
+    SELECT k, count(*), max(v) FROM s GROUP BY k
+
+    rows ──> events (+ at _s, - at _e or _d) ──(progress)──> groups: count, folds, result row
+                                                             │ the result changed at t:
+                                                             └──> old row ends at t, new row begins at t
+"""
 
 from __future__ import annotations
 
@@ -22,7 +31,7 @@ from seine.rows.delta import Delta, Parts, data_names
 from seine.rows.grouping import normalise
 
 if TYPE_CHECKING:
-    from seine.graph.nodes import AggregateNode
+    from seine.operators.group.aggregate_node import AggregateNode
 
 Registry = Callable[[str], aggregates.UserAggregate | None]
 
@@ -30,11 +39,10 @@ Registry = Callable[[str], aggregates.UserAggregate | None]
 class AggregateOperator:
     """One result row for each group that has live rows; without keys, one always.
 
-    Law: at every instant the rows it has told and not ended are the aggregates of the rows alive then.
-    One that regroups gets the parts of finer groups instead of rows, and tells the same as if it had
-    got the rows: its bound is theirs, so parts wait for nothing, and instants come to it complete.
-    Of groups with fewer than `least` live rows nothing is told: everybody above asks for that many.
-    `notices` tells, once each, what went wrong inside users' own aggregates.
+    One that regroups gets the partial aggregates of finer groups instead of rows, and emits the same as if it
+    had got the rows: its bound is theirs, so parts wait for nothing, and instants come to it complete. Of
+    groups with fewer than `least` live rows nothing is emitted: every reader asks for that many. `notices`
+    has, once each, what went wrong inside users' own aggregates.
     """
 
     def __init__(self, node: AggregateNode, registry: Registry | None = None, least: int = 1) -> None:
@@ -43,7 +51,7 @@ class AggregateOperator:
         self._streams = node.streams
         self._port = node.ports[0]
         keys = [key.type.arrow() for key in self._port.key]
-        calls, carried = (list(map(self._compile, some)) for some in (node.calls, node.carried))
+        calls, carried = (list(map(self._compile, wanted)) for wanted in (node.calls, node.carried))
         types = [call.type.arrow() for call in node.calls]
         self._regroups = node.regroups
         width = len(self._port.types) if node.regroups else None

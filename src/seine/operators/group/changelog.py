@@ -1,4 +1,13 @@
-"""UNION ALL and other rows at the top of a changelog: each end is told when it is reached."""
+"""Materialises the ends of rows: expiry by window becomes a retraction, emitted when it is reached.
+
+Law: the output has, for each row [s, e) of the input, + at s and, if e is not FOREVER, - at e, in event time;
+a row that ended early at d has - at d instead. It stands on top of UNION ALL and other rows whose query
+delivers a changelog.
+
+    SELECT a FROM s UNION ALL SELECT b FROM t
+
+    rows ──> events (+ at _s, - at _e or _d) ──(progress)──> counts by (start, columns) ──> + and - rows
+"""
 
 from __future__ import annotations
 
@@ -20,7 +29,7 @@ from seine.rows.grouping import group_rows, normalise
 from seine.rows.hashing import hash_columns
 
 if TYPE_CHECKING:
-    from seine.graph.nodes import ChangelogNode
+    from seine.operators.group.changelog_node import ChangelogNode
 
 
 LASTING = "_l"  # whether a row never ends
@@ -29,9 +38,9 @@ LASTING = "_l"  # whether a row never ends
 class ChangelogOperator:
     """Turns the natural end of each row into an early end.
 
-    Rows of one start and equal columns are told apart by nothing, so they are counted: n of them
+    Rows of one start and equal columns are emitted apart by nothing, so they are counted: n of them
     have the identities base, base + 1, ..., and of those the last one ends first. A row that never ends is
-    told and not kept.
+    emitted and not kept.
     """
 
     def __init__(self, node: ChangelogNode) -> None:
@@ -76,17 +85,17 @@ class ChangelogOperator:
         groups = group_rows(hashes, [due["_s"], *(due[name] for name in self._names)])
         rows = due.take(pa.array(groups.firsts))
         keys = [rows["_s"], *(rows[name] for name in self._names)]
-        found = table.find(hashes[groups.firsts], keys)
+        stored = table.find(hashes[groups.firsts], keys)
         ordered = due.take(pa.array(groups.order))
         layout, places = lay_out(groups, times_of(ordered))
-        before = found.numbers("_n")
+        before = stored.numbers("_n")
         alive = layout.running(layout.reached(places), weights_of(ordered), before)
         grown = alive - layout.previous(alive, before)
-        base = self._bases(layout, grown, found.numbers("_i0"), store)
+        base = self._bases(layout, grown, stored.numbers("_i0"), store)
         counts, bases = pa.array(alive[layout.last]), pa.array(base[layout.last])
         arrays = [rows[HASH], keys[0], counts, bases, *keys[1:]]
         table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        return Delta(self._told(layout, keys, grown, base), self._ended(layout, keys, grown, alive, base))
+        return Delta(self._begun(layout, keys, grown, base), self._ended(layout, keys, grown, alive, base))
 
     def _bases(self, layout: ChangeLayout, grown: np.ndarray, stored: np.ndarray, store: Store) -> np.ndarray:
         """The first identity of the rows that are alive at each place; new ones in order of time.
@@ -102,7 +111,7 @@ class ChangelogOperator:
         held[begins] = begins
         return base[np.maximum.accumulate(held)]
 
-    def _told(
+    def _begun(
         self, layout: ChangeLayout, keys: list[pa.Array], grown: np.ndarray, base: np.ndarray
     ) -> pa.RecordBatch:
         places, step = _repeat(np.maximum(grown, 0))

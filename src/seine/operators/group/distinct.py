@@ -1,13 +1,20 @@
-"""DISTINCT and UNION: each row once, as long as one like it is alive in any input."""
+"""DISTINCT, and UNION of several inputs: duplicate elimination among the rows that are alive.
+
+Law: at every instant the output has each row once that is alive in any input.
+
+    SELECT DISTINCT a FROM s            SELECT a FROM s UNION SELECT b FROM t
+
+    rows ──> events ──(progress)──> groups by all columns: count ──> + when it leaves 0, - when it returns
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from seine.graph.nodes import DistinctNode, ExceptNode
 from seine.operators.group.group_release import Releasing
 from seine.operators.group.grouped import Grouped
 from seine.operators.state.event_queue import Columns, EventTimes
@@ -16,6 +23,10 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, Parts, data_names
 from seine.rows.grouping import normalise
+
+if TYPE_CHECKING:
+    from seine.operators.group.distinct_node import DistinctNode
+    from seine.operators.group.except_node import ExceptNode
 
 
 class DistinctOperator:

@@ -1,10 +1,10 @@
-"""Groups that sleep: they have no state, because too few rows are alive for anybody to hear of them.
+"""Dormant groups: they have no state, because too few of their rows are alive for any reader to want them.
 
-Everything that a group adds up to follows from the events that are still to come: over all time the
-events of a row add up to nothing, so those that have been are the opposite of those to come. While a
-group sleeps, only the queue of events has its rows. Rows are counted by slots of hashes; in a step in which
-the rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are
-put before those that are due. What is awake is computed as ever.
+Everything that a group adds up to follows from the events that are still to come: over all time the events
+of a row add up to nothing, so those that have been are the opposite of those to come. While a group is
+dormant, only the queue of events has its rows. Rows are counted by slots of hashes; in a step in which the
+rows of a slot may come to be enough, all of its groups wake up: the events to come, turned round, are put
+before those that are due. What is awake is computed as ever.
 
 Rows that never end by themselves have no event to come. The slots where they are stay awake for ever, and so
 do all where so little comes in a step that looking at the queue costs more than it saves.
@@ -32,14 +32,14 @@ _SPACE = 8  # slots for each row if one row is enough to wake a slot
 Counted = Callable[[pa.RecordBatch], np.ndarray]
 
 
-class Sleeping:
+class DormantGroups:
     """Which events of a step are worth a look, and which groups are put to sleep after it.
 
-    Law: what is told is the same as if all groups were awake.
+    Law: what is emitted is the same as if all groups were awake.
     """
 
     def __init__(self, store: Store, queue: EventQueue, least: int, counted: Counted) -> None:
-        """`least` rows, by the weights of `counted`, make a group of which something is told."""
+        """`least` rows, by the weights of `counted`, make a group of which something is emitted."""
         self._store, self._queue = store, queue
         self._least, self._counted = least, counted
         self._slots: Slots | None = None
@@ -67,11 +67,12 @@ class Sleeping:
         touched[pinned] = True
         slots.save(touched.nonzero()[0])
         kept = [
-            _some(batch, slots.state.take(places) != ASLEEP) for batch, places in zip(due, at, strict=True)
+            _selected(batch, slots.state.take(places) != ASLEEP)
+            for batch, places in zip(due, at, strict=True)
         ]
         if woken.any():
             everything = [*due, *unending, *self._queue.pending()]
-            kept += [_turned(_some(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
+            kept += [_turned(_selected(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
         return [batch for batch in kept if batch.num_rows]
 
     def _is_tired(self, due: int, wakes: bool) -> bool:
@@ -106,9 +107,9 @@ class Sleeping:
         at = slots.of(_hashes(groups))
         held = np.bincount(at, groups["_n"].to_numpy(), len(slots)).astype(np.int64)
         slots.state[rows >= self._least] = AWAKE
-        slots.state[at[_told(groups)]] = AWAKE
+        slots.state[at[_have_result(groups)]] = AWAKE
         slots.state[held != everything] = PINNED
-        forget(_some(groups, slots.state.take(at) == ASLEEP))
+        forget(_selected(groups, slots.state.take(at) == ASLEEP))
         slots.save()
 
     def _lull(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
@@ -122,8 +123,8 @@ class Sleeping:
         groups = table.scan(*slots.ranges(sleepy))
         at = slots.of(_hashes(groups))
         slots.state[sleepy] = ASLEEP
-        slots.state[at[_told(groups)]] = AWAKE
-        forget(_some(groups, slots.state.take(at) == ASLEEP))
+        slots.state[at[_have_result(groups)]] = AWAKE
+        forget(_selected(groups, slots.state.take(at) == ASLEEP))
         slots.save(sleepy)
 
     def _bits(self, rows: int) -> int:
@@ -164,8 +165,8 @@ def _hashes(batch: pa.RecordBatch) -> np.ndarray:
     return batch[HASH].to_numpy()
 
 
-def _told(groups: pa.RecordBatch) -> np.ndarray:
-    """Which groups have a row that is told."""
+def _have_result(groups: pa.RecordBatch) -> np.ndarray:
+    """Which groups have a row that is emitted."""
     return np.asarray(groups["_i0"].to_numpy() >= 0)
 
 
@@ -173,7 +174,7 @@ def _by_slot(at: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(at, weights, size).astype(np.int32)
 
 
-def _some(batch: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
+def _selected(batch: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
     return batch if mask.all() else batch.take(pa.array(mask.nonzero()[0]))
 
 

@@ -1,4 +1,12 @@
-"""EXCEPT: each row of one input once, while none like it is alive in the other."""
+"""EXCEPT: set difference of the rows that are alive.
+
+Law: at every instant the output has each row once that is alive in the first input and not in the second.
+
+    SELECT a FROM s EXCEPT SELECT b FROM t
+
+    rows ──> events ──(progress)──> groups by all columns: counts (first, second)
+                                    a row is there while first > 0 and second = 0
+"""
 
 from __future__ import annotations
 

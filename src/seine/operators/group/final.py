@@ -1,24 +1,29 @@
-"""Tells the final result of each group, once.
+"""Emits the final result of each group, once (in Flink: EMIT ON WINDOW CLOSE, a group being its window).
 
-The input is what an aggregate or DISTINCT tells: a group's row ends and the next begins, in event time. Kept
-of each group is its result at the latest instant at which a tuple joined it: what expiry does to it later
-is no longer its result. It is told, and forgotten, when the group is final:
+The input is the output of an aggregate or DISTINCT: a group's row ends and the next begins, in event time.
+Kept of each group is its result at the latest instant at which a tuple joined it: what expiry does to it
+later is no longer its result. Law: it is emitted, and forgotten, when the group is final:
 
 - its row ended and none followed: all of its tuples have expired, and a tuple to come starts a new group;
-- all streams beneath have promised its keys, and every tuple that came before has been counted;
+- all streams beneath have punctuated its keys, and every tuple that came before has been counted;
 - its key is a time, and no tuple to come has one as early;
 - input has ended.
+
+    SELECT itemid, max(price) FROM bid GROUP BY itemid          WITH (emit = 'final')
+
+    changes of groups ──> latest result of each group ──┐
+    punctuations of keys ──> waiting for progress ──────┴──> final results, + only
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.graph.nodes import FinalNode
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
 from seine.operators.join.join_purge import HeldRows
@@ -29,6 +34,9 @@ from seine.rows.cheap_columns import plain
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat, data_names
 from seine.rows.grouping import group_rows
+
+if TYPE_CHECKING:
+    from seine.operators.group.final_node import FinalNode
 
 
 class FinalOperator:
@@ -43,15 +51,15 @@ class FinalOperator:
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         runs = Runs(store, self._rows.name)
         progress = clock.progress(self._node.streams)
-        told = self._advance(inputs[0], runs)
+        final = self._advance(inputs[0], runs)
         if self._punctuators.take(inputs[1:], clock, progress, store):
-            told += runs.take(lambda run: self._punctuators.finished(run, store))
+            final += runs.take(lambda run: self._punctuators.finished(run, store))
             self._punctuators.prune(store)
-        told += self._by_time(progress, runs)
+        final += self._by_time(progress, runs)
         if clock.end:
-            told += runs.take(lambda run: np.arange(run.rows))
+            final += runs.take(lambda run: np.arange(run.rows))
         runs.settle(NEVER)
-        for rows in told:
+        for rows in final:
             if rows.num_rows:
                 yield Delta(_open(rows.select(self._names[1:])))
 
@@ -66,10 +74,10 @@ class FinalOperator:
         ended = [p.minus for p in pieces if p.minus is not None and p.minus.num_rows]
         if not begun and not ended:
             return []
-        told = [*begun, *(rows.select(self._names) for rows in ended)]
-        hashes = np.unique(np.concatenate([rows[KEY].to_numpy() for rows in told]))
+        changed = [*begun, *(rows.select(self._names) for rows in ended)]
+        hashes = np.unique(np.concatenate([rows[KEY].to_numpy() for rows in changed]))
         kept = runs.take(lambda run: _with_keys(run, hashes))
-        everything = concat([*kept, *told])
+        everything = concat([*kept, *changed])
         count, first = sum(rows.num_rows for rows in kept), sum(rows.num_rows for rows in (*kept, *begun))
         groups = self._groups(everything)
         times = everything[START].to_numpy().copy()
@@ -87,9 +95,9 @@ class FinalOperator:
     def _groups(self, rows: pa.RecordBatch) -> np.ndarray:
         """The number of the group of each row."""
         columns = [plain(rows[f"c{index}"]) for index in self._node.group]
-        found = group_rows(rows[KEY].to_numpy(), columns)
+        grouping = group_rows(rows[KEY].to_numpy(), columns)
         numbers = np.empty(rows.num_rows, np.int64)
-        numbers[found.order] = found.labels()
+        numbers[grouping.order] = grouping.labels()
         return numbers
 
     def _joined(self, begun: pa.RecordBatch) -> np.ndarray:
@@ -101,10 +109,10 @@ class FinalOperator:
 
     def _by_time(self, progress: int, runs: Runs) -> list[pa.RecordBatch]:
         """The groups whose time has passed."""
-        told: list[pa.RecordBatch] = []
+        final: list[pa.RecordBatch] = []
         for place, reached in passed(self._node.clocks, progress):
-            told += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
-        return told
+            final += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
+        return final
 
     def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> np.ndarray:
         values = self._rows.values(run.batch, place)
@@ -137,8 +145,8 @@ class RowLives:
 
 
 def _with_keys(run: SortedRun, hashes: np.ndarray) -> np.ndarray:
-    found = [places for _, places in run.equal_keys(hashes)]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    places = [places for _, places in run.equal_keys(hashes)]
+    return np.concatenate(places) if places else np.zeros(0, np.int64)
 
 
 def _open(rows: pa.RecordBatch) -> pa.RecordBatch:

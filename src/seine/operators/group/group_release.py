@@ -1,10 +1,10 @@
 """Frees the groups of an aggregate or DISTINCT that nothing will change any more.
 
 Where no tuple expires or is deleted, a group changes only when a tuple joins it. When everybody beneath has
-promised its keys none will, nor when its key is a time that has passed: its result stands, and the state for
-computing it goes.
+punctuated its keys none will, nor when its key is a time that has passed: its result stands, and the state
+for computing it goes.
 
-To find the groups that are finished means to look at all of them, so promises gather until there is
+To find the groups that are finished means to look at all of them, so punctuations gather until there is
 one for every sixteen groups, or a step brings none. For keys that are times there is a look when as many
 tuples have come as groups were left by the last, and some more.
 """
@@ -19,26 +19,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Column
-from seine.graph.nodes import Port, Releases
+from seine.graph.node import Port
 from seine.operators.group.grouped import Grouped
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
+from seine.operators.group.release_rules import Releases
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.hashing import hash_columns
 
-SHARE = 16
+GROUPS_PER_PUNCTUATION = 16
 TUPLES_BETWEEN_RELEASES = 256  # tuples that come before a look for times that have passed
 _PLACE = "_place"
 
 
 class Releasing:
-    """The promises of one node at work on its groups, whose keys are a tag and then what is promised."""
+    """The punctuations of one node at work on its groups; a key is a tag and then what is punctuated."""
 
     def __init__(self, rows: Port, ports: Sequence[Port], releases: Releases) -> None:
-        """`rows` is a port that brings rows, `ports` are those that bring promises."""
+        """`rows` is a port that brings rows, `ports` are those that bring punctuations."""
         self._types = [key.type for key in rows.key[1:]]
         keys = tuple(Column(i, type_) for i, type_ in enumerate(self._types))
         self._punctuators = Punctuators(replace(rows, key=keys), ports, releases.purges, releases.punctuators)
@@ -54,12 +55,12 @@ class Releasing:
         store: Store,
         grouped: Grouped,
     ) -> None:
-        """Take promises in, and free what is finished, if it is time; `arrived` rows have come."""
+        """Take punctuations in, and free what is finished, if it is time; `arrived` rows have come."""
         begun = self._punctuators.take(pieces, clock, progress, store)
         gathered = store.head.get("gathered", 0) + begun
         since = store.head.get("since", 0) + arrived
         store.head.update(gathered=gathered, since=since)
-        by_punctuation = gathered and not (begun and gathered * SHARE < grouped.size(store))
+        by_punctuation = gathered and not (begun and gathered * GROUPS_PER_PUNCTUATION < grouped.size(store))
         by_time = self._clocks and since > store.head.get("stayed", 0) + TUPLES_BETWEEN_RELEASES
         if by_punctuation or by_time:
             stayed = grouped.release(lambda groups: self._finished(groups, progress, store), store)
@@ -68,11 +69,11 @@ class Releasing:
 
     def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> np.ndarray:
         """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
-        found = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]
+        finished = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]
         for place, reached in passed(self._clocks, progress):
             earlier = pc.fill_null(pc.less(groups[f"k{place + 1}"], reached), False)
-            found.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
-        return np.unique(np.concatenate(found))
+            finished.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
+        return np.unique(np.concatenate(finished))
 
     def _by_punctuation(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
         keys = [groups[f"k{i + 1}"] for i in range(len(self._types))]

@@ -4,7 +4,7 @@ For every group and every instant at which its result changes, the old result ro
 end) and the new one begins. Instants are taken when they are complete, so the output does not
 depend on how the input was cut into steps, not even in its identities.
 
-A group of too few rows for anybody to hear of it may sleep, without state (`sleeping.py`).
+A group of too few rows for anybody to hear of it may be dormant, without state (`dormant_groups.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow as pa
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding, Named
-from seine.operators.group.dormant_groups import Sleeping
-from seine.operators.group.result_changes import Tellings, tell
+from seine.operators.group.dormant_groups import DormantGroups
+from seine.operators.group.result_changes import ResultChanges, result_changes
 from seine.operators.state.change_layout import ChangeLayout, Excerpt, lay_out
 from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, EventTimes, times_of, weights_of
 from seine.operators.state.identified_rows import open_rows, take_identities
@@ -30,7 +30,7 @@ from seine.rows.delta import NEVER, Delta, Parts, Wanted, concat, data_names
 from seine.rows.grouping import group_rows
 
 SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
-UNTOLD = -1  # the identity of a group's row if none is told
+NO_RESULT = -1  # the identity of a group that has no result row
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GroupStep:
     events: Events
     hashes: np.ndarray
     keys: list[Plain]
-    found: KeyedMatches
+    stored: KeyedMatches
     rows: np.ndarray
     second: np.ndarray | None
     numbers: np.ndarray
@@ -54,8 +54,9 @@ class Grouped:
     """Groups of rows by key, and a result row for each that has one.
 
     A group's state is its hash, how many rows are alive (`_n`, in EXCEPT's second input `_m`), the number
-    of the group (`_g`), start and identity of the row that is told, its keys, its results, and the folds'. A
-    group of fewer than `least` rows has no result. Groups may sleep if their state goes by events alone.
+    of the group (`_g`), start and identity of the row that is emitted, its keys, its results, and the
+    folds'. A group of fewer than `least` rows has no result. Groups may sleep if their state goes by events
+    alone.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Grouped:
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
         self._second = second
         self._least = least
-        self._sleeps = sleeps
+        self._may_sleep = sleeps
         self._live = ROWS if keys else "_live"
         optional = {"_live": not keys, "_m": second, "_g": self.folding.counts_values}
         names = [name for name in (HASH, "_live", ROWS, "_m", "_g", "_s", "_i0") if optional.get(name, True)]
@@ -86,29 +87,29 @@ class Grouped:
         self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
     def advance(self, arrived: EventTimes, bound: int, store: Store) -> Iterator[Delta | Parts]:
-        """Take events in, and tell all changes of results before the bound."""
+        """Take events in, and emit all changes of results before the bound."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         if not self._keys and "begun" not in store.head:
             store.head["begun"] = True
             yield from self._change(self._beginning(table, store), table, store)
         queue = EventQueue(store, "events")
         due = queue.due(arrived.events, bound)
-        sleeping = Sleeping(store, queue, self._least, self._counted)
-        awake = sleeping.wake(due, arrived.unending)
+        dormant = DormantGroups(store, queue, self._least, self._counted)
+        awake = dormant.wake(due, arrived.unending)
         if awake:
             yield from self._change(self._step(concat(awake), table, store), table, store)
-        if due and self._sleeps:
-            sleeping.settle(table, lambda gone: self._forget(gone, table, store))
+        if due and self._may_sleep:
+            dormant.settle(table, lambda gone: self._forget(gone, table, store))
 
     def size(self, store: Store) -> int:
         """About how many groups there are."""
         return sum(run["rows"] for run in store.head.get("groups", ()))
 
-    def release(self, found: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
-        """Forget groups that nothing will change; `found` tells where they are among all. How many stay."""
+    def release(self, finished: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
+        """Forget groups that nothing will change; `finished` says where they are among all. How many stay."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         groups = table.everything()
-        gone = groups.take(pa.array(found(groups)))
+        gone = groups.take(pa.array(finished(groups)))
         self._forget(gone, table, store)
         return groups.num_rows - gone.num_rows
 
@@ -141,32 +142,32 @@ class Grouped:
         layout, places = lay_out(groups, times.take(groups.order))
         firsts = groups.firsts
         hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
-        found = table.find(hashes, keys)
+        stored = table.find(hashes, keys)
         weights, reached = weights_of(due).take(groups.order), layout.reached(places)
-        rows = layout.running(reached, weights, found.numbers(ROWS))
+        rows = layout.running(reached, weights, stored.numbers(ROWS))
         second = None
         if self._second:
             seconds = weights * due[SECOND].to_numpy().take(groups.order)
-            second = layout.running(reached, seconds, found.numbers("_m"))
+            second = layout.running(reached, seconds, stored.numbers("_m"))
         numbers = self._new_numbers(store, layout.groups)
         if self.folding.counts_values:
-            numbers = np.where(found.at >= 0, found.numbers("_g"), numbers)
+            numbers = np.where(stored.at >= 0, stored.numbers("_g"), numbers)
         events = Events(places, reached, weights, due, groups.order)
-        return GroupStep(layout, events, hashes, keys, found, rows, second, numbers)
+        return GroupStep(layout, events, hashes, keys, stored, rows, second, numbers)
 
     def _change(self, step: GroupStep, table: KeyedTable, store: Store) -> Iterator[Delta | Parts]:
-        layout, found = step.layout, step.found
-        values, kept, parts = self.folding.advance(step.events, layout, found, step.numbers, store)
+        layout, stored = step.layout, step.stored
+        values, kept, parts = self.folding.advance(step.events, layout, stored, step.numbers, store)
         exists, existed = self._existence(step)
         shown = exists.nonzero()[0]
         made = self.folding.finish(step.rows, values, shown)
         made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
-        stored = [found.rows(field.name) for field in self._results]
-        told = tell(layout, exists, existed, found.at, made, stored)
-        since, identity = self._identities(step, told, store)
-        held = np.where(exists.take(layout.last), told.held, UNTOLD)
-        self._write(step, told, held, since, identity, kept, table)
-        yield self._delta(step, told, since, identity)
+        stored_results = [stored.rows(field.name) for field in self._results]
+        changes = result_changes(layout, exists, existed, stored.at, made, stored_results)
+        since, identity = self._identities(step, changes, store)
+        held = np.where(exists.take(layout.last), changes.held, NO_RESULT)
+        self._write(step, changes, held, since, identity, kept, table)
+        yield self._delta(step, changes, since, identity)
         if self._carries:
             yield Parts(lambda wanted: self._parts(step, parts, wanted))
 
@@ -180,46 +181,52 @@ class Grouped:
         excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
         groups = layout.group.take(excerpt.places)
         rows = layout.sums(events.reached, events.weights).take(excerpt.places)
-        told = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
-        told += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
-        return pa.RecordBatch.from_arrays([arrow(array) for _, array in told], [name for name, _ in told])
+        columns = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
+        columns += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
+        return pa.RecordBatch.from_arrays(
+            [arrow(array) for _, array in columns], [name for name, _ in columns]
+        )
 
     def _existence(self, step: GroupStep) -> tuple[np.ndarray, np.ndarray]:
         """At which places there is a result row, and which groups had one before the step."""
-        existed = (step.found.at >= 0) & (step.found.numbers("_i0") != UNTOLD)
+        existed = (step.stored.at >= 0) & (step.stored.numbers("_i0") != NO_RESULT)
         if not self._keys:
             return np.ones(step.layout.size, bool), existed
         exists = step.rows >= self._least
         if step.second is not None:
             exists &= step.second == 0
-            existed &= step.found.numbers("_m") == 0  # state from before there was UNTOLD
+            existed &= step.stored.numbers("_m") == 0  # state from before there was NO_RESULT
         return exists, existed
 
-    def _identities(self, step: GroupStep, told: Tellings, store: Store) -> tuple[np.ndarray, np.ndarray]:
+    def _identities(
+        self, step: GroupStep, changes: ResultChanges, store: Store
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Since when, and with which identity, the rows are there: first those that begin, then those found.
 
         Groups are in order of their hashes, so that rows that begin at one instant are too.
         """
-        times, fresh = step.layout.time.take(told.begins), take_identities(store, len(told.begins))
+        times, fresh = step.layout.time.take(changes.begins), take_identities(store, len(changes.begins))
         identity = np.empty_like(fresh)
         identity[np.argsort(times, kind="stable")] = fresh
-        known = (step.found.at >= 0).nonzero()[0]
-        at = step.found.at.take(known)
+        known = (step.stored.at >= 0).nonzero()[0]
+        at = step.stored.at.take(known)
         stored = np.empty((2, len(known)), np.int64)
-        stored[0, at] = step.found.numbers("_s").take(known)
-        stored[1, at] = step.found.numbers("_i0").take(known)
+        stored[0, at] = step.stored.numbers("_s").take(known)
+        stored[1, at] = step.stored.numbers("_i0").take(known)
         return np.concatenate([times, stored[0]]), np.concatenate([identity, stored[1]])
 
-    def _delta(self, step: GroupStep, told: Tellings, since: np.ndarray, identity: np.ndarray) -> Delta:
+    def _delta(
+        self, step: GroupStep, changes: ResultChanges, since: np.ndarray, identity: np.ndarray
+    ) -> Delta:
         begun, ended = self._nothing
-        count = len(told.begins)
+        count = len(changes.begins)
         if count:
-            columns = [*self._keys_at(step, told.begins), *told.begun()]
+            columns = [*self._keys_at(step, changes.begins), *changes.begun()]
             begun = open_rows(since[:count], identity[:count], columns)
-        if len(told.ends):
-            columns = [*self._keys_at(step, told.ends), *told.values(told.ended)]
-            times = step.layout.time.take(told.ends)
-            ended = open_rows(since.take(told.ended), identity.take(told.ended), columns, times)
+        if len(changes.ends):
+            columns = [*self._keys_at(step, changes.ends), *changes.values(changes.ended)]
+            times = step.layout.time.take(changes.ends)
+            ended = open_rows(since.take(changes.ended), identity.take(changes.ended), columns, times)
         return Delta(begun, ended)
 
     def _keys_at(self, step: GroupStep, places: np.ndarray) -> list[Plain]:
@@ -230,7 +237,7 @@ class Grouped:
     def _write(
         self,
         step: GroupStep,
-        told: Tellings,
+        changes: ResultChanges,
         held: np.ndarray,
         since: np.ndarray,
         identity: np.ndarray,
@@ -240,10 +247,10 @@ class Grouped:
         """Keep the groups that are alive, with the rows that they hold; say of others that they are gone."""
         rows = step.rows.take(step.layout.last)
         live = rows > 0 if self._keys else np.ones(len(rows), bool)
-        worth = unless_all((live | (step.found.at >= 0)).nonzero()[0], len(rows))
+        worth = unless_all((live | (step.stored.at >= 0)).nonzero()[0], len(rows))
         held = held if worth is None else held.take(worth)
         numbers = {HASH: pick(step.hashes, worth), ROWS: pick(rows, worth)}
-        numbers["_s"], numbers["_i0"] = _at(since, held, 0), _at(identity, held, UNTOLD)
+        numbers["_s"], numbers["_i0"] = _at(since, held, 0), _at(identity, held, NO_RESULT)
         if not self._keys:
             numbers["_live"] = live.astype(np.int64)
         if step.second is not None:
@@ -251,7 +258,7 @@ class Grouped:
         if self.folding.counts_values:
             numbers["_g"] = pick(step.numbers, worth)
         columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
-        columns += [*(pick(key, worth) for key in step.keys), *told.values(held)]
+        columns += [*(pick(key, worth) for key in step.keys), *changes.values(held)]
         columns += [pick(column, worth) for column in kept]
         table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
 

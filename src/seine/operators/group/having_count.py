@@ -9,13 +9,17 @@ Cites: ARGUS 5.1 (the weakest constant does the work)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Column, conjuncts
-from seine.graph.nodes import AggregateNode, DeliverNode, FanNode, Filter, Node, PrefilterNode
+from seine.graph.node import Filter, Node
 from seine.operators.match.comparison import Comparison, comparison_of
 from seine.operators.match.filters import Tables, table_columns
+
+if TYPE_CHECKING:
+    from seine.operators.group.aggregate_node import AggregateNode
 
 _COUNTS = ("count_all", "count")  # no more than there are rows, also of distinct values
 _MORE = {"ge": 0, "eq": 0, "gt": 1}
@@ -27,22 +31,15 @@ def least_rows(node: AggregateNode, above: Iterable[Node], tables: Tables) -> in
         return 1
     first = len(node.ports[0].key)
     counts = {first + i for i, call in enumerate(node.calls) if call.function in _COUNTS}
-    filters = [filter_ for one in above for filter_ in _filters(one)]
-    asked = [_asked(one, counts, tables) for one in filters if one is None or len(tables[one.table])]
-    return max(1, min(asked, default=1))
+    unknown: tuple[Filter | None, ...] = (None,)
+    filters = [
+        filter_ for one in above for filter_ in (unknown if one.input_filters is None else one.input_filters)
+    ]
+    least = [_least_of(one, counts, tables) for one in filters if one is None or len(tables[one.table])]
+    return max(1, min(least, default=1))
 
 
-def _filters(node: Node) -> tuple[Filter | None, ...]:
-    """What a node above asks of a row; None if that is not known."""
-    match node:
-        case PrefilterNode():
-            return node.filters
-        case FanNode() | DeliverNode():
-            return (node.filter,)
-    return (None,)
-
-
-def _asked(filter_: Filter | None, counts: set[int], tables: Tables) -> int:
+def _least_of(filter_: Filter | None, counts: set[int], tables: Tables) -> int:
     """The rows that a group must have to satisfy any row of a filter's table."""
     if filter_ is None or filter_.shape is None:
         return 1

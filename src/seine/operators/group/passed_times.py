@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column, walk
 from seine.evaluate.evaluate import evaluate
-from seine.graph.nodes import FinalTime
+from seine.operators.group.release_rules import FinalTime
 from seine.rows.delta import FOREVER, NEVER
 
 

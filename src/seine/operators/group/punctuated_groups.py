@@ -1,7 +1,7 @@
-"""Groups that everybody has promised: the promises of all members beneath, and what they finish together.
+"""Punctuated groups: the punctuations of all members beneath, and the groups that they finish together.
 
 A member is a stream of the block, or of one of the blocks, whose rows are grouped. A group is finished when
-each member has promised values that agree with its keys. A promise counts when every tuple before
+each member has punctuated values that agree with its keys. A punctuation counts when every tuple before
 it has been counted: when progress has passed the latest instant that was known when it came.
 """
 
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import Port, Purge
+from seine.graph.node import Port
 from seine.operators.join.join_purge import HeldRows, covered
+from seine.operators.join.purge_rule import Purge
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
@@ -21,22 +22,22 @@ from seine.operators.state.waiting_rows import Waiting
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat
 
-READY = "_r"  # of a promise: every tuple before it started at this instant or earlier
+READY = "_r"  # of a punctuation: every tuple before it started at this instant or earlier
 
 
 class Punctuators:
-    """The promises that came by some ports; `keys` is a port whose key they are about."""
+    """The punctuations that came by some ports; `keys` is a port whose key they are about."""
 
     def __init__(self, keys: Port, ports: Sequence[Port], purges: Sequence[Purge], members: int) -> None:
         self._groups = HeldRows("groups", -1, tuple(range(len(keys.key))), keys)
         self._members = members
         self._punctuations = [
-            HeldRows(f"promises{i}", purge.side, purge.places, port)
+            HeldRows(f"punctuations{i}", purge.side, purge.places, port)
             for i, (purge, port) in enumerate(zip(purges, ports, strict=True))
         ]
 
     def take(self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store) -> int:
-        """Take promises in; how many have begun to count."""
+        """Take punctuations in; how many have begun to count."""
         now = max(clock.now.values(), default=NEVER)
         begun = 0
         for held, deltas in zip(self._punctuations, pieces, strict=True):
@@ -53,7 +54,7 @@ class Punctuators:
         return begun
 
     def finished(self, groups: SortedRun, store: Store) -> np.ndarray:
-        """The places of the groups that all members have promised."""
+        """The places of the groups that all members have punctuated."""
         by_member = [np.zeros(groups.rows, bool) for _ in range(self._members)]
         for held in self._punctuations:
             for run in Runs(store, held.name).overlapping():
@@ -62,7 +63,7 @@ class Punctuators:
         return np.flatnonzero(np.logical_and.reduce(by_member))
 
     def prune(self, store: Store) -> None:
-        """Forget promises whose groups are finished: all other members have promised as much."""
+        """Forget punctuations whose groups are finished: all other members have punctuated as much."""
         state = {held: Runs(store, held.name) for held in self._punctuations}
         if self._members == 1:
             for runs in state.values():

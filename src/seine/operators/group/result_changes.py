@@ -1,6 +1,6 @@
-"""Which results are told: where a group's result begins, and where the one before it ends.
+"""Which results are emitted: where a group's result begins, and where the one before it ends.
 
-A result that is equal to the one before is not told again. What was told is kept, not computed again:
+A result that is equal to the one before is not emitted again. What was emitted is kept, not computed again:
 its end must repeat it. So results are counted, first those that begin in the step, in the order
 of their places, then those that were found; a row is spoken of by that number.
 """
@@ -18,7 +18,7 @@ from seine.rows.grouping import all_equal
 
 
 @dataclass(frozen=True)
-class Tellings:
+class ResultChanges:
     """Rows begin at places `begins`; at places `ends` rows `ended` do.
 
     `held` is the last row of each group, also if it has ended; -1 for a group that had none.
@@ -41,15 +41,15 @@ class Tellings:
         return [pick_known(join(one, other), rows) for one, other in pools]
 
 
-def tell(
+def result_changes(
     layout: ChangeLayout,
     exists: np.ndarray,
     existed: np.ndarray,
     at: np.ndarray,
     made: Sequence[Plain],
     stored: list[Plain],
-) -> Tellings:
-    """What to tell of results that are `made` at the places where one exists.
+) -> ResultChanges:
+    """What to emit of results that are `made` at the places where one exists.
 
     Of the groups that `existed` before, the result is `stored` at place `at`, if that is not -1.
     """
@@ -63,7 +63,7 @@ def tell(
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
     numbers = unless_all(number.take(begins), int(np.count_nonzero(exists)))
     begun = [pick(column, numbers) for column in made]
-    return Tellings(begins, ends, ended, held.take(layout.last), begun, stored)
+    return ResultChanges(begins, ends, ended, held.take(layout.last), begun, stored)
 
 
 def _held(layout: ChangeLayout, begin: np.ndarray, begins: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Gathers what every bucket of a join has to tell: it counts when the last one has told it."""
+"""A barrier over buckets: a punctuation that every bucket of a join sends counts when the last has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seine.rows.delta import NEVER, Delta, concat
 
 
 def arrived(pieces: Sequence[Delta]) -> pa.RecordBatch | None:
-    """The promises that came by a port, with the columns that they brought."""
+    """The punctuations that came by a port, with the columns that they brought."""
     batches = [delta.plus for delta in pieces if delta.plus.num_rows]
     if not batches:
         return None
@@ -22,17 +22,17 @@ def arrived(pieces: Sequence[Delta]) -> pa.RecordBatch | None:
 
 
 def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.RecordBatch | None:
-    """The promises that all buckets have told by now, each once; others wait.
+    """The punctuations that all buckets have sent by now, each once; others wait.
 
-    The last column of a promise is the number of the bucket that tells it. To tell it again says nothing.
+    The last column of a punctuation is the number of the bucket that sends it. To send it again says nothing.
     """
     if came is None:
         return None
     whole = concat([*(run.plain() for run in waiting.overlapping()), came])
     names = [name for name in whole.schema.names if name[0] == "c"]
     kinds, count = _kinds([whole[name] for name in names[:-1]], whole.num_rows)
-    told = np.unique(kinds * buckets + whole[names[-1]].to_numpy())
-    complete = np.bincount(told // buckets, minlength=count) == buckets
+    sent = np.unique(kinds * buckets + whole[names[-1]].to_numpy())
+    complete = np.bincount(sent // buckets, minlength=count) == buckets
     if not complete.any():
         waiting.add(SortedRun.of(came, KEY))
         waiting.settle(NEVER)
@@ -53,6 +53,6 @@ def _kinds(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     for column in columns:
         encoded = column.dictionary_encode("encode")
         codes = encoded.indices.to_numpy().astype(np.int64)
-        found, kinds = np.unique(kinds * len(encoded.dictionary) + codes, return_inverse=True)
-        count = len(found)
+        distinct, kinds = np.unique(kinds * len(encoded.dictionary) + codes, return_inverse=True)
+        count = len(distinct)
     return kinds, count

@@ -95,9 +95,9 @@ class Combination:
         same = truth(self._same_key, columns, count)
         return same if mask is None else mask & same
 
-    def output(self, columns: PairColumns, unasked: bool = False) -> list[tuple[str, pa.Array]]:
+    def output(self, columns: PairColumns, untested: bool = False) -> list[tuple[str, pa.Array]]:
         """The data columns of the pairs, with their names; and if `unasked` what conditions read."""
-        return [(f"c{i}", columns[i]) for i in (self._everything if unasked else self._out)]
+        return [(f"c{i}", columns[i]) for i in (self._everything if untested else self._out)]
 
 
 def key_columns(batch: pa.RecordBatch, key: Iterable[Expression]) -> list[pa.Array]:

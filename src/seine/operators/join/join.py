@@ -1,20 +1,27 @@
-"""Joins two inputs on equal keys within their lives.
+"""Symmetric hash join of two inputs within the lifetimes of their rows.
 
-Law: for rows that only append, after every step the output so far is
-{l + r | l in left, r in right, key(l) = key(r), residual(l, r), max(_s) < min(_e)} over the input so far.
-New left rows meet the right's state and new rows, new right rows the left's state. Promises that came
-count behind all of them.
+Law: for rows that only append, after every step the output so far is {l + r | l in left, r in right, key(l)
+= key(r), a filter holds for (l, r), max(_s) < min(_e)} over the input so far. New left rows probe the
+right's state and new rows, new right rows the left's state. Punctuations that came in a step count behind
+all of its rows.
+
+    SELECT ... FROM bid b JOIN item i ON b.itemid = i.itemid
+
+    new left  ──┬─ probe ──> right state          state of a side: runs sorted by the hash of the key,
+                └─ build ──> left state           each row until no partner can come: its end, a time
+    new right ──┬─ probe ──> left state           bound (time_bounds), a punctuation of the other
+                └─ build ──> right state          side (join_purge)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from seine.graph.nodes import DerivedPunctuationsNode, JoinNode
-from seine.operators.join.derived_punctuations import Telling, forget_untold
+from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join.join_purge import ROW_NAMES, Purging
 from seine.operators.join.retracting_join import RetractingJoin
@@ -27,6 +34,10 @@ from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, DerivedPunctuations, concat
 
+if TYPE_CHECKING:
+    from seine.operators.join.derived_node import DerivedPunctuationsNode
+    from seine.operators.join.join_node import JoinNode
+
 _MOST_PAIRS_ASKED_TOGETHER = 1024  # pairs with one run; to ask so many costs about as much as to ask one
 
 
@@ -38,27 +49,30 @@ class JoinOperator:
         node: JoinNode,
         filters: AnyOf,
         reach: Sequence[Reach | None] = (None, None),
-        tells: Sequence[DerivedPunctuationsNode] = (),
+        derived: Sequence[DerivedPunctuationsNode] = (),
         buckets: int = 1,
     ) -> None:
-        """`reach` tells of each side how late partners of its rows may start; by `tells` it promises itself.
+        """`reach` is, of each side, how late partners of its rows may start; `derived` are punctuations of
+        the output.
 
-        Promises for that come behind the ports of the node.
+        What these follow from comes behind the ports of the node.
         """
         purging = Purging(node, buckets) if node.purges else None
-        telling = Telling(tells, node.ports[:2], buckets) if tells else None
+        derivers = PunctuationDerivers(derived, node.ports[:2], buckets) if derived else None
         compared = [purging.needed(side) if purging else set[int]() for side in SIDES]
-        if telling:
-            compared = [own | telling.needed(side) for side, own in enumerate(compared)]
-        compared = [own | (of.columns if of else set()) for own, of in zip(compared, reach, strict=True)]
+        if derivers:
+            compared = [columns | derivers.needed(side) for side, columns in enumerate(compared)]
+        compared = [
+            columns | (of.columns if of else set()) for columns, of in zip(compared, reach, strict=True)
+        ]
         pairs = JoinPairs(node, filters, compared)
         self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
         if purging:
             self._needed += [purging.punctuated(number) for number in range(len(node.purges))]
-        self._way: AppendJoin | RetractingJoin = (
+        self._variant: AppendJoin | RetractingJoin = (
             RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging, reach)
         )
-        self._telling, self._tells, self._told_from = telling, tells, len(node.ports)
+        self._derivers, self._derived_nodes, self._listeners_from = derivers, derived, len(node.ports)
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port have to bring."""
@@ -67,24 +81,24 @@ class JoinOperator:
     def step(
         self, inputs: list[list[Delta]], clock: Clock, store: Store
     ) -> Iterator[Delta | DerivedPunctuations]:
-        yield from coalesce(self._way.step(inputs[: self._told_from], clock, store))
-        forget_untold(store, self._tells)
-        if self._telling and isinstance(self._way, AppendJoin):
+        yield from coalesce(self._variant.step(inputs[: self._listeners_from], clock, store))
+        forget_unread(store, self._derived_nodes)
+        if self._derivers and isinstance(self._variant, AppendJoin):
             rows, punctuations = (
-                sum(d.num_rows for p in some for d in p) for some in (inputs[:2], inputs[2:])
+                sum(d.num_rows for p in ports for d in p) for ports in (inputs[:2], inputs[2:])
             )
-            held, bounds = self._way.held(store), self._way.bounds(clock)
-            told = inputs[self._told_from :]
-            yield from self._telling.step(told, (rows, punctuations), held, bounds, store)
+            held, bounds = self._variant.held(store), self._variant.bounds(clock)
+            for_listeners = inputs[self._listeners_from :]
+            yield from self._derivers.step(for_listeners, (rows, punctuations), held, bounds, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
 
     def state_by_port(self, store: Store) -> list[int]:
         """How much is held of each side."""
-        held = self._way.state_by_port(store)
-        if self._telling:
-            held = [own + self._telling.state_rows(side, store) for side, own in enumerate(held)]
+        held = self._variant.state_by_port(store)
+        if self._derivers:
+            held = [rows + self._derivers.state_rows(side, store) for side, rows in enumerate(held)]
         return held
 
 
@@ -107,7 +121,7 @@ class AppendJoin:
         if right:
             yield from self._meet(RIGHT, right, state[LEFT].near(right), few)
         if few:
-            yield Delta(self._pairs.asked(concat(few)))
+            yield Delta(self._pairs.satisfying(concat(few)))
         if self._purging:
             self._purging.settle(new, inputs[len(SIDES) :], clock, store)
             return
@@ -148,4 +162,4 @@ class AppendJoin:
                     wanted = self._pairs.wanted(side, probe, run, pairs)
                     yield Delta(self._pairs.joined(side, probe, run, wanted))
                 elif pairs.size:
-                    few.append(self._pairs.joined(side, probe, run, pairs, unasked=True))
+                    few.append(self._pairs.joined(side, probe, run, pairs, untested=True))

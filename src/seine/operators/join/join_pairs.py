@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.evaluate.data_columns import DataColumns
-from seine.graph.nodes import JoinNode
 from seine.operators.join.combination import Combination, GatheredRows
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.rows.delta import concat, identity_names
 from seine.rows.pairs import Pairs
+
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
 
 LEFT, RIGHT = 0, 1
 SIDES = (LEFT, RIGHT)
@@ -31,7 +34,7 @@ class JoinPairs:
         self._combination = Combination(
             left.types, right.types, (left.key, right.key), filters, node.tested, node.out
         )
-        self._told = {f"c{i}" for i in node.out}
+        self._output_names = {f"c{i}" for i in node.out}
 
     def carried(self, side: int) -> list[str]:
         """The columns that a row of a side needs from arrival on."""
@@ -60,12 +63,14 @@ class JoinPairs:
         mask = self._combination.holds(columns, pairs.size)
         return pairs if mask is None or mask.all() else pairs.where(mask)
 
-    def asked(self, joined: pa.RecordBatch) -> pa.RecordBatch:
+    def satisfying(self, joined: pa.RecordBatch) -> pa.RecordBatch:
         """Of rows that were joined unasked those that satisfy all conditions."""
         mask = self._combination.holds(DataColumns(joined), joined.num_rows)
         if mask is not None and not mask.all():
             joined = joined.take(pa.array(np.flatnonzero(mask)))
-        return joined.select([name for name in joined.schema.names if name[0] == "_" or name in self._told])
+        return joined.select(
+            [name for name in joined.schema.names if name[0] == "_" or name in self._output_names]
+        )
 
     def joined(
         self,
@@ -74,7 +79,7 @@ class JoinPairs:
         run: SortedRun,
         pairs: Pairs,
         early: np.ndarray | None = None,
-        unasked: bool = False,
+        untested: bool = False,
     ) -> pa.RecordBatch:
         """The rows that pairs become; with early ends, rows of `minus`; `unasked` if `asked` comes later."""
         left, right = self._oriented(side, probe, run, pairs)
@@ -82,7 +87,7 @@ class JoinPairs:
         if early is not None:
             named.append(("_d", pa.array(early)))
         named += self._identity(left, right)
-        named += self._combination.output(self._combination.columns(left, right), unasked)
+        named += self._combination.output(self._combination.columns(left, right), untested)
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
     def _identity(self, left: GatheredRows, right: GatheredRows) -> list[tuple[str, pa.Array]]:

@@ -1,15 +1,16 @@
-"""Purging: what the promises of a join's inputs free, of rows and of promises alike.
+"""Purging: what the punctuations of a join's inputs free, of rows and of punctuations alike.
 
-All that a join holds belongs to one of its sides: the rows of a side wait for partners, and its promises
+All that a join holds belongs to one of its sides: the rows of a side wait for partners, and its punctuations
 wait for rows of the other side, which need not be kept if they are closed when they come.
 
-Law: what is held of a side, a row or a promise with values at some places of the key and an end of its use,
-is over as soon as the other side has promised values that agree with it at some of these places, until
-that end or longer. For of a row, every partner has come and met it; and a promise closes only rows of the
-other side that will not come. So where both sides have promised the same, neither promise is kept.
+Law: what is held of a side, a row or a punctuation with values at some places of the key and an end of its
+use, is over as soon as the other side has punctuated values that agree with it at some of these places,
+until that end or longer. For of a row, every partner has come and met it; and a punctuation closes only
+rows of the other side that will not come. So where both sides have punctuated the same, neither punctuation
+is kept.
 
-Each thing is compared with the promises of the other side once, when the later of the two arrives. A lazy
-join lets promises gather first, until there is one for every 64 rows held or a step brings none. Answers
+Each thing is compared with the punctuations of the other side once, when the later of the two arrives. A lazy
+join lets punctuations gather first, until there is one for every 64 rows held or a step brings none. Answers
 are the same: nothing that comes can match what is over.
 
 Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
@@ -19,6 +20,7 @@ Differs: in SAFETY a punctuation that lapses is purged then; here it also frees 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +28,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.types import BOOLEAN
 from seine.evaluate.evaluate import evaluate, truth
-from seine.graph.nodes import JoinNode, Port
+from seine.graph.node import Port
 from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.join.join_pairs import SIDES
 from seine.operators.state.runs import Runs
@@ -36,12 +38,15 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns, is_exact
 
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
+
 ROW_NAMES = ("left", "right")
-LAZY_SHARE = 64  # promises gather until there is one for so many rows held
+LAZY_SHARE = 64  # punctuations gather until there is one for so many rows held
 
 
 class HeldRows:
-    """One kind of thing that a join holds of a side: its rows, or the promises of one port."""
+    """One kind of thing that a join holds of a side: its rows, or the punctuations of one port."""
 
     def __init__(
         self, name: str, side: int, places: tuple[int, ...], port: Port, gathers: bool = False
@@ -79,15 +84,15 @@ class HeldRows:
 
 
 class Purging:
-    """The promises of one join at work."""
+    """The punctuations of one join at work."""
 
     def __init__(self, node: JoinNode, buckets: int = 1) -> None:
-        """`buckets` is how many have to tell what a join beneath promises of its rows."""
+        """`buckets` is how many have to send a derived punctuation of a join beneath."""
         self._buckets = buckets
         whole = tuple(range(len(node.ports[0].key)))
         self._rows = [HeldRows(ROW_NAMES[side], side, whole, node.ports[side]) for side in SIDES]
         self._punctuations = [
-            HeldRows(f"promises{i}", purge.side, purge.places, port, purge.gathers)
+            HeldRows(f"punctuations{i}", purge.side, purge.places, port, purge.gathers)
             for i, (purge, port) in enumerate(zip(node.purges, node.ports[2:], strict=True))
         ]
         self._all = [*self._rows, *self._punctuations]
@@ -98,11 +103,11 @@ class Purging:
         self._lazy = node.lazy
 
     def needed(self, side: int) -> set[int]:
-        """The columns that rows of a side have to bring so that promises can be compared with them."""
+        """The columns that rows of a side have to bring so that punctuations can be compared with them."""
         return self._compared(self._rows[side])
 
     def punctuated(self, number: int) -> tuple[str, ...]:
-        """The data columns that promises of a port have to bring."""
+        """The data columns that punctuations of a port have to bring."""
         held = self._punctuations[number]
         read = self._compared(held)
         if held.gathers:
@@ -112,14 +117,14 @@ class Purging:
         return tuple(f"c{index}" for index in sorted(read))
 
     def _compared(self, held: HeldRows) -> set[int]:
-        found: set[int] = set()
+        columns: set[int] = set()
         for cover in self._covers[held]:
             if not cover.exact or cover.places != held.places:
-                found |= held.columns(cover.places)
-        return found
+                columns |= held.columns(cover.places)
+        return columns
 
     def state_by_port(self, store: Store) -> list[int]:
-        """Rows and promises held of each side; a promise that every bucket has is counted in the first."""
+        """Rows and punctuations held of each side; one that every bucket has is counted in the first."""
         counts = [0, 0]
         for held in self._all:
             if not held.port.broadcast or store.bucket == 0:
@@ -137,7 +142,7 @@ class Purging:
         clock: Clock,
         store: Store,
     ) -> None:
-        """The end of a step: rows that have met all there is, and promises that came, are kept or not."""
+        """The end of a step: rows that have met all there is, and punctuations that came, are kept or not."""
         came = dict(zip(self._rows, rows, strict=True))
         came.update(
             {held: self._came(held, p, store) for held, p in zip(self._punctuations, pieces, strict=True)}
@@ -152,14 +157,14 @@ class Purging:
             state[held].settle(bound)
 
     def _came(self, held: HeldRows, pieces: Sequence[Delta], store: Store) -> SortedRun | None:
-        """The promises that count from this step on."""
+        """The punctuations that count from this step on."""
         batch = arrived(pieces)
         if held.gathers:
             batch = gathered(batch, Runs(store, _parts(held)), self._buckets)
         return None if batch is None else SortedRun.of(batch, KEY)
 
     def _bound(self, held: HeldRows, clock: Clock) -> int:
-        """What ends by then is over: a row can meet no partner, and a promise close no row."""
+        """What ends by then is over: a row can meet no partner, and a punctuation close no row."""
         other = clock.low(self._rows[1 - held.side].port.streams)
         if held in self._rows:
             return other
@@ -184,7 +189,7 @@ class Purging:
     def _free(
         self, came: Mapping[HeldRows, SortedRun | None], state: Mapping[HeldRows, Runs], store: Store
     ) -> None:
-        """Let go what the promises that came have finished, or, if it is lazy, when enough have come."""
+        """Let go what the punctuations that came have finished, or, if it is lazy, when enough have come."""
         fresh = {cover: [run] if (run := came[cover]) else [] for cover in self._punctuations}
         if self._lazy:
             pending = {cover: Runs(store, _pending(cover)) for cover in self._punctuations}
@@ -207,14 +212,14 @@ class Purging:
     @staticmethod
     def _discard(held: HeldRows, covers: Sequence[tuple[HeldRows, SortedRun]], runs: Runs) -> None:
         def places(run: SortedRun) -> np.ndarray:
-            found = [p for cover, punctuations in covers for p in covered(held, run, cover, punctuations)]
-            return np.concatenate(found) if found else np.zeros(0, np.int64)
+            pieces = [p for cover, punctuations in covers for p in covered(held, run, cover, punctuations)]
+            return np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
 
         runs.discard(places)
 
 
 def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun) -> Iterator[np.ndarray]:
-    """The places in a run of things held of one side that promises of the other cover, in chunks."""
+    """The places in a run of things held of one side that punctuations of the other cover, in chunks."""
     if not run.rows or not punctuations.rows:
         return
     outlast = punctuations.ends.min() >= run.until.max()  # so that each need not be asked
@@ -231,7 +236,7 @@ def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: Sorte
 def _same_hash(
     held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs (place in the run, promise) of equal hashes; the fewer are looked for among the more."""
+    """Pairs (place in the run, punctuation) of equal hashes; the fewer are looked for among the more."""
     if held.places == cover.places and punctuations.rows < run.rows:
         for at, rows in run.equal_keys(punctuations.keys):
             yield rows, at

@@ -1,25 +1,33 @@
-"""Joins rows with the tuples of a relation, which are always alive.
+"""Index join of rows with the tuples of a relation, which are always alive.
 
-Law: lookup(rows) = {row + tuple | row_key = relation_key, some filter holds}, of plus and minus alike.
-A row keeps its life and identity; if it meets several tuples they share it, and end together.
+Law: lookup(rows) = {row + tuple | row_key = relation_key, a filter holds}, of plus and minus alike. A row
+keeps its lifetime and identity; if it meets several tuples they share it, and end together. Without state:
+the relation is an index that its host has (`relation_index.py`).
+
+    SELECT ... FROM transactions t JOIN customers c ON t.customer = c.id
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression
-from seine.graph.nodes import LookupNode
 from seine.operators.join.combination import Combination, GatheredRows, key_columns
-from seine.operators.join.relation_index import RelationIndex
 from seine.operators.match.any_of import AnyOf
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, Pushing
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, carried_names
+
+if TYPE_CHECKING:
+    from seine.operators.join.lookup_node import LookupNode
 
 NO_PAIRS = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
@@ -65,6 +73,18 @@ class LookupOperator:
         named = [(name, left.column(name)) for name in carried_names(batch) if name != KEY]
         named += self._combination.output(self._combination.columns(left, right))
         return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
+
+
+class LookupStep:
+    """A lookup node at work."""
+
+    def __init__(self, node_id: int, operator: LookupOperator) -> None:
+        self._node_id = node_id
+        self._operator = operator
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        for piece in self._operator.apply(arrived.delta):
+            flow.push(self._node_id, piece, emission)
 
 
 def index_relation(tuples: pa.RecordBatch, key: Sequence[Expression]) -> RelationIndex:

@@ -3,18 +3,18 @@
 Law: with W the progress of the streams held for, the output so far is, of all pairs (l, r) of rows
 with key(l) = key(r), residual(l, r) and max(_s) < min(min(_e), W, D), where D is the earlier early
 end of the two: plus with the natural end, and minus at D if D < min(min(_e), W).
-Rows and ends at or after W wait, so a pair that an end makes void is never told.
+Rows and ends at or after W wait, so a pair that an end makes void is never emitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import JoinNode
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.state.endable_rows import EndableRuns
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
@@ -23,11 +23,14 @@ from seine.operators.state.waiting_rows import Waiting
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, identity_names
 
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
+
 State = list[EndableRuns]
 
 
 class RetractingJoin:
-    """What arrives waits for W; then ends of stored pairs are told, then new pairs are formed."""
+    """What arrives waits for W; then ends of stored pairs are emitted, then new pairs are formed."""
 
     def __init__(self, node: JoinNode, pairs: JoinPairs) -> None:
         self._pairs = pairs
@@ -69,7 +72,7 @@ class RetractingJoin:
     def _end_pairs(self, side: int, rows: SortedRun, state: State) -> Iterator[Delta]:
         """Stored rows end now: so does each pair with a stored row that has not ended before.
 
-        Of two rows that end at the same instant, the left one tells.
+        Of two rows that end at the same instant, the left one ends the pair.
         """
         early = rows.batch[EARLY].to_numpy()
         for run in state[1 - side].runs.near(rows):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,14 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
-from seine.graph.nodes import Filter, JoinNode
+from seine.graph.node import Filter
 from seine.operators.match.filters import Tables
 from seine.rows.delta import FOREVER, NEVER
 
-_MOST = 2.0**62  # sums beyond it tell nothing
+if TYPE_CHECKING:
+    from seine.operators.join.join_node import JoinNode
+
+_LARGEST_SUM = 2.0**62  # sums beyond it bound nothing
 Bound = tuple[Terms, int]  # the sum of some columns, and what is added to it
 
 
@@ -56,7 +59,7 @@ class Reach:
 
 
 def reaches(node: JoinNode, tables: Tables) -> list[Reach | None]:
-    """For each side of a join how late partners of its rows may start; None where nothing tells."""
+    """For each side of a join how late partners of its rows may start; None where nothing bounds it."""
     return [_reach(node, tables, side) for side in (0, 1)]
 
 
@@ -65,21 +68,21 @@ def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
     if place is None:
         return None
     keys = [*zip(node.ports[side].key, node.ports[1 - side].key, strict=True)]
-    all_of = [bound for own, other in keys if (bound := _equal(own, other, place))]
+    all_of = [bound for mine, other in keys if (bound := _equal(mine, other, place))]
     width = len(node.ports[0].types)
     first, other_first = (0, width) if side == 0 else (width, 0)
-    same = [(time_column(own), time_column(other)) for own, other in keys]
+    same = [(time_column(mine), time_column(other)) for mine, other in keys]
     alike = {other_first + b: first + a for a, b in same if a is not None and b is not None}
-    asked = _Asked(other_first + place, first, first + len(node.ports[side].types), alike)
-    bounds = [_weakest(filter_, tables, asked) for filter_ in node.filters if len(tables[filter_.table])]
+    waiting = _WaitingRow(other_first + place, first, first + len(node.ports[side].types), alike)
+    bounds = [_weakest(filter_, tables, waiting) for filter_ in node.filters if len(tables[filter_.table])]
     any_of = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
     is_bounded = bool(bounds) and None not in bounds
     return Reach(tuple(all_of), any_of if is_bounded else None) if all_of or is_bounded else None
 
 
-def _equal(own: Expression, other: Expression, place: int) -> Bound | None:
+def _equal(mine: Expression, other: Expression, place: int) -> Bound | None:
     """The bound of a key that is a column and a constant, where the other side's is its time and another."""
-    ours, theirs = shifted(own), shifted(other)
+    ours, theirs = shifted(mine), shifted(other)
     if ours is None or theirs is None or theirs[0] != place:
         return None
     return ((ours[0], 1),), ours[1] - theirs[1]
@@ -101,7 +104,7 @@ def shifted(expression: Expression) -> tuple[int, int] | None:
     return None if column is None else (column, 0)
 
 
-class _Asked(NamedTuple):
+class _WaitingRow(NamedTuple):
     """The partner's time, and the columns [first, last) of the row that waits; keys make some alike."""
 
     time: int
@@ -109,7 +112,7 @@ class _Asked(NamedTuple):
     last: int
     alike: Mapping[int, int] = MappingProxyType({})
 
-    def own(self, terms: Terms) -> Terms | None:
+    def terms_of_row(self, terms: Terms) -> Terms | None:
         """The columns of the row with their signs; None if there are others."""
         places = [self.alike.get(column, column) for column, _ in terms]
         if not all(self.first <= place < self.last for place in places):
@@ -117,11 +120,11 @@ class _Asked(NamedTuple):
         return tuple((place - self.first, sign) for place, (_, sign) in zip(places, terms, strict=True))
 
 
-def _weakest(filter_: Filter, tables: Tables, asked: _Asked) -> Bound | None:
+def _weakest(filter_: Filter, tables: Tables, waiting: _WaitingRow) -> Bound | None:
     """The bound on a time column that all rows of a filter's table obey; None if there is none."""
     for part in conjuncts(filter_.shape):
         for bound in upper_bounds(part):
-            terms = asked.own(bound.terms) if bound.column == asked.time else None
+            terms = waiting.terms_of_row(bound.terms) if bound.column == waiting.time else None
             most = None if terms is None else most_added(bound, filter_, tables)
             if terms is not None and most is not None:
                 return terms, most
@@ -129,7 +132,7 @@ def _weakest(filter_: Filter, tables: Tables, asked: _Asked) -> Bound | None:
 
 
 def most_added(bound: UpperBound, filter_: Filter, tables: Tables) -> int | None:
-    """What a bound adds to its terms at most, in any row of a filter's table; None if that is not told."""
+    """What a bound adds to its terms at most, in any row of a filter's table; None if that is not known."""
     if bound.constant is None:
         return 0
     if not isinstance(bound.constant, Parameter):
@@ -140,7 +143,7 @@ def most_added(bound: UpperBound, filter_: Filter, tables: Tables) -> int | None
 
 
 def after(batch: pa.RecordBatch, terms: Terms, added: int) -> np.ndarray:
-    """The first instant after a sum of columns and a constant; beyond what 62 bits can tell it is never.
+    """The first instant after a sum of columns and a constant; beyond what 62 bits can hold it is never.
 
     A NULL allows no partner at all.
     """
@@ -153,6 +156,6 @@ def after(batch: pa.RecordBatch, terms: Terms, added: int) -> np.ndarray:
         known &= values.is_valid().to_numpy(zero_copy_only=False)
         total = total + weight * numbers
         size = size + np.abs(weight * numbers.astype(float))
-    sure = size < _MOST
-    after = np.where(sure, total, 0) + (added + 1 if abs(added) < _MOST else 0)
+    sure = size < _LARGEST_SUM
+    after = np.where(sure, total, 0) + (added + 1 if abs(added) < _LARGEST_SUM else 0)
     return np.where(known, np.where(sure, after, FOREVER), NEVER)

@@ -1,1 +1,1 @@
-"""Joins of streams, directly or through relations, in one operator."""
+"""Memory-limited joins with load shedding: windows that evict the tuples worth least, and what that loses."""

@@ -1,9 +1,13 @@
-"""One budget for all joins within a memory, divided among them by importance.
+"""One memory budget for all memory-limited joins, divided among them in proportion to what they deliver.
 
-They follow event time together, up to the progress of all their streams. At fixed points, multiples of some
-of the longest windows, the budget is divided anew: by the importance that each has told since the last one,
-or by what each may hold as long as nothing has been told, none beyond its own memory. So it depends on event
-time alone who holds how much, and never is more held than the budget.
+    seine run --memory N        N tuples for all queries WITH (memory = n) together
+
+The joins follow event time together, up to the progress of all their streams. At fixed points of event time,
+multiples of a number of the longest windows, the budget is divided again: in proportion to the importance
+that each join has delivered since the last one, or to what each may hold as long as none has delivered
+anything; no share exceeds the join's own limit.
+
+Law: the shares depend on event time alone, not on how the input was cut, and never add up to more than N.
 """
 
 from __future__ import annotations
@@ -19,12 +23,12 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta
 
-_LEAST = 0.01  # of the largest weight: who has told nothing may still show what it is worth
+_LEAST_WEIGHT = 0.01  # of the largest weight: a join that has delivered nothing may still show its worth
 
 
 @dataclass(frozen=True)
 class BudgetedJoin:
-    """One join in this step: its operator, what arrived, and its state."""
+    """A join in one step: its operator, its input and its state."""
 
     operator: LimitedOperator
     inputs: list[list[Delta]]
@@ -32,10 +36,10 @@ class BudgetedJoin:
 
 
 def step_together(members: Sequence[BudgetedJoin], clock: Clock, budget: int) -> Iterator[tuple[int, Delta]]:
-    """Step all joins that share a budget; what they yield, by their number here."""
+    """Step all joins that share a budget; yields (number of the join, its output)."""
     horizon = clock.progress({stream for member in members for stream in member.operator.streams})
     replays = [member.operator.begin(member.inputs, horizon, member.store) for member in members]
-    period = max(replay.room.period for replay in replays)
+    period = max(replay.capacity.period for replay in replays)
     times = np.concatenate([replay.times for replay in replays])
     for point in np.unique(times // period).tolist():
         _divide(replays, budget, point, point * period)
@@ -49,19 +53,22 @@ def step_together(members: Sequence[BudgetedJoin], clock: Clock, budget: int) ->
 
 
 def _divide(replays: Sequence[Replay], budget: int, point: int, instant: int) -> None:
-    """Divide the budget at a fixed point, unless that was done."""
-    new = [replay.room.reach(point) for replay in replays]
+    """Divide the budget at a fixed point, unless that was done before."""
+    new = [replay.capacity.reach(point) for replay in replays]
     if not any(new):
         return
-    wishes = [replay.room.most for replay in replays]
-    told = [replay.told_since() for replay in replays]
-    weights = [max(one, _LEAST * max(told)) for one in told] if max(told) > 0 else [float(w) for w in wishes]
+    wishes = [replay.capacity.most for replay in replays]
+    delivered = [replay.delivered_since() for replay in replays]
+    largest = max(delivered)
+    weights = (
+        [max(one, _LEAST_WEIGHT * largest) for one in delivered] if largest > 0 else [*map(float, wishes)]
+    )
     for replay, share in zip(replays, divided(budget, wishes, weights), strict=True):
         replay.grant(share, instant)
 
 
 def divided(budget: int, wishes: Sequence[int], weights: Sequence[float]) -> list[int]:
-    """Shares by weight, none beyond its wish; what one cannot use goes to the others.
+    """Max-min fair shares by weight, none beyond its wish; what one cannot use goes to the others.
 
     >>> divided(10, [20, 20], [3.0, 1.0]), divided(10, [4, 20], [3.0, 1.0]), divided(50, [4, 20], [1.0, 1.0])
     ([7, 2], [4, 6], [4, 20])

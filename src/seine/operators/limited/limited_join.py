@@ -1,10 +1,21 @@
-"""A join of streams, directly or through relations, that holds no more than its memory allows.
+"""A window join of streams with load shedding: it holds no more tuples than its memory limit.
 
-It follows event time up to the progress of all its streams; later tuples wait, which counts apart. Law: at
-instant t what has expired leaves, then arrivals are admitted or evict (`seine.shedding`), then each arrival
-meets what the other windows hold after that, and all other arrivals of t. So of the exact results those are
-told of which every tuple that came before the latest one still resides, with the same lives; and memory
-holds at most an equal share for each stream, however the input was cut.
+The streams are joined directly or through relations (a star join):
+
+    CREATE QUERY q WITH (memory = 1000, shed = 'auto') AS
+    SELECT ... FROM r, s, edges WHERE r.k = edges.a AND edges.b = s.k
+
+The join follows event time up to the progress of all its streams; later tuples wait in a queue, which does
+not count as memory.
+
+    arrivals ─> queue until complete ─> shedder: admit or evict ─> join with the other windows ─> results
+                                             |
+                                windows of `memory / streams` tuples each
+
+Law: at instant t, what has expired leaves; then arrivals are admitted or evict others (`seine.shedding`);
+then each arrival is joined with what the other windows hold after that, and with all other arrivals of t. So
+the results are those exact results of which every tuple that is older than the latest one still resides, with
+the same lifetimes; and each window holds at most an equal share, however the input was cut into steps.
 
 Cites: STAR 3.2 (online approximation)
 """
@@ -12,14 +23,15 @@ Cites: STAR 3.2 (online approximation)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import LimitedNode
+from seine.algebra.arrays import FloatArray
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.losses import Losses
-from seine.operators.limited.meeting import Meeting
+from seine.operators.limited.meeting import ArrivalJoin
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.replay import Replay
 from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
@@ -32,13 +44,16 @@ from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, NUMBER, Delta, concat
 from seine.shedding.arrivals import Arrivals
 
+if TYPE_CHECKING:
+    from seine.operators.limited.limited_node import LimitedNode
+
 
 class LimitedOperator:
-    """One join within a memory."""
+    """The operator of a `LimitedNode`."""
 
     def __init__(self, node: LimitedNode, relations: Relations) -> None:
         self._node = node
-        self._meeting = Meeting(node, relations)
+        self._join = ArrivalJoin(node, relations)
         self._losses = Losses(node, relations)
         ports = range(len(node.ports))
         self._carriers = [Carrier(node.star, port, relations) for port in ports]
@@ -46,14 +61,15 @@ class LimitedOperator:
         self._names = [[START, END, NUMBER, *self.needed(port)] for port in ports]
 
     def needed(self, port: int) -> tuple[str, ...]:
-        """The data columns that rows of a port have to bring."""
-        return self._meeting.needed(port)
+        """The data columns that rows of a port must have."""
+        return self._join.needed(port)
 
     @property
     def streams(self) -> tuple[str, ...]:
         return self._node.streams
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        """Replay the instants that have become complete; yields the results that follow."""
         horizon = clock.progress(self._node.streams)
         replay = self.begin(inputs, horizon, store)
         if len(replay.times):
@@ -63,25 +79,27 @@ class LimitedOperator:
             replay.clear()
 
     def begin(self, inputs: list[list[Delta]], horizon: int, store: Store) -> Replay:
-        """Take in what arrived, and get ready to let event time pass up to a horizon."""
+        """Queue what arrived, and prepare to replay the instants before a horizon."""
         due = [self._released(port, pieces, horizon, store) for port, pieces in enumerate(inputs)]
-        return Replay(self._node, self._meeting, self._memory(store), due)
+        return Replay(self._node, self._join, self._memory(store), due)
 
     def state_rows(self, store: Store) -> int:
+        """How many tuples all windows hold."""
         return self._memory(store).rows
 
     def state_by_port(self, store: Store) -> list[int]:
+        """How many tuples the window of each port holds."""
         return self._memory(store).rows_by_port
 
     def account(self, store: Store) -> MemoryAccount:
-        """What memory has come to so far."""
+        """The metrics of the join so far."""
         return self._memory(store).account.summary()
 
     def _memory(self, store: Store) -> Memory:
         return Memory(self._node, store, self._losses)
 
     def _released(self, port: int, pieces: list[Delta], horizon: int, store: Store) -> ArrivedTuples:
-        """The tuples whose instants are complete, in the order of event time and arrival."""
+        """Queue arrivals; the queued tuples of complete instants, in the order of event time and arrival."""
         batches = [delta.plus.select(self._names[port]) for delta in pieces if delta.plus.num_rows]
         rows = Waiting(store, f"waiting{port}", START).release(concat(batches) if batches else None, horizon)
         if rows is None:
@@ -90,6 +108,7 @@ class LimitedOperator:
         return self._arrived(port, rows.take(pa.array(order)))
 
     def _empty(self, port: int) -> pa.RecordBatch:
+        """A batch of a port without rows."""
         types = self._items[port].types
         named = {
             name: types[int(name[1:])].arrow() if name[0] == "c" else pa.int64() for name in self._names[port]
@@ -97,7 +116,7 @@ class LimitedOperator:
         return pa.RecordBatch.from_arrays([pa.array([], type_) for type_ in named.values()], [*named])
 
     def _arrived(self, port: int, rows: pa.RecordBatch) -> ArrivedTuples:
-        """Tuples with what they carry. Also those that carry nothing mark an instant."""
+        """Tuples with their tokens; tuples without a token are arrivals too, because they mark an instant."""
         carried = self._carriers[port].carried(rows)
         arrivals = Arrivals(
             rows[NUMBER].to_numpy(),
@@ -111,8 +130,8 @@ class LimitedOperator:
         useful = rows.append_column(UNTIL, pa.array(carried.until)).take(pa.array(carried.useful))
         return ArrivedTuples(useful, arrivals)
 
-    def _importance(self, port: int, rows: pa.RecordBatch) -> np.ndarray:
-        """How much each tuple matters; all the same in a stream that does not say."""
+    def _importance(self, port: int, rows: pa.RecordBatch) -> FloatArray:
+        """The importance of each tuple; 1 in a stream without IMPORTANCE BY."""
         index = self._items[port].importance
         if index is None:
             return np.ones(rows.num_rows)

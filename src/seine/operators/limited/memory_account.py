@@ -1,4 +1,4 @@
-"""What a join within a memory has come to. Imports nothing heavy."""
+"""The reported metrics of a memory-limited join. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from msgspec import Struct
 
 
 class MemoryAccount(Struct, frozen=True):
-    """Tuples shed, the most that were held, the importance emitted, and that which is likely to be lost."""
+    """Tuples shed, the most that were held, importance delivered, and importance lost (an estimate)."""
 
     shed: int
     peak: int
-    emitted: float
+    delivered: float
     lost: float

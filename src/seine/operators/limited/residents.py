@@ -1,4 +1,4 @@
-"""The tuples of one stream that a slice of event time knows: those that were held, then its arrivals."""
+"""The window of one stream during a slice of event time: the tuples held before, then the arrivals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.limited.star_combinations import TupleLives
 from seine.rows.delta import FOREVER, NUMBER, concat
 from seine.shedding.arrivals import Arrivals, Evictions
@@ -18,13 +19,13 @@ START, END, UNTIL = "_s", "_e", "_u"
 
 @dataclass(frozen=True)
 class ArrivedTuples:
-    """Tuples that can make a result, in the order of event time; and what shedding is told of all."""
+    """Arrivals of one stream in the order of event time: the useful tuples, and all for the shedder."""
 
     batch: pa.RecordBatch
     arrivals: Arrivals
 
     def between(self, begin: int, end: int) -> ArrivedTuples:
-        """Those that start in [begin, end)."""
+        """The arrivals that start in [begin, end)."""
         first, last = np.searchsorted(self.batch[START].to_numpy(), [begin, end]).tolist()
         return ArrivedTuples(
             self.batch[first:last],
@@ -34,14 +35,15 @@ class ArrivedTuples:
 
 @dataclass(frozen=True)
 class Residents:
-    """`old` tuples were held before; `gone` is when memory pushed one out, FOREVER if it did not."""
+    """The first `old` tuples were held before; `gone` is when each was evicted, FOREVER if it was not."""
 
     batch: pa.RecordBatch
     old: int
-    gone: np.ndarray
+    gone: IntArray
 
     @staticmethod
     def of(held: pa.RecordBatch, new: pa.RecordBatch, evicted: Evictions) -> Residents:
+        """What was held, then the new tuples, with the evictions among both."""
         whole = concat([held, new])
         gone = np.full(whole.num_rows, FOREVER)
         numbers = whole[NUMBER].to_numpy()
@@ -51,37 +53,38 @@ class Residents:
 
     @cached_property
     def lives(self) -> TupleLives:
-        """A tuple meets its own instant whether it is admitted or not, and later ones while it resides."""
+        """Lifetimes: a tuple joins at its own instant, admitted or not, and later while it resides."""
         start, end = self.batch[START].to_numpy(), self.batch[END].to_numpy()
         return TupleLives(start, np.minimum(end, np.maximum(self.gone, start + 1)), end)
 
     @cached_property
-    def ends(self) -> np.ndarray:
-        """When each leaves by itself."""
-        return np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
+    def ends(self) -> IntArray:
+        """When each leaves by itself: it expires, or nothing new can match it."""
+        ends: IntArray = np.minimum(self.batch[END].to_numpy(), self.batch[UNTIL].to_numpy())
+        return ends
 
     @cached_property
-    def leaves(self) -> np.ndarray:
+    def leaves(self) -> IntArray:
         """When each is no longer held."""
         return np.minimum(self.ends, self.gone)
 
     def after(self, instant: int) -> pa.RecordBatch:
-        """Those that are held after an instant."""
+        """The tuples that are held after an instant."""
         kept = (self.gone == FOREVER) & (self.leaves > instant)
         return self.batch.take(pa.array(np.flatnonzero(kept)))
 
-    def held_at(self, instants: np.ndarray) -> np.ndarray:
-        """How many were held at instants, after the arrivals of each."""
+    def held_at(self, instants: IntArray) -> IntArray:
+        """How many tuples were held at each instant, after its arrivals."""
         admitted = self.gone > self.lives.start
         starts, ends = np.sort(self.lives.start[admitted]), np.sort(self.leaves[admitted])
         return np.searchsorted(starts, instants, "right") - np.searchsorted(ends, instants, "right")
 
 
 def most_held(residents: Sequence[Residents]) -> int:
-    """The most that all windows held together at an instant of their arrivals."""
-    arrived = [some.lives.start[some.old :] for some in residents]
+    """The most tuples that all windows together held at an instant with arrivals."""
+    arrived = [window.lives.start[window.old :] for window in residents]
     instants = np.unique(np.concatenate(arrived))
     if not len(instants):
         return 0
-    held = np.sum([some.held_at(instants) for some in residents], axis=0)
+    held = np.sum([window.held_at(instants) for window in residents], axis=0)
     return int(held.max())

@@ -1,8 +1,12 @@
-"""Combinations of tuples, one of each item bound so far: by number, gathered when asked for.
+"""Late-materialised join results: combinations of tuples by row number, columns gathered when they are read.
 
-Law: `extended(start, way)` gives every combination of a combination of `start` with one tuple of each item
-of the way whose keys are equal, whose conditions hold, and whose lives overlap: the latest start is before
-the earliest end up to which its tuples reside.
+    items     r    edges   s               one row number of each item joined so far
+    rows      3    17      0      ──>      columns of r[3], edges[17], s[0], side by side
+              3    18      4
+
+Law: `extended(start, probes)` gives every combination of a combination of `start` with one tuple of each
+probed item whose keys are equal, whose conditions hold, and whose lifetimes overlap: the latest start is
+before the earliest end up to which a tuple resides.
 """
 
 from __future__ import annotations
@@ -14,28 +18,30 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.star import Probe, Star
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
 from seine.operators.join.combination import GatheredRows
-from seine.operators.join.relation_index import RelationIndex
+from seine.operators.state.relation_index import RelationIndex
 from seine.rows.delta import FOREVER, NEVER
 
 
 @dataclass(frozen=True)
 class TupleLives:
-    """Of tuples: when they start, until when others meet them, and when their lives end by themselves."""
+    """Lifetimes of tuples: their start, until when they reside in memory, and their natural end."""
 
-    start: np.ndarray
-    resides: np.ndarray
-    end: np.ndarray
+    start: IntArray
+    resides: IntArray
+    end: IntArray
 
-    def take(self, rows: np.ndarray) -> TupleLives:
+    def take(self, rows: IntArray) -> TupleLives:
+        """The lifetimes of the given rows."""
         return TupleLives(self.start[rows], self.resides[rows], self.end[rows])
 
     def __and__(self, other: TupleLives) -> TupleLives:
-        """The lives of combinations."""
+        """The intersections, pairwise: the lifetimes of combinations."""
         return TupleLives(
             np.maximum(self.start, other.start),
             np.minimum(self.resides, other.resides),
@@ -44,14 +50,15 @@ class TupleLives:
 
     @staticmethod
     def always(count: int) -> TupleLives:
+        """Unbounded lifetimes."""
         return TupleLives(np.full(count, NEVER), np.full(count, FOREVER), np.full(count, FOREVER))
 
 
 @dataclass(frozen=True)
 class Partners:
-    """The tuples of an item that may join: an index of them by a key, and, of a stream, their lives.
+    """The build side of a probe: an index of an item's tuples by a key and, of a stream, their lifetimes.
 
-    Only the first `count` of them count, if it is given.
+    If `count` is given, only the first `count` tuples take part.
     """
 
     index: RelationIndex
@@ -60,13 +67,13 @@ class Partners:
 
 
 class Combinations(DataColumns):
-    """Combinations as columns of the star's row."""
+    """Combinations as columns of the star's row: all items side by side."""
 
     def __init__(
         self,
         star: Star,
         batches: Mapping[int, pa.RecordBatch],
-        rows: Mapping[int, np.ndarray],
+        rows: Mapping[int, IntArray],
         lives: TupleLives,
     ) -> None:
         super().__init__(pa.RecordBatch.from_arrays([], []))
@@ -84,20 +91,21 @@ class Combinations(DataColumns):
             self._columns[index] = tuples.data(index - item.start, item.types[index - item.start])
         return self._columns[index]
 
-    def take(self, kept: np.ndarray) -> Combinations:
+    def take(self, kept: IntArray) -> Combinations:
+        """The combinations at the given places."""
         rows = {item: numbers[kept] for item, numbers in self.rows.items()}
         return Combinations(self._star, self._batches, rows, self.lives.take(kept))
 
-    def joined(self, item: int, partners: Partners, at: np.ndarray, found: np.ndarray) -> Combinations:
-        """Combinations at these places, each with a tuple of one more item."""
+    def joined(self, item: int, partners: Partners, at: IntArray, tuples: IntArray) -> Combinations:
+        """The combinations at the given places, each with a tuple of one more item."""
         lives = self.lives.take(at)
         if partners.lives is not None:
-            lives &= partners.lives.take(found)
-        rows = {**{one: numbers[at] for one, numbers in self.rows.items()}, item: found}
+            lives &= partners.lives.take(tuples)
+        rows = {**{one: numbers[at] for one, numbers in self.rows.items()}, item: tuples}
         return Combinations(self._star, {**self._batches, item: partners.index.batch}, rows, lives)
 
     def where(self, conditions: Sequence[Expression]) -> Combinations:
-        """Those that live and satisfy conditions."""
+        """The combinations that have a lifetime and satisfy conditions."""
         alive = self.lives.start < self.lives.resides
         chosen = self if alive.all() else self.take(np.flatnonzero(alive))
         for condition in conditions:
@@ -107,18 +115,18 @@ class Combinations(DataColumns):
 
 
 def extended(
-    combinations: Combinations, way: Sequence[Probe], partners: Sequence[Partners]
+    combinations: Combinations, probes: Sequence[Probe], partners: Sequence[Partners]
 ) -> Iterator[Combinations]:
-    """The combinations with one tuple of each item of a way, in pieces of bounded size."""
-    if not way or not combinations.num_rows:
+    """Index nested-loop joins, one probe after the other; yields the results in chunks of bounded size."""
+    if not probes or not combinations.num_rows:
         if combinations.num_rows:
             yield combinations
         return
-    probe, others = way[0], partners[0]
+    probe, others = probes[0], partners[0]
     keys = [evaluate(e, combinations, combinations.num_rows) for e in probe.bound_key]
-    for at, found in others.index.candidates(keys, combinations.num_rows):
+    for at, tuples in others.index.candidates(keys, combinations.num_rows):
         if others.count is not None:
-            early = found < others.count
-            at, found = at[early], found[early]
-        more = combinations.joined(probe.item, others, at, found).where(probe.conditions)
-        yield from extended(more, way[1:], partners[1:])
+            early = tuples < others.count
+            at, tuples = at[early], tuples[early]
+        more = combinations.joined(probe.item, others, at, tuples).where(probe.conditions)
+        yield from extended(more, probes[1:], partners[1:])

@@ -1,1 +1,1 @@
-"""Rows against very many conditions of one shape at once: prefilters, selections and their indexes."""
+"""Predicate indexes: rows matched against very many selections of one shape at once."""

@@ -1,10 +1,18 @@
-"""Finds the pairs of a row and a box that holds it, for very many boxes at once.
+"""A predicate index: for very many boxes (conjunctive selections), the pairs (row, box that contains it).
 
-Few cells are compared one and all. Otherwise equalities narrow rows and boxes down to groups. Within
-them, either the boxes are sorted by one bound, once and for all, and each row finds a run of them; or, where
-the boxes are intervals, the rows are sorted and each box finds a run of those. Whatever leaves the fewest
-candidates is taken, and the other bounds are verified on the candidates. The cost grows with the batch, the
-logarithm of the table and the candidates, not with rows times selections.
+Four access paths, chosen for each batch by the number of candidates that they leave:
+
+- nested loop: few rows times few boxes are compared one and all;
+- hash: equalities narrow rows and boxes down to groups of equal codes;
+- sorted boxes: within groups, the boxes are sorted by one bound, once and for all; each row finds a range;
+- sorted rows: where the boxes are intervals, the rows are sorted, and each box finds a range of rows.
+
+        boxes of a group by lower bound      5   10   20   40  100
+        row with code 25                     └────┴────┘ candidates; the other bounds are verified on them
+
+The cost grows with the batch, the logarithm of the table and the candidates, not with rows times selections.
+
+Law: `pairs` gives every pair of a row and a box such that all equalities and bounds of the box hold, once.
 
 Cites: ARGUS 5.1 (the weakest constant does the work, the others refine it), MMQJP R_T
 """
@@ -16,26 +24,28 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.operators.match.boxes import BoxBound, Boxes
 from seine.operators.match.code_lookup import CodeGroups
 from seine.rows.pairs import ranges
 
-_BLOCK = 1 << 20  # cells or candidates at a time, to bound memory
+_MOST_CELLS_AT_ONCE = 1 << 20  # (row, box) pairs compared at once: bounds memory
 _MOST_DIRECT_COMPARISONS = 1 << 15  # comparisons that are cheaper than any search
-_CELL = 12  # cells that are compared in the time that a candidate takes
-_ROW, _BOX = 6, 15  # candidates in the time that sorting takes for a row, and searching for a box
-_SAMPLE = 512  # rows by which bounds are compared
+_CELLS_PER_CANDIDATE = 12  # cost model: cells compared in the time that a candidate takes
+_CANDIDATES_PER_ROW = 6  # cost model: candidates in the time that sorting takes for a row
+_CANDIDATES_PER_BOX = 15  # cost model: candidates in the time that searching takes for a box
+_SAMPLED_ROWS = 512  # rows by which the selectivities of bounds are estimated
 
-Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of boxes
+Pairs = tuple[IntArray, IntArray]  # positions of rows, positions of boxes
 
 
 class CandidateRuns(NamedTuple):
-    """Candidates: of each row (or box) a run of boxes (or rows) in `order`; None: each is its own place."""
+    """Candidates: for each row (or box) a range of boxes (or rows) in `order`; None is the identity."""
 
-    low: np.ndarray
-    high: np.ndarray
-    order: np.ndarray | None
-    of_boxes: bool  # the runs are of boxes, and consist of rows
+    low: IntArray
+    high: IntArray
+    order: IntArray | None
+    of_boxes: bool  # one range for each box, which consists of rows; else the other direction
     decided: tuple[int, ...]  # the bounds that all candidates satisfy
 
     @property
@@ -44,7 +54,7 @@ class CandidateRuns(NamedTuple):
 
 
 class SortedBound:
-    """The boxes sorted by group and one bound."""
+    """The boxes sorted by group and one bound: the access path of that bound."""
 
     def __init__(self, bound: BoxBound, groups: CodeGroups) -> None:
         self._distinct, places = np.unique(bound.least, return_inverse=True)
@@ -54,8 +64,8 @@ class SortedBound:
         self._keys = keys[self.order]
         self._alone = bound.least[self.order] if groups.count == 1 else None
 
-    def runs(self, codes: np.ndarray, groups: np.ndarray, starts: np.ndarray) -> Pairs:
-        """For each row, where the boxes of its group begin and where those end whose bound it satisfies."""
+    def runs(self, codes: IntArray, groups: IntArray, starts: IntArray) -> Pairs:
+        """For each row the range [begin, end) of the boxes of its group whose bound it satisfies."""
         if self._alone is not None:
             return np.zeros(len(codes), np.int64), np.searchsorted(self._alone, codes, "right")
         reached = np.searchsorted(self._distinct, codes, "right")
@@ -63,7 +73,7 @@ class SortedBound:
 
 
 class BoxIndex:
-    """The boxes of one table, compiled for any number of batches."""
+    """The index over the boxes of one table, built once for any number of batches."""
 
     def __init__(self, boxes: Boxes, groups: CodeGroups) -> None:
         """`groups` are those of the boxes' equalities."""
@@ -81,8 +91,8 @@ class BoxIndex:
             if lower.term == upper.term and not lower.upper and upper.upper
         ]
 
-    def pairs(self, codes: Sequence[np.ndarray], num_rows: int) -> Iterator[Pairs]:
-        """The pairs, some at a time, in any order; `codes[t]` are those of term t in each row."""
+    def pairs(self, codes: Sequence[IntArray], num_rows: int) -> Iterator[Pairs]:
+        """The pairs (row, box), in chunks and in any order; `codes[t]` are those of term t in each row."""
         cells = num_rows * len(self._boxes)
         if not cells:
             return
@@ -95,15 +105,15 @@ class BoxIndex:
         oriented = [bound.of(codes[bound.term]) for bound in self._bounds]
         runs = self._runs(oriented, groups)
         if runs is None:
-            found = self._cells(codes, len(groups))
+            pairs = self._cells(codes, len(groups))
         else:
-            found = self._candidates(runs, oriented)
-        for rows, boxes in found:
+            pairs = self._candidates(runs, oriented)
+        for rows, boxes in pairs:
             yield (rows if kept is None else kept[rows]), boxes
 
-    def _cells(self, codes: Sequence[np.ndarray], num_rows: int) -> Iterator[Pairs]:
-        """By comparing every row with every box; the longer side is the inner one."""
-        step = max(1, _BLOCK // max(1, num_rows))
+    def _cells(self, codes: Sequence[IntArray], num_rows: int) -> Iterator[Pairs]:
+        """Nested loop: compares every row with every box; the longer side is the inner one."""
+        step = max(1, _MOST_CELLS_AT_ONCE // max(1, num_rows))
         for start in range(0, len(self._boxes), step):
             block = slice(start, start + step)
             inner = min(step, len(self._boxes) - start) > num_rows
@@ -118,44 +128,48 @@ class BoxIndex:
             rows, boxes = (outer, places) if inner else (places, outer)
             yield rows, boxes + start
 
-    def _runs(self, oriented: list[np.ndarray], groups: np.ndarray) -> CandidateRuns | None:
-        """The fewest candidates; None if comparing all cells is cheaper."""
+    def _runs(self, oriented: list[IntArray], groups: IntArray) -> CandidateRuns | None:
+        """The access path that leaves the fewest candidates; None if the nested loop is cheaper."""
         best = self._whole_groups(groups)
-        if not self._bounds or best.size <= _ROW * len(groups):
+        if not self._bounds or best.size <= _CANDIDATES_PER_ROW * len(groups):
             return best
         size, bound = self._best_bound(oriented, groups)
-        if self._intervals and size > _ROW * len(groups) + _BOX * len(self._boxes):
+        sorting = _CANDIDATES_PER_ROW * len(groups) + _CANDIDATES_PER_BOX * len(self._boxes)
+        if self._intervals and size > sorting:
             best = min((self._by_interval(oriented, groups, *pair) for pair in self._intervals), key=_size)
         if best.size > size or not best.decided:
             best = self._by_bound(oriented, groups, bound)
         undecided = len(best.decided) < len(self._bounds)
-        if undecided and best.size * _CELL > len(groups) * len(self._boxes) * self._comparisons:
+        if (
+            undecided
+            and best.size * _CELLS_PER_CANDIDATE > len(groups) * len(self._boxes) * self._comparisons
+        ):
             return None
         return best
 
-    def _best_bound(self, oriented: list[np.ndarray], groups: np.ndarray) -> tuple[int, int]:
-        """How many candidates the best bound leaves, by a sample of the rows, and which it is."""
-        step = 1 + len(groups) // _SAMPLE
+    def _best_bound(self, oriented: list[IntArray], groups: IntArray) -> tuple[int, int]:
+        """How many candidates the most selective bound leaves, by a sample of the rows, and which it is."""
+        step = 1 + len(groups) // _SAMPLED_ROWS
         sample = [codes[::step] for codes in oriented]
         runs = (self._by_bound(sample, groups[::step], i) for i in range(len(self._bounds)))
         return min((one.size * step, i) for i, one in enumerate(runs))
 
-    def _whole_groups(self, groups: np.ndarray) -> CandidateRuns:
-        """Every box of a row's group; without groups every row of a box, which is in the order of results."""
+    def _whole_groups(self, groups: IntArray) -> CandidateRuns:
+        """Every box of a row's group; without groups every row for each box, in the order of results."""
         if self._by_group is None:
             none = np.zeros(len(self._boxes), np.int64)
             return CandidateRuns(none, none + len(groups), None, True, ())
         return CandidateRuns(self._starts[groups], self._starts[groups + 1], self._by_group, False, ())
 
-    def _by_bound(self, oriented: list[np.ndarray], groups: np.ndarray, bound: int) -> CandidateRuns:
-        """The boxes of a row's group whose bound the row satisfies."""
+    def _by_bound(self, oriented: list[IntArray], groups: IntArray, bound: int) -> CandidateRuns:
+        """For each row the boxes of its group whose bound the row satisfies."""
         low, high = self._sorted[bound].runs(oriented[bound], groups, self._starts)
         return CandidateRuns(low, high, self._sorted[bound].order, False, (bound,))
 
     def _by_interval(
-        self, oriented: list[np.ndarray], groups: np.ndarray, lower: int, upper: int
+        self, oriented: list[IntArray], groups: IntArray, lower: int, upper: int
     ) -> CandidateRuns:
-        """Rows sorted by group and value; each box finds those between its bounds."""
+        """Rows sorted by group and value; for each box those between its lower and its upper bound."""
         codes, least, most = oriented[lower], self._bounds[lower].least, ~self._bounds[upper].least
         if self._groups.count == 1:
             order = np.argsort(codes)
@@ -173,8 +187,9 @@ class BoxIndex:
         low, high = np.searchsorted(keys, base + first), np.searchsorted(keys, base + last)
         return CandidateRuns(low, high, order, True, (lower, upper))
 
-    def _candidates(self, runs: CandidateRuns, oriented: list[np.ndarray]) -> Iterator[Pairs]:
-        for owners, places in ranges(runs.low, runs.high, _BLOCK):
+    def _candidates(self, runs: CandidateRuns, oriented: list[IntArray]) -> Iterator[Pairs]:
+        """The candidates that satisfy the bounds which the access path has not decided."""
+        for owners, places in ranges(runs.low, runs.high, _MOST_CELLS_AT_ONCE):
             members = places if runs.order is None else runs.order[places]
             rows, boxes = (members, owners) if runs.of_boxes else (owners, members)
             for i, (bound, codes) in enumerate(zip(self._bounds, oriented, strict=True)):
@@ -188,10 +203,8 @@ def _size(runs: CandidateRuns) -> int:
     return runs.size
 
 
-def _search(
-    ordered: np.ndarray, values: np.ndarray, side: Literal["left", "right"], by: np.ndarray
-) -> np.ndarray:
-    """`searchsorted`, in an order of the values that is kind to caches."""
+def _search(ordered: IntArray, values: IntArray, side: Literal["left", "right"], by: IntArray) -> IntArray:
+    """`searchsorted`, in an order of the values that is kind to caches: `by` sorts them."""
     places = np.empty(len(values), np.int64)
     places[by] = np.searchsorted(ordered, values[by], side)
     return places

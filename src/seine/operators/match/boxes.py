@@ -1,8 +1,14 @@
-"""Selections of one shape as boxes: for each expression that they compare, a point or an interval of codes.
+"""Selections of one shape as axis-parallel boxes over order-preserving integer codes.
 
-`x > c` is `code(x) >= code(c) + 1`, and `x <= c` is `~code(x) >= ~code(c)`: every conjunct that
-compares with a constant is an equality or a lower bound of integers. IN makes a box for each
-value of the list. What has another form is kept as it is.
+Each expression that is compared with constants is an axis; a selection demands a point or an interval on it:
+
+    WHERE bank = 'A' AND amount > 5 AND amount <= 9      bank: the point code('A'); amount: an interval
+
+`x > c` is `code(x) >= code(c) + 1`, and `x <= c` is `~code(x) >= ~code(c)`: every conjunct that compares with
+a constant becomes an equality or a lower bound of integers. IN makes a box for each value of the list.
+Conjuncts of other forms are kept as they are.
+
+Law: a row satisfies the comparisons of selection s iff a box of s contains the codes of its values.
 """
 
 from __future__ import annotations
@@ -14,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, conjuncts
 from seine.evaluate.ordinals import MOST, OWN, Coder, Places, has_own_codes
 from seine.operators.match.comparison import Comparison, comparison_of, has_parameter
 
-_WIDEST = 1 << 18  # boxes that lists may make of one table; a longer list is verified instead
+_MOST_BOXES_FROM_LISTS = 1 << 18  # boxes that IN lists may make of one table; beyond, lists are residual
 
 
 class ComparedTerm(NamedTuple):
@@ -29,31 +36,32 @@ class ComparedTerm(NamedTuple):
 
 
 class BoxBound(NamedTuple):
-    """codes of terms[term] (their complement if `upper`) >= least[box]."""
+    """A bound of every box: codes of terms[term] (their complement if `upper`) >= least[box]."""
 
     term: int
     upper: bool
-    least: np.ndarray
+    least: IntArray
 
-    def of(self, codes: np.ndarray) -> np.ndarray:
+    def of(self, codes: IntArray) -> IntArray:
+        """Codes of the term, turned so that the bound is a lower one."""
         return ~codes if self.upper else codes
 
 
 class Conjuncts(NamedTuple):
-    """A shape taken apart: what holds for all alike, what compares with constants, and the rest."""
+    """The conjuncts of a shape: those without parameters, comparisons with constants, residual ones."""
 
     common: list[Expression]
     comparisons: list[Comparison]
     others: list[Expression]
 
 
-def take_apart(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
-    """The conjuncts of a shape by what can be done with them; too long a list belongs to the rest."""
+def split_conjuncts(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
+    """The conjuncts of a shape by how they are evaluated; an IN list that is too long is residual."""
     parts, boxes = Conjuncts([], [], []), count
     for part in dict.fromkeys(conjuncts(shape)):
         comparison = comparison_of(part, table, count)
         many = max(1, len(comparison.constants)) * boxes if comparison else 0
-        if comparison and many <= max(_WIDEST, boxes):
+        if comparison and many <= max(_MOST_BOXES_FROM_LISTS, boxes):
             parts.comparisons.append(comparison)
             boxes = many
         else:
@@ -62,22 +70,22 @@ def take_apart(shape: Expression | None, table: Sequence[pa.Array], count: int) 
 
 
 def coders_for(comparisons: Sequence[Comparison]) -> dict[Expression, Coder]:
-    """A coder for each expression that some of them compare with constants."""
-    found: dict[Expression, Coder] = {}
+    """A coder for each expression that is compared with constants."""
+    coders: dict[Expression, Coder] = {}
     places: dict[Expression, list[Comparison]] = defaultdict(list)
     for one in comparisons:
         if has_own_codes(one.expression.type):
-            found[one.expression] = OWN
+            coders[one.expression] = OWN
         else:
             places[one.expression].append(one)
     for expression, users in places.items():
         constants = [c for one in users for c in one.constants] or [pa.array([], expression.type.arrow())]
-        found[expression] = Places(constants, any(one.op not in ("eq", "in") for one in users))
-    return found
+        coders[expression] = Places(constants, any(one.op not in ("eq", "in") for one in users))
+    return coders
 
 
 class Boxes:
-    """Box b belongs to selection owners[b]; a row is in it if every equality and every bound holds.
+    """Boxes as columns: box b is of selection owners[b]; it contains a row if every equality and bound holds.
 
     No box is empty: a lower bound is never above the upper one of the same term.
     """
@@ -85,8 +93,8 @@ class Boxes:
     def __init__(
         self,
         terms: list[ComparedTerm],
-        owners: np.ndarray,
-        equal: dict[int, np.ndarray],
+        owners: IntArray,
+        equal: dict[int, IntArray],
         bounds: list[BoxBound],
     ) -> None:
         self.terms, self.owners, self.equal, self.bounds = terms, owners, equal, bounds
@@ -94,16 +102,17 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.owners)
 
-    def take(self, boxes: np.ndarray) -> Boxes:
+    def take(self, boxes: IntArray) -> Boxes:
+        """The boxes with the given numbers."""
         equal = {term: codes[boxes] for term, codes in self.equal.items()}
         bounds = [bound._replace(least=bound.least[boxes]) for bound in self.bounds]
         return Boxes(self.terms, self.owners[boxes], equal, bounds)
 
 
 def make_boxes(comparisons: Sequence[Comparison], coders: Mapping[Expression, Coder], count: int) -> Boxes:
-    """The boxes of `count` selections, without those in which no row can be; owners ascend."""
+    """The boxes of `count` selections, without the empty ones; owners ascend."""
     terms = [ComparedTerm(e, coders[e]) for e in dict.fromkeys(one.expression for one in comparisons)]
-    made = _Making(count)
+    made = _BoxBuilder(count)
     for one in sorted(comparisons, key=lambda one: one.op == "in"):  # lists last: they multiply
         term = next(i for i, term in enumerate(terms) if term.expression == one.expression)
         codes = [coders[one.expression].encode(constants) for constants in one.constants]
@@ -116,22 +125,22 @@ def make_boxes(comparisons: Sequence[Comparison], coders: Mapping[Expression, Co
     return made.finish(terms)
 
 
-class _Making:
-    """Boxes to which one conjunct after another is added."""
+class _BoxBuilder:
+    """Intersects boxes with one conjunct after another."""
 
     def __init__(self, count: int) -> None:
         self.owners = np.arange(count)
         self.possible = np.ones(count, bool)
-        self.equal: dict[int, np.ndarray] = {}
-        self.least: dict[tuple[int, bool], np.ndarray] = {}
+        self.equal: dict[int, IntArray] = {}
+        self.least: dict[tuple[int, bool], IntArray] = {}
 
-    def add_equal(self, term: int, codes: np.ndarray) -> None:
+    def add_equal(self, term: int, codes: IntArray) -> None:
         if term in self.equal:
             self.possible &= self.equal[term] == codes
         else:
             self.equal[term] = codes
 
-    def add_bound(self, term: int, op: str, codes: np.ndarray) -> None:
+    def add_bound(self, term: int, op: str, codes: IntArray) -> None:
         upper = op in ("lt", "le")
         least = ~codes if upper else codes
         if op in ("lt", "gt"):
@@ -140,9 +149,9 @@ class _Making:
         known = self.least.get((term, upper))
         self.least[term, upper] = least if known is None else np.maximum(known, least)
 
-    def add_list(self, term: int, codes: list[np.ndarray]) -> None:
+    def add_list(self, term: int, codes: list[IntArray]) -> None:
         """A box for each distinct value of the list."""
-        values = np.sort(np.stack(codes, axis=1), axis=1)[self.owners] if codes else self._nothing()
+        values = np.sort(np.stack(codes, axis=1), axis=1)[self.owners] if codes else self._no_values()
         fresh = np.ones(values.shape, bool)
         fresh[:, 1:] = values[:, 1:] != values[:, :-1]
         boxes, places = np.nonzero(fresh)
@@ -151,10 +160,11 @@ class _Making:
         self.least = {bound: known[boxes] for bound, known in self.least.items()}
         self.add_equal(term, values[boxes, places])
 
-    def _nothing(self) -> np.ndarray:
+    def _no_values(self) -> IntArray:
         return np.zeros((len(self.owners), 0), np.int64)
 
     def finish(self, terms: list[ComparedTerm]) -> Boxes:
+        """The boxes; bounds on a term with an equality are checked here and dropped."""
         for (term, upper), least in list(self.least.items()):
             if term in self.equal:
                 self.possible &= BoxBound(term, upper, least).of(self.equal[term]) >= least

@@ -1,4 +1,14 @@
-"""Finds codes among those of a table: by address, or past a sieve that few strangers get through."""
+"""Hash indexes over integer codes: of one column, and of a composite key of several columns.
+
+Dense codes are found in a direct-address table. Sparse codes are found by binary search, behind a hash filter
+(like a Bloom filter with one hash function and eight slots or more a code) that rejects most other values.
+
+    code ─> dense: table[code - first] ─> place
+         ─> sparse: filter[hash(code)] ─0─> absent
+                                       ─1─> binary search ─> place
+
+Law: `find` gives exactly the values that are among the codes, each with the place of its code.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +16,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_SPARE = 8  # places of an address table or a sieve for each code
-_ADDRESSES = 1 << 12  # an address table of so many places is always worth it
-_SMALL = 256  # values for which a binary search is cheaper than a sieve
+from seine.algebra.arrays import BoolArray, IntArray, UIntArray
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: the multiplier of the hash
+_SLOTS_PER_CODE = 8  # slots of a direct-address table, or of a filter, for each code
+_ALWAYS_DIRECT_SLOTS = 1 << 12  # slots up to which a direct-address table is always worth it
+_MOST_VALUES_UNFILTERED = 256  # probed values up to which binary search is cheaper without the filter
 
 
 class CodeIndex:
-    """The place of a code among distinct codes, which are sorted."""
+    """The place of a code among distinct sorted codes."""
 
-    def __init__(self, codes: np.ndarray) -> None:
+    def __init__(self, codes: IntArray) -> None:
         self._codes = codes
         span = int(codes[-1]) - int(codes[0]) + 1 if len(codes) else 0
-        self._addresses: np.ndarray | None = None
-        if span <= max(_ADDRESSES, _SPARE * len(codes)):
+        self._addresses: IntArray | None = None
+        if span <= max(_ALWAYS_DIRECT_SLOTS, _SLOTS_PER_CODE * len(codes)):
             self._addresses = np.full(span, -1, np.int64)
             self._addresses[codes - codes[:1]] = np.arange(len(codes))
         else:
-            bits = (_SPARE * len(codes)).bit_length()
+            bits = (_SLOTS_PER_CODE * len(codes)).bit_length()
             self._shift = np.uint64(64 - bits)
-            self._sieve = np.zeros(1 << bits, bool)
-            self._sieve[self._slots(codes)] = True
+            self._filter = np.zeros(1 << bits, bool)
+            self._filter[self._slots(codes)] = True
 
     def __len__(self) -> int:
         return len(self._codes)
 
-    def find(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the values are known, ascending, and the places of their codes.
+    def find(self, values: IntArray) -> tuple[IntArray, IntArray]:
+        """The probed values that are among the codes, ascending by position, and the places of their codes.
 
         >>> known, places = CodeIndex(np.array([3, 7])).find(np.array([7, 5, 3, -1]))
         >>> known.tolist(), places.tolist()
@@ -40,24 +52,25 @@ class CodeIndex:
         """
         if self._addresses is not None:
             return self._by_address(values, self._addresses)
-        if len(values) > _SMALL:
-            maybe = np.flatnonzero(self._sieve[self._slots(values)])
+        if len(values) > _MOST_VALUES_UNFILTERED:
+            maybe = np.flatnonzero(self._filter[self._slots(values)])
             known, places = self._search(values[maybe])
             return maybe[known], places
         return self._search(values)
 
-    def has(self, values: np.ndarray) -> np.ndarray:
-        """A mask of the values that may be known; few others are in it."""
+    def may_have(self, values: IntArray) -> BoolArray:
+        """A mask of the values that may be among the codes: no false negatives, few false positives."""
         if self._addresses is None:
-            return self._sieve[self._slots(values)]
+            return self._filter[self._slots(values)]
         mask = np.zeros(len(values), bool)
         mask[self.find(values)[0]] = True
         return mask
 
-    def _slots(self, values: np.ndarray) -> np.ndarray:
-        return (values.view(np.uint64) * _STEP) >> self._shift
+    def _slots(self, values: IntArray) -> UIntArray:
+        """The filter slot of each value: the leading bits of a multiplicative hash."""
+        return (values.view(np.uint64) * _GOLDEN) >> self._shift
 
-    def _by_address(self, values: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _by_address(self, values: IntArray, addresses: IntArray) -> tuple[IntArray, IntArray]:
         if not len(self._codes):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         offsets = (values - self._codes[0]).view(np.uint64)  # modulo 2**64: one before the first is far away
@@ -66,16 +79,16 @@ class CodeIndex:
         known = np.flatnonzero(places >= 0)
         return near[known], places[known]
 
-    def _search(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _search(self, values: IntArray) -> tuple[IntArray, IntArray]:
         places = np.minimum(np.searchsorted(self._codes, values), len(self._codes) - 1)
         known = np.flatnonzero(self._codes[places] == values)
         return known, places[known]
 
 
 class CodeGroups:
-    """Boxes by their codes in several columns; `of[b]` is the group of box b, `count` how many there are."""
+    """Boxes grouped by a composite key of codes; box b is in group of[b], below `count`."""
 
-    def __init__(self, columns: Sequence[np.ndarray], boxes: int) -> None:
+    def __init__(self, columns: Sequence[IntArray], boxes: int) -> None:
         self.of = np.zeros(boxes, np.int64)
         self.count = 1
         self.indices: list[CodeIndex] = []  # of each column alone
@@ -88,8 +101,8 @@ class CodeGroups:
             self.indices.append(CodeIndex(distinct))
             self.of, self.count = places, len(self._pairs[-1] if self._pairs else distinct)
 
-    def find(self, columns: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray | None, np.ndarray]:
-        """The rows that have a group, ascending (None: all of them), and their groups."""
+    def find(self, columns: Sequence[IntArray], rows: int) -> tuple[IntArray | None, IntArray]:
+        """Probe with rows: those that have a group, ascending (None: all of them), and their groups."""
         if not columns:
             return None, np.zeros(rows, np.int64)
         kept, groups = self.indices[0].find(columns[0])

@@ -1,4 +1,4 @@
-"""Conjuncts of a shape that compare an expression with constants: `x <op> c`, and `x IN (c, ...)`."""
+"""Sargable conjuncts of a shape, which an index can decide: `x <op> c`, and `x IN (c, ...)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MIRROR = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 class Comparison(NamedTuple):
-    """`expression <op> constant` for each selection; `in` has several constants, the others one."""
+    """`expression <op> constant` for every selection; `in` has several constants, the others one."""
 
     op: str
     expression: Expression
@@ -22,13 +22,13 @@ class Comparison(NamedTuple):
 
 
 def comparison_of(part: Expression, table: Sequence[pa.Array], count: int) -> Comparison | None:
-    """The conjunct of a shape as a Comparison, if it has that form; `table[i]` are the constants of ?i."""
+    """A conjunct as a Comparison, or None if it has another form; `table[i]` are the constants of ?i."""
     if not isinstance(part, Call) or not (part.name in _MIRROR or part.name == "in"):
         return None
     (left, *right), op = part.args, part.name
     if op != "in" and isinstance(left, Parameter | Literal):
         left, right, op = right[0], [left], _MIRROR[op]
-    if op == "in":  # found or not: a NULL in the list never makes it true
+    if op == "in":  # a NULL in the list never makes it true
         right = [one for one in right if not (isinstance(one, Literal) and one.value is None)]
     known = all(_is_constant(one) and one.type == left.type for one in right)
     if not known or not any(isinstance(e, Column) for e in walk(left)) or has_parameter(left):
@@ -52,4 +52,5 @@ def _constants(one: Expression, table: Sequence[pa.Array], count: int) -> pa.Arr
 
 
 def has_parameter(expression: Expression) -> bool:
+    """Whether an expression has a parameter, so that its value depends on the selection."""
     return any(isinstance(e, Parameter) for e in walk(expression))

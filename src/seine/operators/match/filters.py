@@ -1,4 +1,4 @@
-"""The filters of a node made ready: their parameter tables as Arrow columns."""
+"""Compiles the filters of a node: their parameter tables become Arrow columns, and these an index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from seine.graph.nodes import Filter
+from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.any_of import AnyOf
 from seine.operators.match.selection import SelectionGroup
@@ -21,7 +21,7 @@ def table_columns(table: ParameterTable) -> list[pa.Array]:
 
 
 def any_of(filters: Sequence[Filter], tables: Tables) -> AnyOf:
-    """What passes if any row of any filter holds."""
+    """The disjunction of filters: a row passes if any parameter row of any filter holds for it."""
     return AnyOf([(f.shape, table_columns(tables[f.table]), len(tables[f.table])) for f in filters])
 
 

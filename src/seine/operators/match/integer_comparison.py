@@ -1,8 +1,8 @@
-"""Comparisons of sums with constants, over whole numbers of 64 bits.
+"""A fast path for linear comparisons: weighted sums compared with constants, in 64-bit integer arithmetic.
 
-`weighted(x, y, ?0, ?1) <= ?2` is asked of many pairs of a row and a table row. Where all values and sums
-surely fit 64 bits, numbers beneath the values are multiplied, added and compared as they are; else the
-caller evaluates.
+`weighted(x, y, ?0, ?1) <= ?2` is evaluated for many pairs of a row and a parameter row. Where all values and
+sums are certain to fit 64 bits, the integers that represent the values are multiplied, added and compared
+directly; otherwise the caller evaluates the expression.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Expression, Parameter
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
@@ -22,7 +23,7 @@ from seine.evaluate.linear_sums import is_whole
 from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
 from seine.operators.match.comparison import has_parameter
 
-_COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_COMPARE: dict[str, Callable[[IntArray, IntArray], BoolArray]] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -30,23 +31,23 @@ _COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-_SURE = 2**62  # sums and constants below this are exact, and of every type
+_MOST_EXACT = 2**62  # sums and constants below this are exact, and representable in every type
 
 
 class ScaledTerm(NamedTuple):
-    """An expression, and by what it is multiplied with each row of the table; None if by nothing."""
+    """An expression, and its factor in each parameter row; None if it has no factor."""
 
     expression: Expression
-    factors: np.ndarray | None
+    factors: IntArray | None
 
 
 class WholeComparison:
-    """A comparison of a sum with a constant, the factors and the constant by row of a table.
+    """A comparison of a weighted sum with a constant; factors and constant are per parameter row.
 
-    Law: where `holds` gives an answer, it is that of evaluating; NULL is not true.
+    Law: where `holds` gives a mask, it is that of evaluating the expression; NULL is not true.
     """
 
-    def __init__(self, op: str, terms: list[ScaledTerm], constants: np.ndarray) -> None:
+    def __init__(self, op: str, terms: list[ScaledTerm], constants: IntArray) -> None:
         self._compare = _COMPARE[op]
         self._terms = terms
         self._sizes = [0 if term.factors is None else magnitude(term.factors) for term in terms]
@@ -54,7 +55,7 @@ class WholeComparison:
 
     @staticmethod
     def of(part: Expression, table: Sequence[pa.Array]) -> WholeComparison | None:
-        """The comparison that a conjunct with parameters is, if it is one of these."""
+        """A conjunct with parameters as such a comparison; None if it has another form."""
         match part:
             case Call(op, (left, Parameter(index))) if op in _COMPARE and not table[index].null_count:
                 pass
@@ -67,8 +68,8 @@ class WholeComparison:
             return None
         return WholeComparison(op, [ScaledTerm(left, None)], codes_of(table[index]))
 
-    def holds(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> np.ndarray | None:
-        """Whether it holds for each row with the constants of a table row; None if that is not certain."""
+    def holds(self, columns: DataColumns, rows: IntArray, picks: IntArray) -> BoolArray | None:
+        """Whether it holds for each pair of a row and a parameter row; None if sums may not fit 64 bits."""
         total, valid, largest = np.zeros(len(rows), np.int64), None, 0
         for (expression, factors), size in zip(self._terms, self._sizes, strict=True):
             codes, known = columns.codes(expression, OWN, rows)
@@ -78,7 +79,7 @@ class WholeComparison:
                 total = codes
                 continue
             largest += size * magnitude(codes)
-            if largest >= _SURE:
+            if largest >= _MOST_EXACT:
                 return None
             total += codes * factors.take(picks)
         truths = self._compare(total, self._constants.take(picks))
@@ -93,14 +94,14 @@ def _terms(sum_: Call, table: Sequence[pa.Array]) -> list[ScaledTerm] | None:
             return None
         factors = _wholes(table[weight.index], 0)
         shift = 10 ** (sum_.type.scale - expression.type.scale) if sum_.type.kind is Kind.DECIMAL else 1
-        if factors is None or magnitude(factors) * shift >= _SURE:
+        if factors is None or magnitude(factors) * shift >= _MOST_EXACT:
             return None
         terms.append(ScaledTerm(expression, factors * shift))
     return terms
 
 
-def _wholes(constants: pa.Array, scale: int) -> np.ndarray | None:
-    """The numbers beneath constants, if there are and all are small; `scale` is that of a DECIMAL."""
+def _wholes(constants: pa.Array, scale: int) -> IntArray | None:
+    """The integers that represent constants; None if a constant has none or is too large."""
     if constants.null_count:
         return None
     if pa.types.is_decimal(constants.type):
@@ -109,6 +110,6 @@ def _wholes(constants: pa.Array, scale: int) -> np.ndarray | None:
         numbers = constants.to_pylist()
     else:
         return None
-    if max(map(abs, numbers), default=0) >= _SURE:
+    if max(map(abs, numbers), default=0) >= _MOST_EXACT:
         return None
     return np.array(numbers, np.int64)

@@ -1,4 +1,4 @@
-"""Conditions with parameters that no index decides, asked of pairs of a row and a selection."""
+"""Residual predicates: conjuncts with parameters that no index decides, evaluated on candidate pairs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
 from seine.operators.match.integer_comparison import WholeComparison
 
-_LONG = 64  # rows of one selection from which its constants are better given as scalars
+_ROWS_FOR_SCALARS = 64  # mean rows a selection from which its constants are better given as scalars
 
-Pairs = tuple[np.ndarray, np.ndarray]  # positions of rows, positions of selections
+Pairs = tuple[IntArray, IntArray]  # positions of rows, positions of selections
 
 
 class Residual:
-    """Conjuncts over rows and the parameters of a table; in their order, each of what the former left."""
+    """Conjuncts over a row and a parameter row, each evaluated on the pairs that those before it left."""
 
     def __init__(self, parts: Sequence[Expression], table: Sequence[pa.Array]) -> None:
         self._table = table
@@ -30,8 +31,8 @@ class Residual:
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def where(self, columns: DataColumns, rows: np.ndarray, picks: np.ndarray) -> Pairs:
-        """The pairs for which all conjuncts hold."""
+    def where(self, columns: DataColumns, rows: IntArray, picks: IntArray) -> Pairs:
+        """Of candidate pairs (row, selection) those for which all conjuncts hold."""
         for part, used, whole in self._parts:
             if not len(rows):
                 break
@@ -43,11 +44,12 @@ class Residual:
         return rows, picks
 
     def _truth(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, picks: np.ndarray
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, picks: IntArray
+    ) -> BoolArray:
+        """Whether a conjunct holds for each pair: by pair, or selection by selection where these are few."""
         order = np.argsort(picks, kind="stable")
         starts = np.flatnonzero(np.diff(picks[order], prepend=-1))
-        if used and len(starts) * _LONG > len(rows):
+        if used and len(starts) * _ROWS_FOR_SCALARS > len(rows):
             return self._by_pair(part, used, columns, rows, picks)
         verdicts = np.empty(len(rows), bool)
         for mine in np.split(order, starts[1:]) if used else [order]:
@@ -55,14 +57,16 @@ class Residual:
         return verdicts
 
     def _by_pair(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, picks: np.ndarray
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, picks: IntArray
+    ) -> BoolArray:
+        """One evaluation with a column of constants for each parameter."""
         of = pa.array(picks)
         constants = [c.take(of) if i in used else None for i, c in enumerate(self._table)]
         return truth(part, columns.picked(part, rows), len(rows), constants)
 
     def _by_selection(
-        self, part: Expression, used: set[int], columns: DataColumns, rows: np.ndarray, pick: int
-    ) -> np.ndarray:
+        self, part: Expression, used: set[int], columns: DataColumns, rows: IntArray, pick: int
+    ) -> BoolArray:
+        """One evaluation for the rows of one selection, with scalar constants."""
         constants = [c[pick] if i in used else None for i, c in enumerate(self._table)]
         return truth(part, columns.picked(part, rows), len(rows), constants)

@@ -1,8 +1,15 @@
-"""All selections of one shape over one input, by one parameter table.
+"""A join of rows with a parameter table: which rows satisfy which of very many selections of one shape.
 
-Selections that differ only in constants are rows of a table. For each conjunct that compares an
-expression with a constant the expression is computed once for all of them; which rows are in which
-boxes of constants is found by index; what remains is verified on the pairs that are left.
+Selections that differ only in constants are rows of a parameter table, so
+
+    SELECT * FROM transfers WHERE bank = 'A' AND amount > 5
+    SELECT * FROM transfers WHERE bank = 'B' AND amount > 9
+
+are the shape `bank = ?0 AND amount > ?1` with the rows ('A', 5) and ('B', 9). For each conjunct that compares
+an expression with a constant the expression is computed once for all selections; a predicate index finds the
+candidate pairs; residual conjuncts are verified on these.
+
+    rows ─> coarse filter ─> box index ─> residual ─> pairs (row, selection)
 
 Cites: ARGUS 5.1 (the weakest constant does the work, the others refine it), MMQJP R_T
 """
@@ -17,14 +24,14 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, split_shape
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.box_index import BoxIndex
-from seine.operators.match.boxes import coders_for, make_boxes, take_apart
+from seine.operators.match.boxes import coders_for, make_boxes, split_conjuncts
 from seine.operators.match.code_lookup import CodeGroups
-from seine.operators.match.prefilter import Screen
+from seine.operators.match.prefilter import CoarseFilter
 from seine.operators.match.residual import Pairs, Residual
 
 
 class SelectionGroup:
-    """The selections of one shape; `match` says which rows satisfy which of them."""
+    """The selections of one shape, compiled for any number of batches."""
 
     def __init__(
         self,
@@ -33,22 +40,22 @@ class SelectionGroup:
         count: int,
         checks: Sequence[Expression] = (),
     ) -> None:
-        """Selection i is the shape with the constants `table[p][i]` for Parameter p; no shape is always true.
+        """Selection i is the shape with the constants `table[p][i]` for Parameter p; None is always true.
 
-        The checks are further conjuncts, asked only of the pairs that satisfy all else.
+        `checks` are further conjuncts, evaluated last, on the pairs that satisfy everything else.
         """
-        parts = take_apart(shape, table, count)
+        parts = split_conjuncts(shape, table, count)
         boxes = make_boxes(parts.comparisons, coders_for(parts.comparisons), count)
         self.count = count
         self._owners = boxes.owners
         groups = CodeGroups(list(boxes.equal.values()), len(boxes))
-        self._screen = Screen(boxes, groups, parts.common)
+        self._coarse = CoarseFilter(boxes, groups, parts.common)
         self._residual = Residual([*parts.others, *checks], table)
         self._index = BoxIndex(boxes, groups)
 
     @staticmethod
     def of(predicates: Sequence[Expression]) -> SelectionGroup:
-        """The group of predicates that all have one shape."""
+        """The group of predicates, which must all have one shape."""
         shape, sample = split_shape(predicates[0])
         constants = [split_shape(p)[1] for p in predicates]
         table = [
@@ -60,22 +67,25 @@ class SelectionGroup:
         """Pairs (row, selection), ordered by selection and then by row."""
         if not len(self._owners) or not num_rows:
             return _NONE
-        left = self._screen.survivors(columns, num_rows)
-        found = []
+        left = self._coarse.survivors(columns, num_rows)
+        matches = []
         for rows, boxes in self._index.pairs(left.codes, left.size):
             pairs = (rows if left.rows is None else left.rows[rows]), self._owners[boxes]
-            found.append(self._residual.where(columns, *pairs))
-        return _ordered(found, num_rows)
+            matches.append(self._residual.where(columns, *pairs))
+        return _ordered(matches, num_rows)
 
 
 _NONE = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
 
-def _ordered(found: list[Pairs], num_rows: int) -> Pairs:
+def _ordered(chunks: list[Pairs], num_rows: int) -> Pairs:
     """All pairs, by selection and then by row."""
-    if not found:
+    if not chunks:
         return _NONE
-    rows, picks = found[0] if len(found) == 1 else (np.concatenate(side) for side in zip(*found, strict=True))
+    if len(chunks) == 1:
+        rows, picks = chunks[0]
+    else:
+        rows, picks = (np.concatenate(side) for side in zip(*chunks, strict=True))
     bits = num_rows.bit_length()
     codes = picks << bits | rows
     if (codes[1:] > codes[:-1]).all():

@@ -1,8 +1,18 @@
-"""Tells for each row whether any of very many boxes holds it, without looking at each.
+"""A staircase (two-dimensional skyline) over boxes: whether any box contains a row, by one binary search.
 
-Of the boxes of one group of equal codes, sorted by the first bound, what counts of the second bound is
-the least so far: a flight of stairs. A row looks up how far its first code reaches and compares its
-second with the step there. That decides boxes of up to two bounds; for more it is a first test.
+A box of two lower bounds contains the points to the upper right of its corner. The union of such boxes is
+bounded by a staircase: sorted by the first bound, only the least second bound so far matters. A row looks up
+how far its first code reaches and compares its second with the step there.
+
+    second ^  │
+           │  │   in b1
+           │  └─────┐
+           │  b1    │   in b2
+           │        └─────────
+           │        b2
+           └───────────────────> first
+
+That decides boxes of up to two bounds; for more it is a first test, with false positives.
 
 Cites: ARGUS 5.1 (a weaker condition subsumes a stronger one)
 """
@@ -13,15 +23,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seine.algebra.arrays import IntArray
 from seine.evaluate.ordinals import MOST
 from seine.operators.match.boxes import Boxes
 from seine.operators.match.code_lookup import CodeGroups
 
-_ROUNDS = 64  # boxes of three and more bounds, of each group, whose subjects are looked for
+_MOST_ROUNDS = 64  # boxes of three and more bounds, of each group, that are compared with the others
 
 
-class Stairs:
-    """The boxes of one table, compiled for asking whether any holds."""
+class Staircase:
+    """The staircase of each group of boxes with equal points."""
 
     def __init__(self, boxes: Boxes, groups: CodeGroups) -> None:
         """`groups` are those of the boxes' equalities."""
@@ -35,7 +46,7 @@ class Stairs:
         elif self._bounds:
             self._build(least[0], least[1])
 
-    def _build(self, first: np.ndarray, second: np.ndarray) -> None:
+    def _build(self, first: IntArray, second: IntArray) -> None:
         self._distinct, places = np.unique(first, return_inverse=True)
         self._width = len(self._distinct) + 1
         keys = self._groups.of * self._width + places
@@ -44,12 +55,10 @@ class Stairs:
         self._starts = np.searchsorted(self._keys, np.arange(self._groups.count) * self._width)
         self._steps = _running_least(self._groups.of[order], second[order])
 
-    def holding(
-        self, equal: Sequence[np.ndarray], bounded: Sequence[np.ndarray], num_rows: int
-    ) -> np.ndarray:
-        """The rows that some box holds, ascending; unless `is_exact`, some others too.
+    def holding(self, equal: Sequence[IntArray], bounded: Sequence[IntArray], num_rows: int) -> IntArray:
+        """The rows that any box contains, ascending; unless `is_exact`, false positives too.
 
-        `equal` are the rows' codes for each equality, `bounded` those for each bound, turned its way.
+        `equal` are the rows' codes for each equality, `bounded` those for each bound, as `BoxBound.of`.
         """
         kept, groups = self._groups.find(equal, num_rows)
         if not self._bounds:
@@ -61,30 +70,31 @@ class Stairs:
             good = self._climb(codes[0], codes[1], groups)
         return good if kept is None else kept[good]
 
-    def _climb(self, first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def _climb(self, first: IntArray, second: IntArray, groups: IntArray) -> IntArray:
         reached = groups * self._width + np.searchsorted(self._distinct, first, "right")
         steps = np.searchsorted(self._keys, reached) - 1
         on = np.flatnonzero(steps >= self._starts[groups])
         return on[second[on] >= self._steps[steps[on]]]
 
 
-def _running_least(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The least value so far in each group; groups ascend.
+def _running_least(groups: IntArray, values: IntArray) -> IntArray:
+    """The running minimum in each group; groups ascend.
 
     >>> _running_least(np.array([0, 0, 0, 1, 1]), np.array([5, 7, 2, 9, 8])).tolist()
     [5, 5, 2, 9, 8]
     """
     distinct, ranks = np.unique(values, return_inverse=True)
     shift = -groups * len(distinct)  # whatever a later group has is less than all before
-    return distinct[np.minimum.accumulate(ranks + shift) - shift]
+    least: IntArray = distinct[np.minimum.accumulate(ranks + shift) - shift]
+    return least
 
 
-def uncovered(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
-    """The boxes, ascending, that no other of their group covers; of equal ones the first.
+def skyline(groups: IntArray, least: Sequence[IntArray]) -> IntArray:
+    """The boxes, ascending, that no other box of their group contains; of equal ones the first.
 
-    With three and more bounds the search is bounded, and some that are covered may remain.
+    With three and more bounds the search is bounded, and contained ones may remain.
 
-    >>> uncovered(np.array([0, 0, 0, 1]), [np.array([3, 1, 2, 9]), np.array([5, 6, 6, 9])]).tolist()
+    >>> skyline(np.array([0, 0, 0, 1]), [np.array([3, 1, 2, 9]), np.array([5, 6, 6, 9])]).tolist()
     [0, 1, 3]
     """
     if not len(groups):
@@ -100,18 +110,18 @@ def uncovered(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
     return np.sort(order[fresh])
 
 
-def _by_rounds(groups: np.ndarray, least: Sequence[np.ndarray]) -> np.ndarray:
-    """In each round, the weakest box of each group that has not been asked drops those that it covers."""
+def _by_rounds(groups: IntArray, least: Sequence[IntArray]) -> IntArray:
+    """In each round, the weakest box of each group that is left drops those that it contains."""
     weight = np.sum([np.unique(one, return_inverse=True)[1] for one in least], axis=0)
-    left = np.lexsort([weight, groups])  # what covers a box stands before it
+    left = np.lexsort([weight, groups])  # what contains a box stands before it
     done = []
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         if not len(left):
             break
         mine = groups[left]
         heads = np.flatnonzero(np.diff(mine, prepend=-1))
         head = np.repeat(left[heads], np.diff(heads, append=len(left)))
-        covered = np.logical_and.reduce([one[left] >= one[head] for one in least])
+        contained = np.logical_and.reduce([one[left] >= one[head] for one in least])
         done.append(left[heads])
-        left = left[~covered]  # a head covers itself
+        left = left[~contained]  # a head contains itself
     return np.sort(np.concatenate([*done, left]))

@@ -1,1 +1,1 @@
-"""Joins of three inputs or more at once, purged by what all of them tell together."""
+"""Multi-way window joins: three inputs or more at once, purged by the punctuations of all of them."""

@@ -1,7 +1,10 @@
-"""The combinations of many inputs that are new in a step: those of which some row has come in it.
+"""The delta rule of a multi-way join: the combinations that have at least one row of this step.
 
-Law: fresh() = {one row of each port | groups agree, max(_s) < min(_e), some row is new}, each once.
-The new rows of a port meet the held rows of the ports before it and all rows of those behind it.
+    delta(R ⋈ S ⋈ T) = dR ⋈ (S + dS) ⋈ (T + dT)  +  R ⋈ dS ⋈ (T + dT)  +  R ⋈ S ⋈ dT
+
+Law: fresh() = {one row of each port | groups agree, max(_s) < min(_e), a row is new}, each once. The new rows
+of a port probe the held rows of the ports before it and all rows of those behind it, one index nested-loop
+join after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import IntArray
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.key_codes import Indexes, KeyIndex
@@ -22,18 +26,18 @@ from seine.operators.state.sorted_run import END, START
 
 
 class Partial(NamedTuple):
-    """Combinations of the rows of some ports: the rows by port, and the life that they share."""
+    """Combinations of rows of a set of ports: the rows by port, and the lifetime that they share."""
 
-    rows: dict[int, np.ndarray]
-    start: np.ndarray
-    end: np.ndarray
+    rows: dict[int, IntArray]
+    start: IntArray
+    end: IntArray
 
 
 class CombinationSearch:
-    """The search for combinations in one step."""
+    """The new combinations of one step."""
 
     def __init__(self, shape: Shape, extents: Sequence[Extent], codes: GroupCodes, lasting: Indexes) -> None:
-        """`lasting` are indexes that hold for other steps too."""
+        """`lasting` are indexes over relations, which are the same in every step."""
         self._shape, self._extents, self._codes = shape, extents, codes
         self._lasting = lasting
         self._indexes: Indexes = {}
@@ -48,11 +52,12 @@ class CombinationSearch:
                 yield from self._extended(whole, seed, self._order(seed))
 
     def _reachable(self, seed: int, port: int) -> bool:
+        """Whether a port has rows that new rows of the seed may be joined with."""
         extent = self._extents[port]
         return bool(extent.held if port < seed else extent.rows)
 
     def _order(self, seed: int) -> list[int]:
-        """The others, each time the one with most groups that are known; of these the smallest."""
+        """The probe order: greedily the port that shares most groups with those before; then the smallest."""
         known, rest, order = set(self._shape.groups[seed]), set(range(self._shape.width)) - {seed}, []
         while rest:
             best = min(
@@ -65,6 +70,7 @@ class CombinationSearch:
         return order
 
     def _extended(self, partial: Partial, seed: int, order: list[int]) -> Iterator[Partial]:
+        """Combinations joined with the ports of a probe order, in chunks."""
         if not len(partial.start):
             return
         if not order:
@@ -72,29 +78,29 @@ class CombinationSearch:
             return
         port, *rest = order
         owners = self._owners(partial.rows, port)
-        asked = [self._codes.of_rows(own, group)[partial.rows[own]] for group, own in owners.items()]
+        values = [self._codes.of_rows(owner, group)[partial.rows[owner]] for group, owner in owners.items()]
         extent = self._extents[port]
-        for places, rows in self._index(port, tuple(owners)).matches(asked, len(partial.start)):
+        for places, rows in self._index(port, tuple(owners)).matches(values, len(partial.start)):
             start = np.maximum(partial.start[places], extent.numbers(START)[rows])
             end = np.minimum(partial.end[places], extent.numbers(END)[rows])
             good = start < end
             if port < seed:
                 good &= rows < extent.held
-            met = {own: given[places] for own, given in partial.rows.items()}
+            met = {joined: given[places] for joined, given in partial.rows.items()}
             longer = Partial({**met, port: rows}, start, end)
             yield from self._extended(
                 longer if good.all() else _where(longer, np.flatnonzero(good)), seed, rest
             )
 
-    def _owners(self, known: dict[int, np.ndarray], port: int) -> dict[int, int]:
-        """For each group of a port that is known already, a port that has it."""
-        found = {
-            group: own
+    def _owners(self, known: dict[int, IntArray], port: int) -> dict[int, int]:
+        """For each group of a port that a joined port has too, that port."""
+        owners = {
+            group: owner
             for group in self._shape.groups[port]
-            for own in known
-            if group in self._shape.groups[own]
+            for owner in known
+            if group in self._shape.groups[owner]
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(owners.items()))
 
     def _index(self, port: int, groups: tuple[int, ...]) -> KeyIndex:
         known = self._lasting if self._shape.is_lasting(port) else self._indexes
@@ -124,7 +130,7 @@ class CombinedColumns(DataColumns):
 
 
 def combined(shape: Shape, extents: Sequence[Extent], partial: Partial, filters: AnyOf) -> pa.RecordBatch:
-    """The rows that combinations become, of those that some filter wants."""
+    """Output rows: the combinations that satisfy any of the filters."""
     columns = CombinedColumns(shape, extents, partial)
     mask = filters.holds(columns, columns.num_rows)
     if mask is not None:
@@ -135,6 +141,6 @@ def combined(shape: Shape, extents: Sequence[Extent], partial: Partial, filters:
     return pa.RecordBatch.from_arrays([a for _, a in named], names=[n for n, _ in named])
 
 
-def _where(partial: Partial, places: np.ndarray) -> Partial:
+def _where(partial: Partial, places: IntArray) -> Partial:
     rows = {port: given[places] for port, given in partial.rows.items()}
     return Partial(rows, partial.start[places], partial.end[places])

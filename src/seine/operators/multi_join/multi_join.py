@@ -1,19 +1,32 @@
-"""Joins three inputs or more at once, and forgets what promises have finished.
+"""A symmetric multi-way hash join of three inputs or more, whose state is bounded by punctuations.
 
-Law: after every step the output so far is {one row of each port | groups agree, some filter holds,
-max(_s) < min(_e)} over the input so far, whatever was promised and purged in between: see chained_purge.
+    SELECT ... FROM r, s, t WHERE r.a = s.a AND s.b = t.b
+
+Columns that equalities make equal are one *group* ({r.a, s.a} and {s.b, t.b}); inputs join where all their
+groups agree. They are joined at once because what can be purged of one depends on punctuations of all.
+
+    rows of ports 0 .. width-1 ──────┐
+                                     ├─> combine with held rows ─> filters ─> results
+    punctuations of these ports ─────┤
+                                     └─> now and then: chained purge of rows, then of punctuations
+    store: rows0, rows1, ..  punctuations0, ..   (log-structured, sorted by start)
+
+Law: after every step the output so far is {one row of each port | groups agree, a filter holds,
+max(_s) < min(_e)} over the input so far, whatever was punctuated and purged in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.graph.nodes import DerivedPunctuationsNode, MultiJoinNode
-from seine.operators.join.derived_punctuations import Telling, forget_untold
+from seine.algebra.arrays import BoolArray
+from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting
 from seine.operators.multi_join.combining import CombinationSearch, combined
@@ -29,16 +42,20 @@ from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, Delta, DerivedPunctuations
 
-LEAST_ROWS_TO_COMPACT = 1024  # rows; a longer run is written again only if much of it has gone
-PENDING = "pending"  # promises and rows that came since the last look, and the lows then
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
+
+LEAST_ROWS_TO_COMPACT = 1024  # rows; a longer run is rewritten only if much of it is purged
+PENDING = "pending"  # head: punctuations and rows since the last purge, and the lows then
 
 
 @dataclass(frozen=True)
 class PurgePace:
-    """How often held rows are looked at: a look costs what is held, so what has come should be worth it.
+    """How often held rows are purged: a purge costs what is held, so enough should have arrived since.
 
-    A look is due when what came is as much as what is held, a promise counting as so many rows, and a row
-    as so many; where little is held, always; and when what came has come before this step alone.
+    A purge is due when what arrived, each punctuation counting `punctuation` and each row `row`, is as much
+    as what is held; where no more than `small` rows are held, always. (It is also due in a step without
+    news, if there was some before.)
     """
 
     punctuation: int
@@ -46,6 +63,7 @@ class PurgePace:
     small: int
 
     def is_due(self, punctuations: int, rows: int, held: int) -> bool:
+        """Whether to purge, given what arrived since the last purge and what is held."""
         return held <= self.small or punctuations * self.punctuation + rows * self.row >= held
 
 
@@ -54,7 +72,7 @@ LAZY = PurgePace(punctuation=8, row=1, small=0)
 
 
 class MultiJoinOperator:
-    """One join of many inputs in one bucket."""
+    """The operator of a `MultiJoinNode`."""
 
     def __init__(
         self,
@@ -63,21 +81,24 @@ class MultiJoinOperator:
         bounds: Sequence[TimeBound] = (),
         relations: Sequence[pa.RecordBatch] = (),
         pace: PurgePace | None = None,
-        tells: Sequence[DerivedPunctuationsNode] = (),
+        derived: Sequence[DerivedPunctuationsNode] = (),
         buckets: int = 1,
     ) -> None:
-        """`relations` has the tuples of each of the node's; by `tells` it promises of its own rows.
+        """`relations` has the tuples of each relation of the node; `derived` are its derived punctuations.
 
-        Promises for that come behind the ports of the node.
+        The inputs for derived punctuations come behind the ports of the node.
         """
         self._node, self._filters = node, filters
         self._pace = pace or (LAZY if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
-        self._telling, self._tells = Telling(tells, node.ports, buckets, indexed=False), tells
+        self._derivers, self._derived_nodes = (
+            PunctuationDerivers(derived, node.ports, buckets, indexed=False),
+            derived,
+        )
 
     def needed(self, port: int) -> tuple[str, ...]:
-        """The data columns that rows of a port have to bring."""
+        """The data columns that rows of a port must have."""
         return self._shape.needed(port)
 
     def step(
@@ -92,26 +113,26 @@ class MultiJoinOperator:
         step = MultiJoinStep(self._shape, self._relations, store, rows, punctuations, clock)
         yield from coalesce(step.combinations(self._filters))
         step.retain(self._pace)
-        forget_untold(store, self._tells)
-        counts = [sum(d.num_rows for p in some for d in p) for some in (inputs[:width], inputs[width:])]
+        forget_unread(store, self._derived_nodes)
+        counts = [sum(d.num_rows for p in part for d in p) for part in (inputs[:width], inputs[width:])]
         held, ends = _all_runs(self._shape, store)[:width], [step.end(port) for port in range(width)]
-        yield from self._telling.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
+        yield from self._derivers.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
 
     def state_by_port(self, store: Store) -> list[int]:
-        """How much is held of each input: rows, and promises that it has made."""
+        """How much is held of each input: rows, and punctuations of it."""
         counts = [runs.rows for runs in _all_runs(self._shape, store)]
         held, punctuations = counts[: self._node.width], counts[self._node.width :]
         for punctuated, count in zip(self._node.punctuated, punctuations, strict=True):
             held[punctuated.port] += count
-        return [own + self._telling.state_rows(port, store) for port, own in enumerate(held)]
+        return [count + self._derivers.state_rows(port, store) for port, count in enumerate(held)]
 
 
 @dataclass(frozen=True)
 class Relations:
-    """The relations of a join, and what is made of them once for all steps."""
+    """The relations of a join, and indexes over them that are built once for all steps."""
 
     extents: Sequence[Extent]
     indexes: Indexes = field(default_factory=dict)
@@ -119,7 +140,7 @@ class Relations:
 
 
 class MultiJoinStep:
-    """The work of one step: what is held and what came, then what is held after it."""
+    """One step: combines what is held with what arrived, then decides what is held after it."""
 
     def __init__(
         self,
@@ -144,12 +165,13 @@ class MultiJoinStep:
         self._codes = GroupCodes(shape, self._everything, self._punctuations)
 
     def combinations(self, filters: AnyOf) -> Iterator[Delta]:
+        """The new results, in chunks."""
         combining = CombinationSearch(self._shape, self._everything, self._codes, self._relations.indexes)
         for partial in combining.fresh():
             yield Delta(combined(self._shape, self._everything, partial, filters))
 
     def retain(self, pace: PurgePace) -> None:
-        """Keep what came, without what nothing can join any more."""
+        """Store what arrived and, if a purge is due, drop what nothing can join any more."""
         keep = self._kept() if self._is_due(pace) else [None] * (self._streams + len(self._punctuations))
         came = [*self._came, *self._punctuations_came]
         ends = [self.end(port) for port in range(self._streams)]
@@ -160,12 +182,12 @@ class MultiJoinStep:
             _retain(runs, new, mask, end)
 
     def _is_due(self, pace: PurgePace) -> bool:
-        """Whether to look what is finished; if not, what came is counted."""
+        """Whether to purge in this step; if not, what arrived is counted."""
         punctuations, rows, lows = self._head.get(PENDING, [0, 0, []])
-        told = sum(came.num_rows for came in self._punctuations_came if came is not None)
-        met = sum(came.num_rows for came in self._came if came is not None)
-        idle = not told and (punctuations or (rows and not met))
-        punctuations, rows = punctuations + told, rows + met
+        new_punctuations = sum(came.num_rows for came in self._punctuations_came if came is not None)
+        new_rows = sum(came.num_rows for came in self._came if came is not None)
+        idle = not new_punctuations and (punctuations or (rows and not new_rows))
+        punctuations, rows = punctuations + new_punctuations, rows + new_rows
         news = punctuations or rows or lows != self._lows
         held = sum(extent.rows for extent in (*self._extents, *self._punctuations))
         due = bool(news and held and self._may_help() and (idle or pace.is_due(punctuations, rows, held)))
@@ -173,7 +195,7 @@ class MultiJoinStep:
         return due
 
     def _may_help(self) -> bool:
-        """Nothing is closed without a relation, a promise, or a row whose time is over."""
+        """Whether a purge can find anything: a relation, a punctuation, or a row whose time is over."""
         if self._relations.extents or any(extent.rows for extent in self._punctuations):
             return True
         filled = [(port, extent) for port, extent in enumerate(self._extents) if extent.rows]
@@ -186,11 +208,11 @@ class MultiJoinStep:
         )
 
     def end(self, port: int) -> int:
-        """Rows of a port that end by then can meet no later row of any other."""
+        """The bound by which rows of a port have ended that can join no later row of any other port."""
         return min(low for other, low in enumerate(self._lows) if other != port)
 
-    def _kept(self) -> list[np.ndarray | None]:
-        """Which rows and which promises stay."""
+    def _kept(self) -> list[BoolArray | None]:
+        """Masks of the rows of each port, and of the punctuations of each scheme, that stay."""
         shape, codes, lows = self._shape, self._codes, self._all_lows
         purge = ChainedPurge(
             shape, self._everything, self._punctuations, codes, lows, self._relations.lasting
@@ -198,7 +220,7 @@ class MultiJoinStep:
         staying = [_worth_writing(runs, ~purge.finished(port)) for port, runs in enumerate(self._runs)]
         staying += [np.ones(extent.rows, bool) for extent in self._relations.extents]
         forget = PunctuationPurge(shape, self._punctuations, codes, staying, lows)
-        needed: dict[int, np.ndarray] = {
+        needed: dict[int, BoolArray] = {
             scheme.number: forget.needed(port, scheme)
             for port, schemes in enumerate(self._shape.schemes)
             for scheme in schemes
@@ -207,9 +229,9 @@ class MultiJoinStep:
 
 
 def _all_runs(shape: Shape, store: Store) -> list[Runs]:
-    """The rows of each port, then the promises of each port of promises."""
+    """The held rows of each port, then the held punctuations of each scheme."""
     names = [f"rows{port}" for port in range(shape.node.width)]
-    names += [f"promises{number}" for number in range(len(shape.node.punctuated))]
+    names += [f"punctuations{number}" for number in range(len(shape.node.punctuated))]
     return [Runs(store, name, START) for name in names]
 
 
@@ -221,8 +243,8 @@ def _held(runs: Runs) -> list[pa.RecordBatch]:
     return [run.batch for run in runs.overlapping()]
 
 
-def _retain(runs: Runs, came: Arrivals, mask: np.ndarray | None, end: int) -> None:
-    """Forget rows outside the mask (held rows, then new ones), and those that end by an instant."""
+def _retain(runs: Runs, came: Arrivals, mask: BoolArray | None, end: int) -> None:
+    """Store new rows; drop rows outside the mask (held rows, then new ones), and those that end by `end`."""
     held = runs.rows
     if mask is not None and not mask[:held].all():
         parts = iter(_by_run(runs, mask))
@@ -234,14 +256,14 @@ def _retain(runs: Runs, came: Arrivals, mask: np.ndarray | None, end: int) -> No
     runs.settle(end)
 
 
-def _by_run(runs: Runs, mask: np.ndarray) -> list[np.ndarray]:
-    """The parts of a mask over held rows, run by run; new rows behind them are left out."""
+def _by_run(runs: Runs, mask: BoolArray) -> list[BoolArray]:
+    """The parts of a mask over held rows, run by run, as views; new rows behind them are left out."""
     sizes = [run.rows for run in runs.overlapping()]
     return np.split(mask[: runs.rows], np.cumsum(sizes)[:-1]) if sizes else []
 
 
-def _worth_writing(runs: Runs, mask: np.ndarray) -> np.ndarray:
-    """The mask, but a run of more than a few rows is written again only if an eighth of it goes."""
+def _worth_writing(runs: Runs, mask: BoolArray) -> BoolArray:
+    """The mask, changed so that a long run is rewritten only if an eighth of it goes."""
     for part in _by_run(runs, mask):
         if len(part) >= LEAST_ROWS_TO_COMPACT and np.count_nonzero(part) * 8 > len(part) * 7:
             part[:] = True  # a view of the mask

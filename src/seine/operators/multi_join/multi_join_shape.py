@@ -1,17 +1,17 @@
-"""What a join of many inputs is made of: groups of equal values, and schemes that promise some of them."""
+"""The compiled form of a multi-way join: equivalence classes of columns (groups), and punctuation schemes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
-from seine.graph.nodes import MultiJoinNode
 from seine.operators.join.combination import key_columns
 from seine.operators.join.time_bounds import after
 from seine.operators.multi_join.multi_time_bounds import TimeBound
@@ -20,21 +20,24 @@ from seine.operators.state.sorted_run import END, START, take_rows
 from seine.rows.delta import FOREVER, NEVER, concat
 from seine.rows.hashing import hash_columns, is_exact, null_mask
 
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
+
 Arrivals: TypeAlias = pa.RecordBatch | None
 Named: TypeAlias = tuple[str, pa.Array]
 
 
 class SchemeOf(NamedTuple):
-    """A scheme of a port: which of the node's ports of promises tells of it, and the groups it binds."""
+    """A punctuation scheme of a port: the number of its input of punctuations, and the groups it binds."""
 
     number: int
     groups: tuple[int, ...]
 
 
 class Shape:
-    """The fixed parts of a node, as its operator needs them; `width` counts relations as ports too.
+    """The fixed parts of a node as its operator needs them; `width` counts relations as ports too.
 
-    A group of which values have exact hashes (see hashing) is known by these, any other by the values.
+    A group whose values have exact (injective) hashes is stored as these, any other as the values.
     """
 
     def __init__(self, node: MultiJoinNode, bounds: Sequence[TimeBound] = ()) -> None:
@@ -57,10 +60,11 @@ class Shape:
             self.offsets.append(self.offsets[-1] + len(types))
 
     def is_exact(self, group: int) -> bool:
+        """Whether hashes of a group's values are injective."""
         return is_exact([self.types[group]])
 
     def is_lasting(self, port: int) -> bool:
-        """Whether the rows of a port have the same codes in every step: those of most relations."""
+        """Whether the rows of a port have the same codes in every step, as those of most relations do."""
         return port >= self.node.width and all(map(self.is_exact, self.groups[port]))
 
     def carried(self, port: int) -> list[int]:
@@ -70,7 +74,7 @@ class Shape:
         return sorted(index - first for index in needed if first <= index < end)
 
     def needed(self, port: int) -> tuple[str, ...]:
-        """The data columns that rows of a port have to bring."""
+        """The data columns that rows of a port must have."""
         if port >= self.node.width:
             return tuple(f"c{i}" for i in range(len(self.node.ports[port].types)))
         read = {*self.carried(port), *(i for _, e in self.members[port] for i in columns_of(e))}
@@ -79,45 +83,46 @@ class Shape:
         return tuple(f"c{i}" for i in sorted(read))
 
     def rows(self, port: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
-        """The rows that came by a port with their group values; a NULL among these joins nothing."""
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
+        """The rows that arrived at a port, with their group values; those with a NULL there are dropped."""
+        filled = [batch for batch in batches if batch.num_rows]
+        if not filled:
             return None
-        batch = concat(found)
+        batch = concat(filled)
         values = key_columns(batch, [expression for _, expression in self.members[port]])
         others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
         others += [(horizon_name(to), pa.array(limit)) for to, limit in self._horizons(port, batch).items()]
         return self._kept(batch, [group for group, _ in self.members[port]], values, others)
 
-    def _horizons(self, port: int, batch: pa.RecordBatch) -> dict[int, np.ndarray]:
-        """From when on rows of other ports cannot join rows of this one, by port; a NULL joins nothing."""
-        found: dict[int, np.ndarray] = {}
+    def _horizons(self, port: int, batch: pa.RecordBatch) -> dict[int, IntArray]:
+        """By other port, for each row the instant from which on rows of that port begin too late to join."""
+        horizons: dict[int, IntArray] = {}
         for bound in self.bounds[port]:
             choices = [after(batch, *choice) for choice in bound.choices]
-            limit: np.ndarray = np.maximum.reduce(choices)
-            found[bound.port] = np.minimum(found[bound.port], limit) if bound.port in found else limit
-        return found
+            limit: IntArray = np.maximum.reduce(choices)
+            known = horizons.get(bound.port)
+            horizons[bound.port] = limit if known is None else np.minimum(known, limit)
+        return horizons
 
     def static(self, number: int, tuples: pa.RecordBatch) -> Extent:
-        """The tuples of a relation as rows of its port: they have always been there, and stay."""
+        """The tuples of a relation as rows of its port, with unbounded lifetimes."""
         lives = [pa.array(np.full(tuples.num_rows, time)) for time in (NEVER, FOREVER)]
         whole = pa.RecordBatch.from_arrays([*lives, *tuples.columns], [START, END, *tuples.schema.names])
         kept = self.rows(self.node.width + number, [whole])
         return Extent([] if kept is None else [kept], None)
 
     def punctuations(self, number: int, batches: Sequence[pa.RecordBatch]) -> Arrivals:
-        """The promises that came by the port with this number among those of promises."""
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
+        """The punctuations that arrived at the input of a scheme, with their group values."""
+        filled = [batch for batch in batches if batch.num_rows]
+        if not filled:
             return None
-        batch, groups = concat(found), self.node.punctuated[number].groups
+        batch, groups = concat(filled), self.node.punctuated[number].groups
         values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
         return self._kept(batch, groups, values, [])
 
     def _kept(
         self, batch: pa.RecordBatch, groups: Sequence[int], values: list[pa.Array], others: list[Named]
     ) -> Arrivals:
-        """Lives, group values and other columns of the rows whose group values agree and are not NULL."""
+        """Lifetimes, group values and other columns of the rows whose group values agree and are not NULL."""
         keys: dict[int, pa.Array] = {}
         missing = null_mask(values)
         good = np.ones(batch.num_rows, bool) if missing is None else ~missing
@@ -135,36 +140,40 @@ class Shape:
 
 
 def horizon_name(port: int) -> str:
+    """The column with the horizons of rows towards a port."""
     return f"_t{port}"
 
 
 def group_name(group: int) -> str:
+    """The column with the values of a group."""
     return f"_g{group}"
 
 
 class GroupCodes:
-    """The values of groups in one step as whole numbers, equal where the values are.
+    """A dictionary encoding of group values for one step: integers that are equal where the values are.
 
-    `rows` are the extents of the ports, `promises` those of the ports of promises.
+    `rows` are the extents of the ports, `punctuations` those of the schemes.
     """
 
     def __init__(self, shape: Shape, rows: Sequence[Extent], punctuations: Sequence[Extent]) -> None:
         self._shape = shape
         self._rows, self._punctuations = rows, punctuations
-        self._coded: dict[int, dict[int, np.ndarray]] = {}
+        self._coded: dict[int, dict[int, IntArray]] = {}
 
-    def of_rows(self, port: int, group: int) -> np.ndarray:
+    def of_rows(self, port: int, group: int) -> IntArray:
+        """The codes of a group in the rows of a port."""
         if self._shape.is_exact(group):
             return self._rows[port].numbers(group_name(group))
         return self._codes(group)[port]
 
-    def of_punctuations(self, number: int, group: int) -> np.ndarray:
+    def of_punctuations(self, number: int, group: int) -> IntArray:
+        """The codes of a group in the punctuations of a scheme."""
         if self._shape.is_exact(group):
             return self._punctuations[number].numbers(group_name(group))
         return self._codes(group)[self._shape.width + number]
 
-    def _codes(self, group: int) -> dict[int, np.ndarray]:
-        """The codes of a group in all extents that have it, by number: ports, then ports of promises."""
+    def _codes(self, group: int) -> dict[int, IntArray]:
+        """The codes of a group in all extents that have it, by number: ports, then schemes."""
         if group not in self._coded:
             shape = self._shape
             having = [(port, self._rows[port]) for port in range(shape.width) if group in shape.groups[port]]

@@ -1,27 +1,31 @@
-"""How late rows of one input of a join may start, given a row of another: see reach.
+"""Time bounds of a multi-way join: how late rows of one input may start, given a row of another.
 
-Of all filters of a node the weakest bound counts; where one of them has none, or is not read, there is none.
-A column that a group makes equal to another is as good as that. What is a time in a group bounds the other
-members of the group for every filter.
+From `s.ts <= r.ts + INTERVAL '5' MINUTE` follows that a row of r joins no row of s that starts more than five
+minutes later (see `join/time_bounds.py`). Of all filters of a node the weakest bound counts; if one of them
+has none, there is none. A column may be replaced by one that a group makes equal to it. A timestamp in a
+group bounds the other members of the group for every filter.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from seine.algebra.expressions import conjuncts
 from seine.algebra.upper_bounds import Terms, time_column, upper_bounds
-from seine.graph.nodes import Filter, MultiJoinNode
+from seine.graph.node import Filter
 from seine.operators.join.time_bounds import most_added, shifted
 from seine.operators.match.filters import Tables
 
-Choice = tuple[Terms, int]  # the sum of some columns of a row, and what is added to it
+if TYPE_CHECKING:
+    from seine.operators.multi_join.multi_join_node import MultiJoinNode
+
+Choice = tuple[Terms, int]  # a sum of columns of a row, and a constant that is added to it
 
 
 class TimeBound(NamedTuple):
-    """Rows of `port` start no later than the latest of some sums of columns of a row of `other`."""
+    """Rows of `port` that join a row of `other` start no later than the greatest of its `choices`."""
 
     port: int
     other: int
@@ -32,15 +36,15 @@ Pair = tuple[int, int]  # a port, and another that bounds it
 
 
 def bounds_of(node: MultiJoinNode, tables: Tables) -> list[TimeBound]:
-    """The bounds that hold for whatever some query wants of a node."""
+    """The bounds that hold for every filter of a node."""
     filters = [dict(_bounds(node, filter_, tables)) for filter_ in node.filters if len(tables[filter_.table])]
-    shared = set.intersection(*(set(found) for found in filters)) if filters else set[Pair]()
-    bounds = [TimeBound(*pair, tuple(sorted({found[pair] for found in filters}))) for pair in sorted(shared)]
+    shared = set.intersection(*map(set, filters)) if filters else set[Pair]()
+    bounds = [TimeBound(*pair, tuple(sorted({by[pair] for by in filters}))) for pair in sorted(shared)]
     return bounds + list(_by_groups(node))
 
 
 def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tuple[Pair, Choice]]:
-    """By ports: the columns of the second and the span that bound the first, for all rows of a table."""
+    """The bounds of one filter, for all rows of its table: by pair of ports, what bounds the first."""
     firsts = _firsts(node)
     times = {first + time: port for port, (first, time) in enumerate(zip(firsts, node.times, strict=False))}
     for part in conjuncts(filter_.shape):
@@ -54,7 +58,7 @@ def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tu
 
 
 def _rows_with(node: MultiJoinNode, firsts: list[int], terms: Terms) -> Iterator[tuple[int, Terms]]:
-    """The ports whose rows have all of some columns; of a single one also those whose groups have it."""
+    """The ports whose rows have all the given columns; a single column may also be had through a group."""
     places = [(bisect_right(firsts, column) - 1, column) for column, _ in terms]
     (owner, first), *others = places
     if all(port == owner for port, _ in others):
@@ -68,15 +72,17 @@ def _rows_with(node: MultiJoinNode, firsts: list[int], terms: Terms) -> Iterator
 
 
 def _by_groups(node: MultiJoinNode) -> Iterator[TimeBound]:
-    found = [(m.port, m.group, told) for m in node.members if (told := shifted(m.expression)) is not None]
-    for port, group, (time, later) in found:
+    """The bounds that follow from timestamps in groups."""
+    times = [(m.port, m.group, sum_) for m in node.members if (sum_ := shifted(m.expression)) is not None]
+    for port, group, (time, later) in times:
         if port < node.width and time == node.times[port]:
-            for other, same, (column, added) in found:
+            for other, same, (column, added) in times:
                 if same == group and other != port:
                     yield TimeBound(port, other, ((((column, 1),), added - later),))
 
 
 def _firsts(node: MultiJoinNode) -> list[int]:
+    """The position of the first column of each port in the combined row."""
     firsts = [0]
     for types in node.row_types[:-1]:
         firsts.append(firsts[-1] + len(types))

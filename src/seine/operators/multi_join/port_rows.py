@@ -1,17 +1,17 @@
-"""All rows of one port of a join in one step: those that were held, then those that have come."""
+"""All rows of one port in one step, as a chunked table: those held before, then those that arrived."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.rows.delta import FOREVER
 
 
 class Extent:
-    """Batches one after the other; a column is put together when somebody asks for it.
+    """Batches one after the other; a column is concatenated when it is first read.
 
     >>> extent = Extent([pa.record_batch({"_s": [3, 4]})], pa.record_batch({"_s": [5]}))
     >>> extent.held, extent.rows, extent.numbers("_s").tolist()
@@ -25,16 +25,17 @@ class Extent:
         self._columns: dict[str, pa.Array] = {}
 
     def column(self, name: str, type_: pa.DataType) -> pa.Array:
-        """A column; rows from before anybody asked for it have NULL there."""
+        """A column; NULL in rows that are older than the first query that needs it."""
         if name not in self._columns:
             parts = [_part(batch, name, type_) for batch in self._batches if batch.num_rows]
             self._columns[name] = pa.concat_arrays(parts) if parts else pa.array([], type_)
         return self._columns[name]
 
-    def numbers(self, name: str) -> np.ndarray:
-        """A column of times or codes; what is not known has no end."""
+    def numbers(self, name: str) -> IntArray:
+        """A column of times or codes; FOREVER where it is NULL."""
         column = self.column(name, pa.int64())
-        return (column.fill_null(FOREVER) if column.null_count else column).to_numpy()
+        numbers: IntArray = (column.fill_null(FOREVER) if column.null_count else column).to_numpy()
+        return numbers
 
 
 def _part(batch: pa.RecordBatch, name: str, type_: pa.DataType) -> pa.Array:

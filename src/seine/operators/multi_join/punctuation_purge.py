@@ -1,11 +1,14 @@
-"""Which promises a join of many inputs can forget.
+"""Purging punctuations by punctuations: which held punctuations a multi-way join needs no more.
 
-A promise closes its port for chains that have its values. It is of no more use if it has lapsed for all
-rows to come; if the same was promised for at least as long; or if no chain can have its values any more.
-That is so if, for one of its groups, every other port with that group holds no row with these values and
-can send none: it has ended, or has promised so itself. Promises that need one another for this go together.
+A punctuation closes its port for chains that have its values. It is of no more use if it has lapsed for all
+rows to come; if another one of the same values holds at least as long; or if no chain can have its values any
+more. That is so if, for one of its groups, every other port with that group holds no row with these values
+and can send none: it has ended, or has punctuated them too. Punctuations that need one another for this are
+purged together.
 
-Law: without them no row stays that would have gone with them, now or later.
+    r holds the punctuation a = 1; s shares a: purged once s has punctuated a = 1 and holds no row with a = 1
+
+Law: without the purged punctuations no row stays that would have gone with them, now or later.
 
 Cites: SAFETY 5.1 (punctuations purge punctuations; lifespans)
 """
@@ -16,6 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.multi_join.key_codes import KeyIndex
 from seine.operators.multi_join.multi_join_shape import GroupCodes, SchemeOf, Shape
 from seine.operators.multi_join.port_rows import Extent
@@ -24,24 +28,24 @@ from seine.rows.delta import FOREVER
 
 
 class PunctuationPurge:
-    """One look at all promises and at the rows that stay: `staying` has a mask for each port."""
+    """One pass over all punctuations, given the rows that stay: `staying` has a mask for each port."""
 
     def __init__(
         self,
         shape: Shape,
         punctuations: Sequence[Extent],
         codes: GroupCodes,
-        staying: Sequence[np.ndarray],
+        staying: Sequence[BoolArray],
         lows: Sequence[int],
     ) -> None:
         self._shape, self._punctuations, self._codes = shape, punctuations, codes
         self._staying = [np.flatnonzero(mask) for mask in staying]
         self._lows = lows
 
-    def needed(self, port: int, scheme: SchemeOf) -> np.ndarray:
-        """Which promises of a scheme have to be kept."""
+    def needed(self, port: int, scheme: SchemeOf) -> BoolArray:
+        """Which punctuations of a scheme have to be kept."""
         limits = self._punctuations[scheme.number].numbers(END)
-        needed: np.ndarray = limits > self._lows[port]
+        needed: BoolArray = limits > self._lows[port]
         needed &= self._first_of_kind(scheme, limits)
         for group in scheme.groups:
             places = np.flatnonzero(needed)
@@ -49,8 +53,8 @@ class PunctuationPurge:
                 needed[places[self._dead(port, scheme, group, places)]] = False
         return needed
 
-    def _first_of_kind(self, scheme: SchemeOf, limits: np.ndarray) -> np.ndarray:
-        """Of equal promises the one that holds longest."""
+    def _first_of_kind(self, scheme: SchemeOf, limits: IntArray) -> BoolArray:
+        """Of punctuations of equal values the one that holds longest."""
         columns = self._of(scheme, np.arange(len(limits)))
         order = np.lexsort((-limits, *columns))
         first = np.zeros(len(limits), bool)
@@ -60,11 +64,12 @@ class PunctuationPurge:
             first[order[1:]] |= ordered[1:] != ordered[:-1]
         return first
 
-    def _of(self, scheme: SchemeOf, places: np.ndarray) -> list[np.ndarray]:
+    def _of(self, scheme: SchemeOf, places: IntArray) -> list[IntArray]:
+        """The codes of punctuations, by group of their scheme."""
         return [self._codes.of_punctuations(scheme.number, group)[places] for group in scheme.groups]
 
-    def _dead(self, port: int, scheme: SchemeOf, group: int, places: np.ndarray) -> np.ndarray:
-        """Whose value of a group no other port with that group has or can send, given the other values."""
+    def _dead(self, port: int, scheme: SchemeOf, group: int, places: IntArray) -> BoolArray:
+        """Which punctuations have values that no other port with a group holds or can send."""
         dead = np.ones(len(places), bool)
         for other in range(self._shape.width):
             if other != port and group in self._shape.groups[other]:
@@ -72,8 +77,8 @@ class PunctuationPurge:
                 dead &= ~self._is_held(other, scheme, places)
         return dead
 
-    def _cannot_come(self, other: int, scheme: SchemeOf, places: np.ndarray) -> np.ndarray:
-        """Whether another port has promised no row with these values for as long as they are promised."""
+    def _cannot_come(self, other: int, scheme: SchemeOf, places: IntArray) -> BoolArray:
+        """Which punctuations another port covers: it has ended, or punctuated these values for as long."""
         if self._lows[other] == FOREVER:
             return np.ones(len(places), bool)
         limits = self._punctuations[scheme.number].numbers(END)[places]
@@ -82,19 +87,21 @@ class PunctuationPurge:
             if {*theirs.groups} <= {*scheme.groups}:
                 held = self._punctuations[theirs.number]
                 index = KeyIndex(self._of(theirs, np.arange(held.rows)), held.rows)
-                own = [self._codes.of_punctuations(scheme.number, group)[places] for group in theirs.groups]
+                values = [
+                    self._codes.of_punctuations(scheme.number, group)[places] for group in theirs.groups
+                ]
                 ends = held.numbers(END)
                 if held.rows and int(ends.min()) == FOREVER:
-                    never |= index.has(own, len(places))
+                    never |= index.has(values, len(places))
                     continue
-                for asking, rows in index.matches(own, len(places)):
-                    never[asking[ends[rows] >= limits[asking]]] = True
+                for probing, rows in index.matches(values, len(places)):
+                    never[probing[ends[rows] >= limits[probing]]] = True
         return never
 
-    def _is_held(self, other: int, scheme: SchemeOf, places: np.ndarray) -> np.ndarray:
-        """Whether another port holds a row with these values."""
+    def _is_held(self, other: int, scheme: SchemeOf, places: IntArray) -> BoolArray:
+        """Which punctuations have values of which another port holds a row."""
         shared = [group for group in scheme.groups if group in self._shape.groups[other]]
         rows = self._staying[other]
         index = KeyIndex([self._codes.of_rows(other, group)[rows] for group in shared], len(rows))
-        own = [self._codes.of_punctuations(scheme.number, group)[places] for group in shared]
-        return index.has(own, len(places))
+        values = [self._codes.of_punctuations(scheme.number, group)[places] for group in shared]
+        return index.has(values, len(places))

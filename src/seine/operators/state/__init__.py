@@ -1,1 +1,1 @@
-"""What operators keep between steps: a small head, sorted runs, keyed tables, queues of events."""
+"""Operator state: the store an operator is given, and the data structures it keeps in it."""

@@ -1,10 +1,12 @@
-"""Where the changes of one step happen: a place for each group and each of its instants.
+"""A flattened timeline of one step: one *place* for each (group, instant) at which a group changes.
 
-Places are ordered by group, then by time. What was before the step has no place: whatever runs
-along the places of a group is given what it starts from.
+A grouped operator changes many groups at several instants in one step. The layout lays all these changes out
+as one array, ordered by group and then by time, so that a prefix sum over the whole array serves every group
+at once (a segmented scan). What a group was before the step has no place; it is given as `start`.
 
-    group     0       0       1
-    instant   3       7       5
+    place     0       1       2
+    group     0       0       1          first = [0, 2]
+    instant   3       7       5          last  = [1, 2]
 """
 
 from __future__ import annotations
@@ -13,17 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.rows.grouping import Groups
 
 
 @dataclass(frozen=True)
 class ChangeLayout:
-    """Places of G groups; `first` and `last` per group, `group` and `time` per place."""
+    """The places of all groups: `first` and `last` are per group, `group` and `time` per place."""
 
-    first: np.ndarray
-    last: np.ndarray
-    group: np.ndarray
-    time: np.ndarray
+    first: IntArray
+    last: IntArray
+    group: IntArray
+    time: IntArray
 
     @property
     def groups(self) -> int:
@@ -33,14 +36,15 @@ class ChangeLayout:
     def size(self) -> int:
         return len(self.group)
 
-    def reached(self, places: np.ndarray) -> np.ndarray:
-        """For each place, how many of these ascending places are at or before it."""
+    def reached(self, places: IntArray) -> IntArray:
+        """For each place, how many of the given ascending places are at or before it."""
         return np.cumsum(np.bincount(places, minlength=self.size))
 
-    def running(self, reached: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The running sum of weights along the places of each group, from its start.
+    def running(self, reached: IntArray, weights: IntArray, start: IntArray) -> IntArray:
+        """The prefix sum of weights along the places of each group, beginning with its `start`.
 
-        Sums are modulo 2**64, so one running sum over all groups serves each.
+        Law: sums are modulo 2**64, so one prefix sum over all groups, less what came before a group,
+        is the prefix sum of that group.
         """
         sums = np.zeros(len(weights) + 1, np.int64)
         np.cumsum(weights, out=sums[1:])
@@ -50,14 +54,14 @@ class ChangeLayout:
         sums += base.take(self.group)
         return sums
 
-    def sums(self, reached: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The sum of the weights at each place."""
+    def sums(self, reached: IntArray, weights: IntArray) -> IntArray:
+        """The sum of the weights at each place, without what came before."""
         sums = np.zeros(len(weights) + 1, np.int64)
         np.cumsum(weights, out=sums[1:])
         return np.diff(sums.take(reached), prepend=0)
 
-    def previous(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """What was at the place before, or before the step."""
+    def previous(self, values: IntArray, start: IntArray) -> IntArray:
+        """The value at the preceding place of the same group; at a group's first place, its `start`."""
         before = np.empty_like(values)
         before[1:] = values[:-1]
         before[self.first] = start
@@ -66,7 +70,7 @@ class ChangeLayout:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Some groups of a layout and the places that are theirs; by themselves they are a layout too.
+    """A selection of a layout's groups with their places, renumbered so that it is a layout by itself.
 
     >>> whole = ChangeLayout(np.array([0, 2]), np.array([1, 2]), np.array([0, 0, 1]), np.array([3, 7, 5]))
     >>> part = Excerpt.of(whole, np.array([False, True]))
@@ -75,12 +79,12 @@ class Excerpt:
     """
 
     layout: ChangeLayout
-    groups: np.ndarray
-    places: np.ndarray
+    groups: IntArray
+    places: IntArray
 
     @staticmethod
-    def of(whole: ChangeLayout, wanted: np.ndarray) -> Excerpt:
-        """The groups that are wanted, by a mask."""
+    def of(whole: ChangeLayout, wanted: BoolArray) -> Excerpt:
+        """The groups that a mask selects."""
         groups, places = wanted.nonzero()[0], wanted.take(whole.group).nonzero()[0]
         sizes = (whole.last - whole.first + 1).take(groups)
         last = np.cumsum(sizes) - 1
@@ -88,8 +92,8 @@ class Excerpt:
         return Excerpt(ChangeLayout(last - sizes + 1, last, group, whole.time.take(places)), groups, places)
 
 
-def lay_out(groups: Groups, times: np.ndarray) -> tuple[ChangeLayout, np.ndarray]:
-    """The layout of grouped events and the place of each; `times` ascend within a group.
+def lay_out(groups: Groups, times: IntArray) -> tuple[ChangeLayout, IntArray]:
+    """The layout of grouped events, and the place of each event; `times` ascend within a group.
 
     >>> groups = Groups(np.arange(4), np.array([0, 3]))
     >>> layout, places = lay_out(groups, np.array([3, 3, 7, 5]))

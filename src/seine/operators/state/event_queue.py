@@ -1,10 +1,16 @@
-"""Beginnings and ends of rows, in event time.
+"""A priority queue by event time, of weighted events: the beginnings and ends of rows.
 
 A row that lives in [_s, _e) is two events: weight +1 at _s and -1 at _e. A row that ends early
 at _d is -1 at _d, and +1 at _e, which takes the announced end back: whatever is computed
 by adding weights needs no search for the row that ended.
 
 Law: the weights of the events up to an instant sum, for every row, to 1 if it is alive then and else to 0.
+
+The queue is log-structured: runs sorted by time, consumed from the front, merged with others of their size.
+
+    tier 0   [3 5 9]  [4 8]              advance(bound=5) takes 3, 4 and 1, 2
+    tier 1   [1 2 6 7 7 9 ...]
+              ^ start
 """
 
 from __future__ import annotations
@@ -15,23 +21,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER, Delta, concat
 
-FAN_IN = 8
-LONG = 256  # events; what is left of a shorter run is not worth writing again
+MERGED_RUNS = 8  # runs of one tier, the new one among them, that are merged into one
+LEAST_ROWS_REWRITTEN = 256  # events; of a shorter run the unconsumed rest is not worth a rewrite
 TIME, WEIGHT = "_t", "_w"
 Columns = Sequence[tuple[str, pa.Array]]
 
 
 class EventTimes(NamedTuple):
-    """Events, and those that never happen: the ends of rows that do not end by themselves."""
+    """Batches of events that happen, and of events at FOREVER: the ends of rows with an open lifetime."""
 
     events: list[pa.RecordBatch]
     unending: list[pa.RecordBatch]
 
     def take(self, delta: Delta, columns: Callable[[pa.RecordBatch], Columns]) -> None:
-        """Add the events of a delta; `columns` says what those of some rows carry along."""
+        """Append the events of a delta; `columns` computes from rows the columns that their events carry."""
         if delta.plus.num_rows:
             self._take(delta.plus, "_s", +1, columns(delta.plus))
         if delta.minus is not None and delta.minus.num_rows:
@@ -40,25 +47,29 @@ class EventTimes(NamedTuple):
     def _take(self, rows: pa.RecordBatch, first: str, weight: int, carried: Columns) -> None:
         self.events.append(_batch(rows[first], weight, carried))
         ends = _batch(rows["_e"], -weight, carried)
-        open_ = times_of(ends) == FOREVER
-        if open_.any():
-            self.unending.append(ends.filter(pa.array(open_)))
-            ends = ends.filter(pa.array(~open_))
+        unending = times_of(ends) == FOREVER
+        if unending.any():
+            self.unending.append(ends.filter(pa.array(unending)))
+            ends = ends.filter(pa.array(~unending))
         self.events.append(ends)
 
 
-def times_of(batch: pa.RecordBatch) -> np.ndarray:
-    return batch[TIME].to_numpy()
+def times_of(batch: pa.RecordBatch) -> IntArray:
+    """The instants of events."""
+    times: IntArray = batch[TIME].to_numpy()
+    return times
 
 
-def weights_of(batch: pa.RecordBatch) -> np.ndarray:
-    return batch[WEIGHT].to_numpy().astype(np.int64)
+def weights_of(batch: pa.RecordBatch) -> IntArray:
+    """The weights of events, as int64."""
+    weights: IntArray = batch[WEIGHT].to_numpy().astype(np.int64)
+    return weights
 
 
 class EventQueue:
     """Events that wait for their instant, in runs sorted by time.
 
-    A run is consumed from its front; runs of one tier are merged when they are many, so an
+    A run is consumed from its front; eight runs of one tier are merged into one of the next tier, so an
     event is rewritten a logarithmic number of times at most.
     """
 
@@ -67,12 +78,12 @@ class EventQueue:
         self._runs: list[dict[str, Any]] = store.head.setdefault(name, [])
 
     def advance(self, arrived: list[pa.RecordBatch], bound: int) -> pa.RecordBatch | None:
-        """Take in what arrived; give back all events before the bound, in order of time."""
+        """Enqueue events, and dequeue all that are before the bound, in order of time."""
         due = self.due(arrived, bound)
         return _sorted(due) if due else None
 
     def due(self, arrived: list[pa.RecordBatch], bound: int) -> list[pa.RecordBatch]:
-        """Take in what arrived; give back all events before the bound, in any order."""
+        """Enqueue events, and dequeue all that are before the bound, in any order."""
         due = [piece for run in self._runs if run["next"] < bound for piece in self._take(run, bound)]
         self._runs[:] = [run for run in self._runs if run["start"] < run["rows"]]
         later = []
@@ -91,11 +102,11 @@ class EventQueue:
 
     @property
     def size(self) -> int:
-        """How many events wait."""
+        """The number of events in the queue."""
         return sum(run["rows"] - run["start"] for run in self._runs)
 
     def pending(self) -> Iterator[pa.RecordBatch]:
-        """All events that wait."""
+        """All events in the queue, by run."""
         for run in self._runs:
             yield self._store.get(run["run"])[run["start"] :]
 
@@ -109,14 +120,15 @@ class EventQueue:
             self._store.drop(run["run"])
             return
         run["next"] = int(times[cut])
-        if run["rows"] >= LONG and 4 * cut >= 3 * run["rows"]:  # few stragglers must not keep a long run
+        # a few remaining events must not keep a long run
+        if run["rows"] >= LEAST_ROWS_REWRITTEN and 4 * cut >= 3 * run["rows"]:
             self._store.drop(run["run"])
             rest = _compact(batch[cut:])
             run.update(run=self._store.put(rest), rows=rest.num_rows, start=0)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         tier = 0
-        while len(full := [run for run in self._runs if run["tier"] == tier]) >= FAN_IN - 1:
+        while len(full := [run for run in self._runs if run["tier"] == tier]) >= MERGED_RUNS - 1:
             batches = [self._store.get(run["run"])[run["start"] :] for run in full]
             for run in full:
                 self._store.drop(run["run"])
@@ -142,5 +154,5 @@ def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A copy without the rows that a slice hides, so that a run holds only its own."""
+    """A copy of a slice, so that a run does not keep the memory of the rows before it."""
     return batch.take(pa.array(np.arange(batch.num_rows)))

@@ -1,4 +1,4 @@
-"""The rows that an operator with identities of its own gives out, and those identities."""
+"""Output rows of an operator that may retract them, and the unique identities it gives them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
 from seine.rows.cheap_columns import Plain, arrow
 from seine.rows.delta import FOREVER, data_names
 
-BUCKETS = 2**16
+BUCKETS = 2**16  # the most buckets of a node: an identity is sequence number * BUCKETS + bucket
 
 
-def take_identities(store: Store, count: int) -> np.ndarray:
-    """Numbers that no other row of the node has or will have, in any bucket."""
+def take_identities(store: Store, count: int) -> IntArray:
+    """Fresh identities, which no other row of the node has or will ever have, in any bucket."""
     first = store.head.get("identities", 0)
     store.head["identities"] = first + count
-    return (first + np.arange(count, dtype=np.int64)) * BUCKETS + store.bucket
+    identities: IntArray = (first + np.arange(count, dtype=np.int64)) * BUCKETS + store.bucket
+    return identities
 
 
 def open_rows(
-    starts: np.ndarray, identities: np.ndarray, columns: Sequence[Plain], ends: np.ndarray | None = None
+    starts: IntArray, identities: IntArray, columns: Sequence[Plain], ends: IntArray | None = None
 ) -> pa.RecordBatch:
-    """Rows with an open end; with `ends` they are rows that end early."""
+    """Rows with an open lifetime [start, FOREVER); with `ends`, retractions of such rows."""
     names = ["_s", "_e", "_i0", *data_names(len(columns))]
     arrays = [starts, np.full(len(starts), FOREVER), identities, *columns]
     if ends is not None:

@@ -1,9 +1,9 @@
-"""What every stateful operator looks like to its host."""
+"""The interface of a stateful operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
@@ -11,12 +11,16 @@ from seine.rows.delta import Delta, DerivedPunctuations, Parts
 
 
 class Operator(Protocol):
-    """One stateful node in one bucket.
+    """The code of one stateful node; its state, one for each bucket, is in the store it is given.
 
-    A host makes the operator from its node alone and may use it for any bucket: all memory
-    lives in the store. `step` is called once a micro-batch, also when nothing arrived, with
-    the pieces that came by each port (in any order) and yields what follows from them.
-    The pieces have `_k` and the port's columns; what is yielded has no `_k`.
+    The task that runs it (its host) makes the operator from its node alone and may use it for any bucket:
+    nothing is kept in the object between steps. `step` is called once a micro-batch, also when nothing
+    arrived, with the deltas that came by each input port (in any order) and yields what follows from them.
+    Input batches have the key hash `_k` and the port's columns; output batches have no `_k`.
+
+        ports 0, 1, ..  ->  step(inputs, clock, store)  ->  deltas, parts, derived punctuations
+                                       |
+                                  store: head + runs
 
     Law: the concatenation of all outputs depends on the concatenation of all inputs alone, not
     on how they were cut into steps.
@@ -27,5 +31,14 @@ class Operator(Protocol):
     ) -> Iterator[Delta | Parts | DerivedPunctuations]: ...
 
     def state_rows(self, store: Store) -> int:
-        """How many rows are held for joining (waiting rows, groups and relations do not count)."""
+        """How many rows are held to be joined later; queued rows, groups and relations do not count."""
+        ...
+
+
+@runtime_checkable
+class PruningOperator(Operator, Protocol):
+    """An operator that knows which columns it reads: no others travel to it."""
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
         ...

@@ -1,13 +1,20 @@
-"""A growing set of rows as few immutable sorted runs, so that a step costs what it changes.
+"""A log-structured set of rows: few immutable sorted runs, merged geometrically, expired by whole runs.
 
-Runs of similar size are merged, eight at a time, so a row is rewritten a logarithmic number of
-times. Only runs that end in the same quarter of a window are merged: then expiry drops whole
-runs, and rows that are over but still there stay below a quarter. Rows without an end have
-runs of their own. A run that keeps many dead rows for long is written again without them.
+    head[name]   [{run: r3, rows: 4096, max_e: .., tier: 2}, {run: r9, mask: r10, rows: 300, tier: 0}, ...]
+                        |                                          |         |
+    store         sorted Arrow batch                   sorted Arrow batch   discarded rows as bits
 
-Rows may be discarded before they end, for good: they are not counted any more and go with the next
-writing of their run. Until then a mask says which they are, and whoever probes may still find
-them: only rows that nothing can match are discarded. At least half of a run of many rows is alive.
+Runs of similar size are merged, eight at a time, so a row is rewritten a logarithmic number of times (tiered
+compaction). Only runs that end in the same quarter of a window are merged: then expiry drops whole runs, and
+expired rows that are still stored stay below a quarter (time-windowed compaction). Rows without an end have
+runs of their own. A run that would keep many expired rows for long is rewritten without them.
+
+Rows may be discarded before they end, for good: they are not counted any more and go with the next rewrite
+of their run. Until then a mask says which they are, and a probe may still hit them: only rows that nothing
+can match may be discarded. At least half of a run of many rows is alive.
+
+Law: the rows of all runs are those added, less those discarded or taken, less some or all of those that are
+of no use after the last bound.
 """
 
 from __future__ import annotations
@@ -19,27 +26,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.sorted_run import END, KEY, UNTIL, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER, NEVER, concat
 
-FAN_IN = 8
-SMALL = 512  # rows; runs below this are all of one size
-MOST_ROWS_MERGED_AT_ONCE = (
-    1024  # rows; as long as there are fewer, runs are merged whenever they end: few runs matter most
-)
-LARGE = 1 << 14  # rows; to probe one more run costs less than to write one of so many rows again
-SAMPLE = 256  # rows looked at to guess when a quarter of a run is over
-Entry = dict[str, Any]
+MERGED_RUNS = 8  # runs of one tier that are merged into one; half as many of tier 0
+TIER_ROWS = 512  # rows below which runs are all of tier 0
+FREELY_MERGED_ROWS = 1024  # below so many rows in all, runs are merged whenever they end
+LEAST_ROWS_NOT_REMERGED = 1 << 14  # probing one more run costs less than rewriting one of so many rows
+SAMPLED_ENDS = 256  # ends looked at, about, to estimate when a quarter of a run has expired
+RunEntry = dict[str, Any]  # what the head says of a run
 
 
 class Runs:
-    """The runs that `store.head[name]` remembers; sorted by `_k`, or `_s` where rows have no key."""
+    """The runs listed in `store.head[name]`, each sorted by `_k`, or by `_s` where rows have no key."""
 
     def __init__(self, store: Store, name: str, by: str = KEY) -> None:
         self._store = store
         self._by = by
-        self._entries: list[Entry] = store.head.setdefault(name, [])
+        self._entries: list[RunEntry] = store.head.setdefault(name, [])
 
     @property
     def rows(self) -> int:
@@ -49,7 +55,7 @@ class Runs:
         return len(self._entries)
 
     def add(self, run: SortedRun) -> None:
-        """Keep rows that are sorted already."""
+        """Insert rows that are sorted already, as one run or two: open lifetimes are kept apart."""
         if not run.rows:
             return
         open_ = run.until == FOREVER
@@ -60,23 +66,23 @@ class Runs:
             self._put(SortedRun.of(take_rows(run.plain(), np.flatnonzero(part)), self._by))
 
     def near(self, probe: SortedRun) -> Iterator[SortedRun]:
-        """The runs with a row whose life may overlap that of a row of the probe."""
+        """The runs with a row whose lifetime may overlap that of a row of the probe."""
         return self.overlapping(int(probe.starts.min()), int(probe.ends.max()))
 
     def overlapping(self, low: int = NEVER, high: int = FOREVER) -> Iterator[SortedRun]:
-        """The runs with a row whose life may overlap [low, high)."""
+        """The runs with a row whose lifetime may overlap [low, high)."""
         for entry in self._entries:
             if entry["min_s"] < high and entry["max_e"] > low:
                 yield self._run(entry)
 
-    def alive(self, bound: int) -> Iterator[tuple[SortedRun, np.ndarray]]:
-        """All runs, and which of their rows are of use after the bound and not discarded."""
+    def alive(self, bound: int) -> Iterator[tuple[SortedRun, BoolArray]]:
+        """All runs, each with a mask of its rows that are of use after the bound and not discarded."""
         for entry in self._entries:
             run = self._run(entry)
             yield run, (run.until > bound) & ~self._discarded(entry)
 
     def settle(self, bound: int) -> None:
-        """Forget rows of no use after the bound, which no partner can meet, and merge what is many."""
+        """Purge rows that are of no use after the bound, because nothing can join them, and compact runs."""
         for entry in [e for e in self._entries if e["max_e"] <= bound]:
             self._drop(entry)
         for entry in self._lingering(bound):
@@ -85,64 +91,64 @@ class Runs:
             self._merge(merged, bound)
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Delete all rows."""
         for entry in list(self._entries):
             self._drop(entry)
 
-    def keep_where(self, mask: Callable[[SortedRun], np.ndarray]) -> None:
-        """Write again, without them, the runs that have rows outside the mask."""
+    def keep_where(self, mask: Callable[[SortedRun], BoolArray]) -> None:
+        """Delete the rows outside a mask, by rewriting the runs that have any."""
         for entry in list(self._entries):
             run = self._run(entry)
             kept = mask(run)
             if not kept.all():
                 self._replace(entry, run, kept & ~self._discarded(entry))
 
-    def discard(self, places: Callable[[SortedRun], np.ndarray]) -> None:
-        """Let rows go before their end: `places` tells where they are in a run."""
+    def discard(self, places: Callable[[SortedRun], IntArray]) -> None:
+        """Delete rows, lazily, before their end: `places` computes where they are in a run."""
         for entry in list(self._entries):
             run = self._run(entry)
-            found = places(run)
-            if len(found):
-                self._mark(entry, run, self._discarded(entry), found)
+            hits = places(run)
+            if len(hits):
+                self._mark(entry, run, self._discarded(entry), hits)
 
-    def take(self, places: Callable[[SortedRun], np.ndarray]) -> list[pa.RecordBatch]:
-        """Discard rows, and give them back."""
+    def take(self, places: Callable[[SortedRun], IntArray]) -> list[pa.RecordBatch]:
+        """Discard rows, and return them."""
         taken = []
         for entry in list(self._entries):
             run = self._run(entry)
-            found = places(run)
-            if len(found):
+            hits = places(run)
+            if len(hits):
                 gone = self._discarded(entry)
-                taken.append(take_rows(run.plain(), np.unique(found[~gone[found]])))
-                self._mark(entry, run, gone, found)
+                taken.append(take_rows(run.plain(), np.unique(hits[~gone[hits]])))
+                self._mark(entry, run, gone, hits)
         return taken
 
-    def _mark(self, entry: Entry, run: SortedRun, gone: np.ndarray, found: np.ndarray) -> None:
-        """Discard more rows of a run; `gone` are those that are discarded already."""
-        gone[found] = True
+    def _mark(self, entry: RunEntry, run: SortedRun, gone: BoolArray, hits: IntArray) -> None:
+        """Discard more rows of a run; `gone` masks those that are discarded already."""
+        gone[hits] = True
         count = int(np.count_nonzero(gone))
-        if run.rows <= MOST_ROWS_MERGED_AT_ONCE or 2 * count > run.rows:
+        if run.rows <= FREELY_MERGED_ROWS or 2 * count > run.rows:
             self._replace(entry, run, ~gone)
         elif count > entry.get("discarded", 0):
             self._drop_mask(entry)
             entry["mask"] = self._store.put(pa.record_batch({"gone": np.packbits(gone)}))
             entry["discarded"] = count
 
-    def _run(self, entry: Entry) -> SortedRun:
+    def _run(self, entry: RunEntry) -> SortedRun:
         return SortedRun(self._store.get(entry["run"]))
 
-    def _replace(self, entry: Entry, run: SortedRun, kept: np.ndarray) -> None:
+    def _replace(self, entry: RunEntry, run: SortedRun, kept: BoolArray) -> None:
         self._drop(entry)
         self.add(SortedRun.of(take_rows(run.plain(), np.flatnonzero(kept)), self._by))
 
-    def _discarded(self, entry: Entry) -> np.ndarray:
-        """Which rows of a run are discarded."""
+    def _discarded(self, entry: RunEntry) -> BoolArray:
+        """The mask of the discarded rows of a run."""
         if "mask" not in entry:
             return np.zeros(entry["rows"], bool)
         packed = self._store.get(entry["mask"])["gone"].to_numpy()
         return np.unpackbits(packed, count=entry["rows"]).astype(bool)
 
-    def _drop_mask(self, entry: Entry) -> None:
+    def _drop_mask(self, entry: RunEntry) -> None:
         if "mask" in entry:
             self._store.drop(entry["mask"])
 
@@ -158,18 +164,18 @@ class Runs:
                 "min_e": int(ends.min()),
                 "max_e": int(ends.max()),
                 "life": FOREVER if ends.max() == FOREVER else int((ends - run.starts).max()),
-                "quarter_e": int(np.quantile(ends[:: run.rows // SAMPLE + 1], 0.25, method="lower")),
+                "quarter_e": int(np.quantile(ends[:: run.rows // SAMPLED_ENDS + 1], 0.25, method="lower")),
                 "tier": _tier(run.rows),
             }
         )
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: RunEntry) -> None:
         self._store.drop(entry["run"])
         self._drop_mask(entry)
         self._entries.remove(entry)
 
-    def _merge(self, entries: list[Entry], bound: int) -> None:
-        whole = _with_use(concat([self._run(entry).plain() for entry in entries]))
+    def _merge(self, entries: list[RunEntry], bound: int) -> None:
+        whole = _with_until(concat([self._run(entry).plain() for entry in entries]))
         alive = SortedRun(whole).until > bound
         alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
         merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
@@ -178,18 +184,18 @@ class Runs:
         self.add(merged)
 
     def _quarter(self) -> int:
-        """A quarter of the window, as the rows show it."""
+        """A quarter of the longest lifetime of a row: of the window, as far as the rows show it."""
         return max((e["life"] for e in self._entries if e["life"] != FOREVER), default=0) // 4 + 1
 
-    def _lingering(self, bound: int) -> list[Entry]:
-        """Runs of which a quarter is over and that will stay for longer than a quarter of a window."""
+    def _lingering(self, bound: int) -> list[RunEntry]:
+        """Runs of which a quarter has expired and that will stay for longer than a quarter of a window."""
         stay = bound + self._quarter()
         return [e for e in self._entries if e["quarter_e"] <= bound and stay < e["max_e"] < FOREVER]
 
-    def _mergeable(self) -> list[Entry] | None:
-        """Runs that end in the same quarter of a window and are better one run."""
-        quarter = self._quarter() if self.rows >= MOST_ROWS_MERGED_AT_ONCE else FOREVER
-        groups: dict[int, list[Entry]] = {}
+    def _mergeable(self) -> list[RunEntry] | None:
+        """Runs that end in the same quarter of a window and should become one run; None if there are none."""
+        quarter = self._quarter() if self.rows >= FREELY_MERGED_ROWS else FOREVER
+        groups: dict[int, list[RunEntry]] = {}
         for entry in self._entries:
             groups.setdefault(entry["max_e"] // quarter, []).append(entry)
         latest = max((e["max_e"] for e in self._entries if e["max_e"] < FOREVER), default=FOREVER) // quarter
@@ -199,27 +205,31 @@ class Runs:
         return None
 
 
-def _with_use(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of which only some say until when they are of use: the others are until their end."""
+def _with_until(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of several runs, `_u` filled in: those of runs without that column are of use until their end."""
     place = batch.schema.get_field_index(UNTIL)
     if place < 0 or not batch.column(place).null_count:
         return batch
     return batch.set_column(place, UNTIL, pc.coalesce(batch.column(place), batch[END]))
 
 
-def _crowded(entries: list[Entry]) -> list[Entry] | None:
-    """The runs of one size, if they are many."""
-    tiers: dict[tuple[int, bool], list[Entry]] = {}
+def _crowded(entries: list[RunEntry]) -> list[RunEntry] | None:
+    """The runs of one tier, if they are enough to be merged."""
+    tiers: dict[tuple[int, bool], list[RunEntry]] = {}
     for entry in entries:
         tiers.setdefault((entry["tier"], entry["max_e"] == FOREVER), []).append(entry)
-    full = (same for (tier, _), same in tiers.items() if len(same) >= (FAN_IN if tier else FAN_IN // 2))
-    return next(full, None)
+    for (tier, _), alike in tiers.items():
+        if len(alike) >= (MERGED_RUNS if tier else MERGED_RUNS // 2):
+            return alike
+    return None
 
 
-def _similar(entries: list[Entry]) -> list[Entry] | None:
-    """Runs of a quarter to which hardly more will come: the smaller ones, while none dwarfs the rest."""
-    chosen: list[Entry] = []
-    for entry in sorted((e for e in entries if e["rows"] < LARGE), key=lambda e: int(e["rows"])):
+def _similar(entries: list[RunEntry]) -> list[RunEntry] | None:
+    """The smaller runs of a quarter that hardly grows any more, as long as none dwarfs the others."""
+    chosen: list[RunEntry] = []
+    for entry in sorted(
+        (e for e in entries if e["rows"] < LEAST_ROWS_NOT_REMERGED), key=lambda e: int(e["rows"])
+    ):
         if entry["rows"] > 4 * sum(e["rows"] for e in chosen):
             if len(chosen) > 1:
                 break
@@ -229,8 +239,9 @@ def _similar(entries: list[Entry]) -> list[Entry] | None:
 
 
 def _tier(rows: int) -> int:
-    """
+    """The size class of a run: each is eight times as large as the one before.
+
     >>> [_tier(rows) for rows in (1, 511, 512, 4095, 4096)]
     [0, 0, 1, 1, 2]
     """
-    return ((rows // SMALL).bit_length() + 2) // 3
+    return ((rows // TIER_ROWS).bit_length() + 2) // 3

@@ -1,8 +1,13 @@
-"""The state of one operator in one bucket: a small head, and immutable runs of rows.
+"""The state backend of one operator in one bucket: a small mutable head, and immutable runs of rows.
 
-An operator changes `head` in place (JSON values only) and puts, gets and drops runs by
-name. What it does becomes durable when its micro-batch commits, all or nothing; a run is
-never changed once it is put. Names are unique for ever.
+    head   {"rows": [{"run": "r7", ...}], ...}       JSON, rewritten whole at each commit
+              |
+    runs      r7: Arrow batch   r9: Arrow batch      written once, read many times, dropped
+
+An operator changes `head` in place (JSON values only) and puts, gets and drops runs by name.
+
+Law: what a step does to its store becomes durable when its micro-batch commits, all or nothing. A run is
+never changed once it is put, and its name is never used again.
 """
 
 from __future__ import annotations
@@ -13,16 +18,22 @@ import pyarrow as pa
 
 
 class Store(Protocol):
-    """What a host gives an operator; MemoryStore below, and the one on Spark's state store."""
+    """The store as an operator sees it: `MemoryStore` below, and the one on Spark's state store."""
 
     head: dict[str, Any]
     bucket: int  # the number of the bucket, below 2**16; makes identities unique across buckets
 
-    def put(self, batch: pa.RecordBatch) -> str: ...
+    def put(self, batch: pa.RecordBatch) -> str:
+        """Write a run; returns its name."""
+        ...
 
-    def get(self, name: str) -> pa.RecordBatch: ...
+    def get(self, name: str) -> pa.RecordBatch:
+        """Read a run."""
+        ...
 
-    def drop(self, name: str) -> None: ...
+    def drop(self, name: str) -> None:
+        """Delete a run."""
+        ...
 
 
 class MemoryStore:

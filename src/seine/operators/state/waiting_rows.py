@@ -1,4 +1,4 @@
-"""Rows that wait until their instant is complete."""
+"""A buffer of rows until the watermark passes: an event-time queue of whole rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from seine.operators.state.store import Store
 
 
 class Waiting:
-    """Rows by one of their time columns, kept under `store.head[name]`."""
+    """Rows ordered by one of their time columns, kept under `store.head[name]`.
+
+    Law: over all calls, `release` gives back each row once, when the horizon is first beyond its time.
+    """
 
     def __init__(self, store: Store, name: str, time: str) -> None:
         self._queue = EventQueue(store, name)
         self._time = time
 
     def release(self, arrived: pa.RecordBatch | None, horizon: int) -> pa.RecordBatch | None:
-        """Take in rows, and give back all those whose time is before the horizon.
+        """Buffer rows, and give back all buffered ones whose time is before the horizon.
 
         >>> from seine.operators.state.store import MemoryStore
         >>> waiting = Waiting(MemoryStore(), "rows", "_s")

@@ -1,19 +1,24 @@
-"""Finds for each negative tuple of a retractable stream the tuple that it deletes.
+"""Retraction by value: matches each negative tuple of a stream with the tuple that it deletes.
 
-Law: in order of (time, arrival), a negative tuple at t deletes the oldest tuple with _s <= t < _e,
-not deleted yet, that equals it in every column but the time column (NULL equals NULL).
-So tuples of one content are a queue, and a negative tuple takes its front.
+Law: in order of (time, arrival), a negative tuple at t deletes the oldest tuple with _s <= t < _e, not
+deleted yet, that equals it in every column but the time column (NULL equals NULL). So tuples of one content
+are a queue (FIFO), and a negative tuple takes its front.
+
+    CREATE STREAM orders (...) RETRACTABLE ...
+
+    tuples ──> waiting ──(watermark)──> live, by content ──> + rows
+    negative tuples ──> waiting ──(watermark)──> front of the queue of their content ──> - rows
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column
-from seine.graph.nodes import ResolveNode
 from seine.operators.state.endable_rows import EndableRuns
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
@@ -24,14 +29,17 @@ from seine.rows.coalesce import coalesce
 from seine.rows.delta import FOREVER, Delta, data_names
 from seine.rows.grouping import group_rows
 
+if TYPE_CHECKING:
+    from seine.operators.stream.resolve_node import ResolveNode
+
 ARRIVAL = "_i0"
 
 
 class ResolveOperator:
     """The tuples of one retractable stream in one bucket, by their content.
 
-    Tuples and deletions are told when the watermark has passed them. A tuple that is deleted
-    at the instant of its start has no life and is never told.
+    Tuples and deletions are emitted when the watermark has passed them. A tuple that is deleted at the
+    instant of its start has an empty lifetime and is never emitted.
     """
 
     def __init__(self, node: ResolveNode) -> None:
@@ -48,7 +56,7 @@ class ResolveOperator:
         minus = _released(store, "minus", EARLY, [d.minus for d in inputs[0] if d.minus is not None], horizon)
         new = [] if plus is None else [SortedRun.of(plus, KEY)]
         deleted = [] if minus is None else [*self._delete(minus, new, live)]
-        yield from coalesce([*self._told(new, deleted, live)])
+        yield from coalesce([*self._emitted(new, deleted, live)])
         bound = FOREVER if clock.end else horizon
         for run in new:
             live.add(run.after(bound))
@@ -58,7 +66,7 @@ class ResolveOperator:
         """None: tuples are held to find deletions, not for joining."""
         return 0
 
-    def _told(
+    def _emitted(
         self, new: Sequence[SortedRun], deleted: Sequence[pa.RecordBatch], live: EndableRuns
     ) -> Iterator[Delta]:
         for run in new:
@@ -78,9 +86,9 @@ class ResolveOperator:
         candidates = [*_alike(minus, new, live)]
         if candidates:
             plus = pa.concat_batches(candidates)
-            hits, found = take_fronts(*self._queues(plus, minus))
+            hits, fronts = take_fronts(*self._queues(plus, minus))
             early = pa.array(minus[EARLY].to_numpy()[hits])
-            deleted = take_rows(plus, found).append_column(EARLY, early)
+            deleted = take_rows(plus, fronts).append_column(EARLY, early)
             live.remember(deleted)
             yield deleted
 

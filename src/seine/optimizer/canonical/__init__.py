@@ -1,1 +1,1 @@
-"""Predicates that mean the same get the same form."""
+"""Canonical predicates: conjunctive normal form, implication and inference of conditions."""

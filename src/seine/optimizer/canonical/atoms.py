@@ -1,4 +1,4 @@
-"""Canonical conditions: a conjunction of disjunctions of atoms, each `term op constant`.
+"""Canonical conditions: conjunctive normal form over atoms, each `term op constant`.
 
 Cites: ARGUS 5.1 (literal, OR predicate, predicate set)
 """
@@ -13,14 +13,14 @@ from seine.algebra.types import BOOLEAN
 
 @dataclass(frozen=True)
 class Atom:
-    """One literal predicate of a row: it holds, or it does not (NULL is not holding).
+    """An atomic predicate over a row, two-valued: NULL counts as not holding.
 
     `term` has no constant summand and a canonical sign and scale, so that atoms that differ in
     constants have equal terms. `op` is eq, ne, lt, le, gt, ge, is_null, is_not_null, like,
-    not_like or holds (any other BOOLEAN term); the last ones may have no constant. If `exact`,
-    the atom holds for just those rows for which the text it came from is true; otherwise it
-    also holds for rows where that text fails to compute (an overflow), never for fewer. Atoms of
-    several texts are equal if they hold for the same rows, whatever the texts were.
+    not_like or holds (any other BOOLEAN term); the null tests and holds have no constant. If
+    `exact`, the atom holds for exactly those rows for which the predicate it was derived from is
+    true; otherwise it also holds for rows where that predicate fails to compute (an overflow), never
+    for fewer. Equality ignores `exact`.
     """
 
     term: Expression
@@ -36,11 +36,11 @@ class Atom:
         return self.op == other.op and self.term == other.term and self.constant == other.constant
 
     def __hash__(self) -> int:
-        known = self.__dict__  # frozen, but this follows from the fields
-        if "_hash" not in known:
-            known["_hash"] = hash((self.term, self.op, self.constant))
-        found: int = known["_hash"]
-        return found
+        attributes = self.__dict__  # frozen, but this follows from the fields
+        if "_hash" not in attributes:
+            attributes["_hash"] = hash((self.term, self.op, self.constant))
+        cached: int = attributes["_hash"]
+        return cached
 
 
 Clause = tuple[Atom, ...]  # a disjunction, sorted, without repeats
@@ -50,22 +50,23 @@ NEVER = Atom(Literal(False, BOOLEAN), "holds")  # holds for no row
 
 
 def atom_key(atom: Atom) -> tuple[str, str, str]:
-    """The order of atoms in a clause: terms first, so that constants do not disturb a shape."""
-    known = atom.__dict__  # frozen, but this follows from the fields
-    if "_key" not in known:
-        known["_key"] = str(atom.term), atom.op, str(atom.constant)
-    found: tuple[str, str, str] = known["_key"]
-    return found
+    """The sort key of atoms in a clause: terms first, so that constants do not affect the shape."""
+    attributes = atom.__dict__  # frozen, but this follows from the fields
+    if "_key" not in attributes:
+        attributes["_key"] = str(atom.term), atom.op, str(atom.constant)
+    cached: tuple[str, str, str] = attributes["_key"]
+    return cached
 
 
 def clause_key(clause: Clause) -> list[tuple[str, str, str]]:
+    """The sort key of clauses in a predicate set."""
     return [atom_key(atom) for atom in clause]
 
 
 def clause_expression(clause: Clause) -> Expression:
-    """A clause as a predicate for `operators.evaluate.truth`; its constants stand on the right.
+    """A clause as an expression that can be evaluated; constants are on the right.
 
-    Several equalities of one term are written as IN.
+    Several equalities of one term become IN.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.types import BIGINT

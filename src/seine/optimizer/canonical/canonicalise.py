@@ -1,11 +1,11 @@
-"""Predicates that mean the same become the same: a conjunction of disjunctions of canonical atoms.
+"""Canonicalisation: equivalent predicates get equal conjunctive normal forms of canonical atoms.
 
 Laws, for every row:
     the conjunct is true  =>  every clause and every guard is true
     every clause and every guard is true  =>  the conjunct is true
 
-A guard says where the text fails to compute (an overflow) and therefore is not true although the
-clauses are. Texts that differ only in where they fail have equal clauses.
+A guard excludes rows for which the predicate fails to compute (an overflow) and therefore is not
+true although the clauses are. Predicates that differ only in where they fail have equal clauses.
 
 Cites: ARGUS 5.1.1 (canonical predicates)
 """
@@ -34,12 +34,16 @@ from seine.optimizer.canonical.simplify import simplify
 
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
-_MOST_COMPARED = 200  # clauses or atoms with one another; of more than that none is left out
-_WIDE = ("like", "is_not_null", "holds")  # may follow from atoms of other terms
+_MAX_COMPARED_PAIRWISE = 200  # of more clauses or atoms than this, none is dropped as implied by another
+_IMPLIED_ACROSS_TERMS = (
+    "like",
+    "is_not_null",
+    "holds",
+)  # what atoms of other terms may imply
 
 
 class Canonical(NamedTuple):
-    """`clauses` are enough; they are all if `exact`, otherwise together with `guards`."""
+    """A canonical form: the predicate is equivalent to `clauses` if `exact`, else to them and `guards`."""
 
     clauses: PredicateSet
     exact: bool
@@ -63,26 +67,26 @@ def canonicalise(conjunct: Expression) -> Canonical:
     """
     columns = sorted(conjunct.columns)
     if columns == [*range(len(columns))]:
-        form = _dense(conjunct)
-        return form._replace(clauses=tuple(map(_shared, form.clauses)))
+        form = _canonicalise_dense(conjunct)
+        return form._replace(clauses=tuple(map(_interned, form.clauses)))
     near = {column: place for place, column in enumerate(columns)}
-    form = _dense(shift_columns(conjunct, near.__getitem__))
+    form = _canonicalise_dense(shift_columns(conjunct, near.__getitem__))
     clauses, guards = (_moved(part, columns) for part in (form.clauses, form.guards))
-    return Canonical(tuple(map(_shared, clauses)), form.exact, guards)
+    return Canonical(tuple(map(_interned, clauses)), form.exact, guards)
 
 
-def _shared(clause: Clause) -> Clause:
-    """Of equal clauses mostly the same object: clauses are looked up all the time."""
-    return _same(clause, tuple([atom.exact for atom in clause]))
+def _interned(clause: Clause) -> Clause:
+    """Intern a clause: equal ones mostly become one object, since clauses serve as keys all the time."""
+    return _interned_clause(clause, tuple([atom.exact for atom in clause]))
 
 
 @lru_cache(maxsize=1 << 15)
-def _same(clause: Clause, exact: tuple[bool, ...]) -> Clause:
+def _interned_clause(clause: Clause, exact: tuple[bool, ...]) -> Clause:
     return clause
 
 
 def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
-    """The same of other columns, in the same order; texts decide about the order of what is said of them."""
+    """The clauses with columns renumbered, sorted again."""
     moved = [
         tuple(
             sorted(
@@ -96,20 +100,20 @@ def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
 
 
 @lru_cache(maxsize=1 << 15)
-def _dense(conjunct: Expression) -> Canonical:
-    """The form of a conjunct over the first columns of a row; others need not be worked out again."""
+def _canonicalise_dense(conjunct: Expression) -> Canonical:
+    """The form of a conjunct over columns 0, 1, ...; cached for conjuncts that differ in column positions."""
     parts = formula(simplify(conjunct), True)
     clauses = _conjunction([clause for clause, is_guard in parts if not is_guard])
     if clauses == ((NEVER,),):
         return Canonical(clauses, True)
     guards = _conjunction([clause for clause, is_guard in parts if is_guard])
-    if len(clauses) <= _MOST_COMPARED:
+    if len(clauses) <= _MAX_COMPARED_PAIRWISE:
         guards = tuple(g for g in guards if not any(clause_implies(clause, g) for clause in clauses))
     return Canonical(clauses, not guards, guards)
 
 
 def conjoin(sets: Iterable[PredicateSet]) -> PredicateSet:
-    """The conjunction of several, without what is repeated or absorbed."""
+    """The conjunction of several predicate sets, without duplicate and absorbed clauses."""
     return _conjunction([clause for one in sets for clause in one])
 
 
@@ -126,30 +130,30 @@ def _conjunction(clauses: list[Clause]) -> PredicateSet:
 
 
 def _disjunction(clause: Clause) -> Clause | None:
-    """Sorted, the atoms of each term united; None if it always holds."""
+    """A sorted clause with the atoms of each term united; None for a tautology."""
     if len(clause) < 2:
         return clause
     by_term: dict[Expression, list[Atom]] = {}
-    found: dict[Atom, None] = {}
+    united_atoms: dict[Atom, None] = {}
     for atom in clause:
         if extent(atom) is not None:
             by_term.setdefault(atom.term, []).append(atom)
         elif atom != NEVER:
-            found[atom] = None
+            united_atoms[atom] = None
     for term, atoms in by_term.items():
         united = disjunction(term, atoms) if len(atoms) > 1 else atoms
         if united is None:
             return None
-        found.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
-    wide = [atom for atom in found if atom.op in _WIDE or isinstance(atom.term, Call)]
-    if len(wide) > _MOST_COMPARED:
+        united_atoms.update(dict.fromkeys(map(paired, united) if len(atoms) > 1 else united))
+    wide = [atom for atom in united_atoms if atom.op in _IMPLIED_ACROSS_TERMS or isinstance(atom.term, Call)]
+    if len(wide) > _MAX_COMPARED_PAIRWISE:
         wide = []
-    kept = [a for a in found if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
-    return tuple(sorted(kept or found, key=atom_key))
+    kept = [a for a in united_atoms if not any(a != b and clause_implies((a,), (b,)) for b in wide)]
+    return tuple(sorted(kept or united_atoms, key=atom_key))
 
 
 def _merged(clauses: list[Clause]) -> list[Clause] | None:
-    """Clauses of one atom on one term become the fewest that say so; None if they contradict."""
+    """Merge the one-atom clauses of each term into the fewest equivalent ones; None for a contradiction."""
     single: dict[Expression, list[Atom]] = {}
     rest: list[Clause] = []
     for clause in clauses:
@@ -166,8 +170,8 @@ def _merged(clauses: list[Clause]) -> list[Clause] | None:
 
 
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
-    """Without the clauses that another one implies."""
-    if len(clauses) > _MOST_COMPARED:
+    """The clauses that no other one implies."""
+    if len(clauses) > _MAX_COMPARED_PAIRWISE:
         return list(dict.fromkeys(clauses))
     kept: list[tuple[Clause, set[int]]] = []
     for clause in sorted(clauses, key=len):

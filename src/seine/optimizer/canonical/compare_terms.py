@@ -1,4 +1,4 @@
-"""A comparison of two values as atoms: constants on the right, arithmetic in one canonical term."""
+"""Canonical atoms of comparisons: a linear term on the left, a constant on the right."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from seine.optimizer.canonical.exact_numbers import (
     MICROS_PER_DAY,
     Number,
     bounds,
-    divided,
     is_exact,
     literal_of,
     number_of,
+    quotient,
     step,
 )
-from seine.optimizer.canonical.linear_forms import Guard, Linear, linear_form
+from seine.optimizer.canonical.linear_forms import Guard, LinearForm, linear_form
 from seine.optimizer.canonical.simplify import rank
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_OF_EQUALS = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
-_LARGEST = 2**62  # a coefficient beyond this stays as it was written
-_EXACT_DOUBLE = 2.0**53
+_HOLDS_FOR_EQUALS = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
+_MAX_COEFFICIENT = 2**62  # a comparison with a larger coefficient is left as written
+_EXACT_DOUBLE_LIMIT = 2.0**53
 
-# clauses, each with whether it is a guard: implied by the text, but not needed to tell texts apart
+# clauses, each with whether it is a guard: implied by the predicate, but no part of its canonical clauses
 Formula = list[tuple[Clause, bool]]
 TRUE: Formula = []
 FALSE: Formula = [((), False)]
 
 
 def compare(op: str, left: Expression, right: Expression) -> Formula:
-    """When `left op right` is true; both are simplified and of one type, not BOOLEAN."""
+    """The formula of `left op right`; both are simplified and of one type, not BOOLEAN."""
     if isinstance(left, Literal):
         left, right, op = right, left, MIRRORED[op]
     if isinstance(right, Literal) and right.value is None:
@@ -55,34 +55,36 @@ def compare(op: str, left: Expression, right: Expression) -> Formula:
 
 
 def defined(*terms: Expression) -> Formula:
-    """That none of the terms is NULL."""
+    """The formula that no term is NULL."""
     return [((Atom(term, "is_not_null"),), False) for term in terms]
 
 
 def _compare_values(op: str, left: Expression, right: Expression) -> Formula:
-    """Two values that are not constants: the one of lower rank stands on the left."""
+    """A comparison of two values that are not constants: the one of lower rank becomes the left one."""
     if left == right:
-        return defined(left) if _OF_EQUALS[op] else FALSE
+        return defined(left) if _HOLDS_FOR_EQUALS[op] else FALSE
     if rank(right) < rank(left):
         left, right, op = right, left, MIRRORED[op]
     return [((Atom(Call(op, (left, right), BOOLEAN), "holds"),), False)]
 
 
 def _compare_least(op: str, left: Expression, least: Literal) -> Formula:
-    """With the least value of a type."""
+    """A comparison with the least value of a type."""
     if op in ("ge", "lt"):
         return defined(left) if op == "ge" else FALSE
     return [((Atom(left, {"le": "eq", "gt": "ne"}.get(op, op), least),), False)]
 
 
 def _compare_double(op: str, left: Expression, right: Literal) -> Formula:
-    """With a constant; NaN is the greatest of all, and the zeros are equal."""
+    """A comparison of a DOUBLE with a constant; NaN is the greatest value, and the zeros are equal."""
     value = right.value
     inner = left.args[0] if isinstance(left, Call) and left.name == "cast" else None
-    if inner is not None and (inner.type == INT or (inner.type == BIGINT and abs(value) < _EXACT_DOUBLE)):
+    if inner is not None and (
+        inner.type == INT or (inner.type == BIGINT and abs(value) < _EXACT_DOUBLE_LIMIT)
+    ):
         form = linear_form(inner)
         if form is not None and math.isfinite(value):
-            return _compare_form(op, form.plus(Linear({}, Fraction(value)), -1), left, right)
+            return _compare_form(op, form.plus(LinearForm({}, Fraction(value)), -1), left, right)
     if math.isnan(value):
         if op in ("le", "gt"):
             return defined(left) if op == "le" else FALSE
@@ -97,15 +99,15 @@ def _compare_numbers(op: str, left: Expression, right: Expression) -> Formula:
     return _compare_form(op, a.plus(b, -1), left, right)
 
 
-def _compare_form(op: str, form: Linear, left: Expression, right: Expression) -> Formula:
-    """`form op 0`, which came from `left op right`."""
+def _compare_form(op: str, form: LinearForm, left: Expression, right: Expression) -> Formula:
+    """The formula of `form op 0`, derived from `left op right`."""
     formula = [part for base, c in form.terms.items() if not c for part in defined(base)]
     used = sorted((base for base, c in form.terms.items() if c), key=rank)
     guards = [part for guard in form.guards for part in _guard(guard)]
     if not used:
         return [*formula, *guards] if _decided(op, form.constant) else FALSE
     main = _compare_terms(op, form, used)
-    if main is None:  # beyond what a term can hold: the text as it is
+    if main is None:  # beyond the range of a term: as written
         return (
             _compare_values(op, left, right)
             if not isinstance(right, Literal)
@@ -132,62 +134,62 @@ def _decided(op: str, difference: Number) -> bool:
 
 
 def _guard(guard: Guard) -> Formula:
-    """That a node has a value: bounds of its only base, or that it is not NULL."""
+    """The formula that a node has a value: bounds of its only base, or that it is not NULL."""
     if len(guard.form.terms) == 1 and all(guard.form.terms.values()):
         least, most = bounds(guard.node.type)
         parts = [("ge", least), ("le", most)]
-        found = [
-            _compare_terms(op, guard.form.plus(Linear({}, end), -1), list(guard.form.terms))
+        ranges = [
+            _compare_terms(op, guard.form.plus(LinearForm({}, end), -1), list(guard.form.terms))
             for op, end in parts
         ]
-        if all(part is not None for part in found):
-            clauses = [clause for part in found if part for clause, _ in part]
+        if all(part is not None for part in ranges):
+            clauses = [clause for part in ranges if part for clause, _ in part]
             return [(c, bool(c)) for c in clauses if not c or c[0].op != "is_not_null"]
     return [((Atom(guard.node, "is_not_null"),), True)]
 
 
-def _compare_terms(op: str, form: Linear, used: list[Expression]) -> Formula | None:
-    """`form op 0` over its bases with coefficients; None if the constant has no place in the term's type."""
+def _compare_terms(op: str, form: LinearForm, used: list[Expression]) -> Formula | None:
+    """The formula of `form op 0` over its bases; None if the constant is outside of the term's type."""
     coefficients = [form.terms[base] for base in used]
     scale = _scale(coefficients)
     if scale < 0:
         op = MIRRORED[op]
     if len(used) == 1:
         type_ = used[0].type
-        found = _bounded(used[0], op, -form.constant * scale, step(type_), bounds(type_), used)
-        return _unfolded(used[0], found)
+        formula = _bounded(used[0], op, -form.constant * scale, step(type_), bounds(type_), used)
+        return _unfolded(used[0], formula)
     whole = tuple(int(c * scale) for c in coefficients)
     bound = -form.constant * scale
-    if max(map(abs, whole)) >= _LARGEST:
+    if max(map(abs, whole)) >= _MAX_COEFFICIENT:
         return None
     if op in ("eq", "ne") and not bound and len(used) == 2:
         pair = _pair(op, form, used)
         if pair is not None:
             return pair
-    span = Linear(dict(zip(used, whole, strict=True)), 0).span()
+    span = LinearForm(dict(zip(used, whole, strict=True)), 0).span()
     term = Call(linear_name(whole), tuple(used), _term_type(used, span))
     return _bounded(term, op, bound, _unit(used, whole), span, used)
 
 
-def _unfolded(base: Expression, found: Formula | None) -> Formula | None:
-    """A bound of an absolute value or of a timestamp's date as bounds of what is within."""
-    if not (found and found[0][0] and isinstance(base, Call) and base.name in ("abs", "cast")):
-        return found
-    atom, inner = found[0][0][0], base.args[0]
+def _unfolded(base: Expression, formula: Formula | None) -> Formula | None:
+    """Rewrite a bound of an absolute value, or of the date of a timestamp, as bounds of the argument."""
+    if not (formula and formula[0][0] and isinstance(base, Call) and base.name in ("abs", "cast")):
+        return formula
+    atom, inner = formula[0][0][0], base.args[0]
     if atom.op not in ("ge", "le", "eq") or atom.constant is None:
-        return found
+        return formula
     number = number_of(atom.constant)
     if base.name == "abs":
         return _absolute(atom.op, inner, number)
     if (inner.type, base.type) != (TIMESTAMP, DATE):
-        return found
+        return formula
     first, last = number * MICROS_PER_DAY, (number + 1) * MICROS_PER_DAY - 1
     ends = [("ge", first)] * (atom.op != "le") + [("le", last)] * (atom.op != "ge")
     return [part for op, end in ends for part in compare(op, inner, literal_of(end, TIMESTAMP))]
 
 
 def _absolute(op: str, inner: Expression, number: Number) -> Formula:
-    """`abs(inner) op number`; the least whole number has no absolute value."""
+    """The formula of `abs(inner) op number`; the least integer has no absolute value."""
     size = -number if number < 0 else number
     over, under = literal_of(size, inner.type), literal_of(-size, inner.type)
     if op == "le" and number >= 0:
@@ -204,7 +206,7 @@ def _absolute(op: str, inner: Expression, number: Number) -> Formula:
 
 
 def either(parts: list[Formula]) -> Formula:
-    """The disjunction, multiplied out."""
+    """The disjunction of formulas, in conjunctive normal form by distribution."""
     product: Formula = [((), False)]
     for part in parts:
         product = [(a + b, guard or guarded) for a, guard in product for b, guarded in part]
@@ -212,19 +214,19 @@ def either(parts: list[Formula]) -> Formula:
 
 
 def _scale(coefficients: list[Number]) -> Number:
-    """What makes the coefficients whole, without a common divisor, and the first one positive."""
+    """The factor that makes coefficients coprime integers, the first of them positive."""
     if len(coefficients) == 1:
-        return divided(1, coefficients[0])
+        return quotient(1, coefficients[0])
     denominator = lcm(*(c.denominator for c in coefficients))
     divisor = gcd(*(int(c * denominator) for c in coefficients))
-    return divided(denominator if coefficients[0] > 0 else -denominator, divisor)
+    return quotient(denominator if coefficients[0] > 0 else -denominator, divisor)
 
 
 def _unit(used: list[Expression], coefficients: tuple[int, ...]) -> Number:
-    """Every value of the term is a whole multiple of this."""
+    """A number of which every value of the term is an integer multiple."""
     scale = max(base.type.scale for base in used)
     parts = (c * 10 ** (scale - base.type.scale) for base, c in zip(used, coefficients, strict=True))
-    return divided(gcd(*parts), 10**scale)
+    return quotient(gcd(*parts), 10**scale)
 
 
 def _term_type(used: list[Expression], span: tuple[Number, Number]) -> Type:
@@ -235,8 +237,8 @@ def _term_type(used: list[Expression], span: tuple[Number, Number]) -> Type:
     return Type(Kind.DECIMAL, min(38, max(digits, scale, 1)), scale)
 
 
-def _pair(op: str, form: Linear, used: list[Expression]) -> Formula | None:
-    """Two bases of a common type are compared as they are, so that a join can route by them."""
+def _pair(op: str, form: LinearForm, used: list[Expression]) -> Formula | None:
+    """An (in)equality of two bases as it is, so that a join can route by them; None if it is none."""
     types = {base.type for base in used}
     if len(types) > 1 and not (all(t.is_numeric for t in types) or all(t.is_temporal for t in types)):
         return None
@@ -250,20 +252,20 @@ def _pair(op: str, form: Linear, used: list[Expression]) -> Formula | None:
 
 
 def paired(atom: Atom) -> Atom:
-    """x - y = 0 as x = y, where that is its canonical form; any other atom as it is."""
+    """Rewrite an atom x - y = 0 as x = y where that is the canonical form; other atoms stay."""
     coefficients = coefficients_of(atom.term.name) if isinstance(atom.term, Call) else None
     if coefficients is None or atom.op not in ("eq", "ne") or len(coefficients) != 2 or atom.constant is None:
         return atom
     if atom.constant.value or not isinstance(atom.term, Call):
         return atom
     used = list(atom.term.args)
-    pair = _pair(atom.op, Linear(dict(zip(used, coefficients, strict=True)), 0), used)
+    pair = _pair(atom.op, LinearForm(dict(zip(used, coefficients, strict=True)), 0), used)
     return pair[0][0][0] if pair else atom
 
 
 @lru_cache(maxsize=1 << 12)
 def difference(condition: Expression) -> Atom | None:
-    """x = y or x <> y of exact numbers as x - y = 0 or x - y <> 0; None for anything else."""
+    """Rewrite x = y or x <> y of exact numbers as x - y = 0 or x - y <> 0; None for anything else."""
     if not (isinstance(condition, Call) and condition.name in ("eq", "ne")):
         return None
     left, right = (linear_form(arg) for arg in condition.args)
@@ -275,7 +277,7 @@ def difference(condition: Expression) -> Atom | None:
         return None
     scale = _scale([form.terms[base] for base in used])
     whole = {base: int(form.terms[base] * scale) for base in used}
-    type_ = _term_type(used, Linear(dict(whole), 0).span())
+    type_ = _term_type(used, LinearForm(dict(whole), 0).span())
     term = Call(linear_name(tuple(whole.values())), tuple(used), type_)
     return Atom(term, condition.name, literal_of(0, type_))
 
@@ -288,8 +290,8 @@ def _bounded(
     span: tuple[Number, Number],
     bases: list[Expression],
 ) -> Formula | None:
-    """`term op bound` by ge, le, eq or ne alone; what the span decides is decided."""
-    op, units = _rounded(op, divided(bound, unit))
+    """The formula of `term op bound` by ge, le, eq or ne alone; decided at once where the span allows it."""
+    op, units = _rounded(op, quotient(bound, unit))
     if units is None:
         return FALSE if op == "eq" else defined(*bases)
     number: Number = units * unit
@@ -314,7 +316,7 @@ def _bounded(
 
 
 def _rounded(op: str, units: Number) -> tuple[str, int | None]:
-    """Among whole numbers: gt and lt become ge and le; None if an equality meets a fraction."""
+    """A comparison of an integer: gt and lt become ge and le; None for (in)equality with a fraction."""
     if op in ("ge", "gt"):
         return "ge", ceil(units) if op == "ge" else floor(units) + 1
     if op in ("le", "lt"):

@@ -1,7 +1,7 @@
-"""Constants and types as exact numbers: days, microseconds, months, whole numbers, decimals.
+"""Exact numbers: values of discrete types as integers or fractions (days, microseconds, months, decimals).
 
-Every value of such a type is a whole multiple of the type's step and lies within its bounds, so
-that `x > 5` can be `x >= 6`, and what no value reaches is known.
+Every value of such a type is an integer multiple of the type's step and within its bounds, so that
+`x > 5` can become `x >= 6`, and comparisons beyond the bounds are decided.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BOUNDS = {
 
 
 def is_exact(type_: Type) -> bool:
-    """Whether values of the type are exact numbers."""
+    """Whether values of a type are exact numbers."""
     return type_.kind in _BOUNDS or type_.kind is Kind.DECIMAL
 
 
@@ -41,48 +41,51 @@ def is_exact(type_: Type) -> bool:
 def bounds(type_: Type) -> tuple[Number, Number]:
     """The least and the greatest number of an exact type."""
     if type_.kind is Kind.DECIMAL:
-        most = plain(Fraction(10**type_.precision - 1, 10**type_.scale))
+        most = int_if_whole(Fraction(10**type_.precision - 1, 10**type_.scale))
         return -most, most
     return _BOUNDS[type_.kind]
 
 
 @lru_cache(maxsize=256)
 def step(type_: Type) -> Number:
-    """The distance between neighbours of an exact type."""
-    return plain(Fraction(1, 10**type_.scale))
+    """The distance between consecutive values of an exact type."""
+    return int_if_whole(Fraction(1, 10**type_.scale))
 
 
-def plain(number: Number) -> Number:
-    """Whole numbers as int, which is faster."""
+def int_if_whole(number: Number) -> Number:
+    """An integral fraction as an int, which is faster; any other number as it is."""
     return number.numerator if number.denominator == 1 else number
 
 
-def divided(number: Number, by: Number) -> Number:
+def quotient(number: Number, by: Number) -> Number:
     """The exact quotient.
 
-    >>> divided(6, 3), divided(1, 2)
+    >>> quotient(6, 3), quotient(1, 2)
     (2, Fraction(1, 2))
     """
     if isinstance(number, int) and isinstance(by, int) and number % by == 0:
         return number // by
-    return plain(Fraction(number) / by)
+    return int_if_whole(Fraction(number) / by)
 
 
 def number_of(constant: Literal) -> Number:
     """The number that a constant of an exact type stands for."""
     value, kind = constant.value, constant.type.kind
     if kind is Kind.DATE:
-        return value.toordinal() - _FIRST_ORDINAL
+        days: int = value.toordinal() - _FIRST_ORDINAL
+        return days
     if kind is Kind.TIMESTAMP:
-        return (value - _EPOCH) // _MICROSECOND
+        micros: int = (value - _EPOCH) // _MICROSECOND
+        return micros
     if kind is Kind.DECIMAL:
         whole = int(value)
         return whole if whole == value else Fraction(value)
-    return value
+    number: int = value
+    return number
 
 
 def literal_of(number: Number, type_: Type) -> Literal:
-    """The inverse of `number_of`: one spelling for each number.
+    """The constant of an exact type that stands for a number: the inverse of `number_of`.
 
     >>> str(literal_of(Fraction(1, 2), Type(Kind.DECIMAL, 5, 2))), str(literal_of(0, Type(Kind.DATE)))
     ('0.50', '1970-01-01')

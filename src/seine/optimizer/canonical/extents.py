@@ -1,15 +1,16 @@
-"""The values for which an atom holds, as intervals: what it is to imply, to unite, to contradict.
+"""Extents: the set of values for which an atom holds, as a union of intervals.
 
-An interval is [from, to) between two cuts. NULL is a point below all values, so that IS NULL is an
-interval like any other. Cuts of exact types are whole steps; of DOUBLE and STRING, just before or
-just after a value.
+Implication, disjunction and contradiction of atoms of one term are containment, union and empty
+intersection of extents. An interval is [from, to) between two cuts. NULL is a point below all values,
+so that IS NULL is an interval like any other. A cut of an exact type is a number of steps; a cut of
+DOUBLE or STRING is just before or just after a value.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,29 +20,29 @@ from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of, step
 
 Cut = tuple[Any, ...]
-Extent = list[tuple[Cut, Cut]]  # ascending, without gaps of no width
+Extent = list[tuple[Cut, Cut]]  # ascending, disjoint and not adjacent
 
-_NULL: Cut = (-1,)
-_LOW: Cut = (0,)
-_HIGH: Cut = (2,)
-EVERYTHING: Extent = [(_NULL, _HIGH)]
-_VALUES: Extent = [(_LOW, _HIGH)]
+_NULL_CUT: Cut = (-1,)
+_LOWEST_CUT: Cut = (0,)
+_HIGHEST_CUT: Cut = (2,)
+EVERYTHING: Extent = [(_NULL_CUT, _HIGHEST_CUT)]
+_NOT_NULL: Extent = [(_LOWEST_CUT, _HIGHEST_CUT)]
 
 
 def extent(atom: Atom) -> Extent | None:
-    """For which values of its term an atom holds; None if that is not a matter of order."""
-    known = atom.__dict__  # frozen, but this follows from the fields
-    if "_extent" not in known:
-        known["_extent"] = _extent(atom)
-    found: Extent | None = known["_extent"]
-    return found
+    """The values of its term for which an atom holds; None if they are not given by order, as of LIKE."""
+    attributes = atom.__dict__  # frozen, but this follows from the fields
+    if "_extent" not in attributes:
+        attributes["_extent"] = _extent(atom)
+    cached: Extent | None = attributes["_extent"]
+    return cached
 
 
 def _extent(atom: Atom) -> Extent | None:
     if atom.op == "is_null":
-        return [(_NULL, _LOW)]
+        return [(_NULL_CUT, _LOWEST_CUT)]
     if atom.op == "is_not_null":
-        return _VALUES
+        return _NOT_NULL
     if atom.constant is None or atom.op not in _EXTENTS:
         return None
     if atom.constant.type.kind is Kind.BOOLEAN:
@@ -50,21 +51,21 @@ def _extent(atom: Atom) -> Extent | None:
     return _EXTENTS[atom.op](before, after)
 
 
-_EXTENTS = {
+_EXTENTS: dict[str, Callable[[Cut, Cut], Extent]] = {
     "eq": lambda before, after: [(before, after)],
-    "ne": lambda before, after: [(_LOW, before), (after, _HIGH)],
-    "lt": lambda before, after: [(_LOW, before)],
-    "le": lambda before, after: [(_LOW, after)],
-    "gt": lambda before, after: [(after, _HIGH)],
-    "ge": lambda before, after: [(before, _HIGH)],
+    "ne": lambda before, after: [(_LOWEST_CUT, before), (after, _HIGHEST_CUT)],
+    "lt": lambda before, after: [(_LOWEST_CUT, before)],
+    "le": lambda before, after: [(_LOWEST_CUT, after)],
+    "gt": lambda before, after: [(after, _HIGHEST_CUT)],
+    "ge": lambda before, after: [(before, _HIGHEST_CUT)],
 }
-_TRUTH: Cut = (1, 1, 0)
+_TRUE_CUT: Cut = (1, 1, 0)
 
 
 def _boolean_extent(atom: Atom) -> Extent:
-    """FALSE is everything below TRUE."""
+    """The extent of an atom of a BOOLEAN; FALSE is everything below TRUE."""
     assert atom.op == "eq" and atom.constant is not None
-    return [(_TRUTH, _HIGH)] if atom.constant.value else [(_LOW, _TRUTH)]
+    return [(_TRUE_CUT, _HIGHEST_CUT)] if atom.constant.value else [(_LOWEST_CUT, _TRUE_CUT)]
 
 
 def _cuts(constant: Literal) -> tuple[Cut, Cut]:
@@ -78,7 +79,7 @@ def _cuts(constant: Literal) -> tuple[Cut, Cut]:
 
 
 def union(extents: Iterable[Extent]) -> Extent:
-    """The values of any of the extents."""
+    """The union of extents."""
     merged: Extent = []
     for start, stop in sorted(part for one in extents for part in one):
         if merged and start <= merged[-1][1]:
@@ -89,7 +90,7 @@ def union(extents: Iterable[Extent]) -> Extent:
 
 
 def intersection(a: Extent, b: Extent) -> Extent:
-    """The values of both extents."""
+    """The intersection of two extents."""
     pairs = [(max(s, t), min(e, f)) for s, e in a for t, f in b]
     return sorted((start, stop) for start, stop in pairs if start < stop)
 
@@ -108,28 +109,28 @@ def _start(interval: tuple[Cut, Cut]) -> Cut:
 
 
 def disjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom] | None:
-    """The fewest atoms that hold for the values of any of the atoms of one term; None if all do."""
+    """The fewest atoms whose disjunction is that of the given atoms of one term; None for a tautology."""
     whole = union(extent(atom) or [] for atom in atoms)
     if whole == EVERYTHING:
         return None
     exact = all(atom.exact for atom in atoms)
-    found: list[Atom] = []
-    if whole[0][0] == _NULL:
-        found.append(Atom(term, "is_null", None, exact))
-        whole = intersection(whole, _VALUES)
-    hole = _hole(whole, atoms)
+    result: list[Atom] = []
+    if whole[0][0] == _NULL_CUT:
+        result.append(Atom(term, "is_null", None, exact))
+        whole = intersection(whole, _NOT_NULL)
+    hole = _only_missing_value(whole, atoms)
     if hole is not None:
-        return [*found, Atom(term, "ne", hole, exact)]
+        return [*result, Atom(term, "ne", hole, exact)]
     for start, stop in whole:
-        if start == _LOW or stop == _HIGH:
-            found.append(_half_line(term, start, stop, atoms, exact))
+        if start == _LOWEST_CUT or stop == _HIGHEST_CUT:
+            result.append(_half_line(term, start, stop, atoms, exact))
         else:
-            found.extend(Atom(term, "eq", value, exact) for value in _points(start, stop, atoms))
-    return found
+            result.extend(Atom(term, "eq", value, exact) for value in _points(start, stop, atoms))
+    return result
 
 
 def conjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom]:
-    """The fewest atoms that together hold where all atoms of one term do; none if they contradict."""
+    """The fewest atoms whose conjunction is that of the given atoms of one term; none for a contradiction."""
     whole = EVERYTHING
     for atom in atoms:
         whole = intersection(whole, extent(atom) or [])
@@ -137,29 +138,29 @@ def conjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom]:
         return []
     exact = all(atom.exact for atom in atoms)
     start, stop = whole[0][0], whole[-1][1]
-    if start == _NULL:
+    if start == _NULL_CUT:
         return [Atom(term, "is_null", None, exact)]
-    if (start, stop) == (_LOW, _HIGH) and len(whole) == 1:
+    if (start, stop) == (_LOWEST_CUT, _HIGHEST_CUT) and len(whole) == 1:
         return [Atom(term, "is_not_null", None, exact)]
     if len(whole) == 1 and len(points := _points(start, stop, atoms)) == 1:
         return [Atom(term, "eq", points[0], exact)]
-    found = []
-    if start != _LOW:
-        found.append(_half_line(term, start, _HIGH, atoms, exact))
-    if stop != _HIGH:
-        found.append(_half_line(term, _LOW, stop, atoms, exact))
+    result = []
+    if start != _LOWEST_CUT:
+        result.append(_half_line(term, start, _HIGHEST_CUT, atoms, exact))
+    if stop != _HIGHEST_CUT:
+        result.append(_half_line(term, _LOWEST_CUT, stop, atoms, exact))
     for (_, gap), (end, _) in pairwise(whole):
-        found.extend(Atom(term, "ne", value, exact) for value in _points(gap, end, atoms))
-    return found
+        result.extend(Atom(term, "ne", value, exact) for value in _points(gap, end, atoms))
+    return result
 
 
 def _half_line(term: Expression, start: Cut, stop: Cut, atoms: Sequence[Atom], exact: bool) -> Atom:
     type_ = term.type
-    if start == _LOW and stop == _HIGH:
+    if start == _LOWEST_CUT and stop == _HIGHEST_CUT:
         return Atom(term, "is_not_null", None, exact)
     if type_.kind is Kind.BOOLEAN:
-        return Atom(term, "eq", Literal(stop == _HIGH, type_), exact)
-    if stop == _HIGH:
+        return Atom(term, "eq", Literal(stop == _HIGHEST_CUT, type_), exact)
+    if stop == _HIGHEST_CUT:
         if is_exact(type_):
             return Atom(term, "ge", _value(start[1], type_), exact)
         return Atom(term, "gt" if start[2] else "ge", _constant(start, atoms), exact)
@@ -168,16 +169,16 @@ def _half_line(term: Expression, start: Cut, stop: Cut, atoms: Sequence[Atom], e
     return Atom(term, "le" if stop[2] else "lt", _constant(stop, atoms), exact)
 
 
-def _hole(whole: Extent, atoms: Sequence[Atom]) -> Literal | None:
+def _only_missing_value(whole: Extent, atoms: Sequence[Atom]) -> Literal | None:
     """The only value that is missing, if there is one."""
-    if len(whole) != 2 or whole[0][0] != _LOW or whole[1][1] != _HIGH:
+    if len(whole) != 2 or whole[0][0] != _LOWEST_CUT or whole[1][1] != _HIGHEST_CUT:
         return None
     points = _points(whole[0][1], whole[1][0], atoms)
     return points[0] if len(points) == 1 else None
 
 
 def _points(start: Cut, stop: Cut, atoms: Sequence[Atom]) -> list[Literal]:
-    """The values between two cuts, if they can be counted by the atoms they came from."""
+    """The values between two cuts, if they are at most as many as the atoms; else none."""
     if len(start) == 1 or len(stop) == 1:
         return []
     type_ = atoms[0].term.type

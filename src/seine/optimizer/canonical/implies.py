@@ -1,7 +1,7 @@
-"""Which conditions follow from which: atoms, clauses, predicate sets.
+"""Implication (subsumption) between atoms, clauses and predicate sets.
 
-Never claims what is not so. Complete for what concerns the order of one term's values; beyond
-that, an equal atom or a narrower pattern counts.
+Sound, and complete for comparisons of one term with constants; beyond that, only equal atoms and
+narrower LIKE patterns are recognised.
 
 Cites: ARGUS 5.1.3 (subsumption of literals, OR predicates and predicate sets)
 """
@@ -20,7 +20,7 @@ from seine.optimizer.canonical.like_patterns import prefix_of
 
 
 def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
-    """Whether every row that satisfies the first satisfies the second.
+    """Whether every row that satisfies the stronger predicate set satisfies the weaker one.
 
     >>> from seine.algebra.expressions import Column, Literal
     >>> from seine.algebra.types import INT
@@ -37,22 +37,17 @@ def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def clause_implies(a: Clause, b: Clause) -> bool:
-    """Whether the disjunction `b` holds wherever `a` does."""
+    """Whether clause `a` implies clause `b`."""
     return _within(a, b, {})
-
-
-def atom_implies(a: Atom, b: Atom) -> bool:
-    """Whether `b` holds wherever `a` does."""
-    return _within((a,), (b,), {})
 
 
 def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> bool:
     parts: dict[Expression, list[Extent]] = {}
     for atom in goal:
         for view in _views(atom):
-            own = extent(view)
-            if own is not None:
-                parts.setdefault(view.term, []).append(own)
+            values = extent(view)
+            if values is not None:
+                parts.setdefault(view.term, []).append(values)
     covered = {term: union(extents) if len(extents) > 1 else extents[0] for term, extents in parts.items()}
     return all(_atom_within(atom, goal, covered, domains) for atom in clause)
 
@@ -60,30 +55,32 @@ def _within(clause: Clause, goal: Clause, domains: dict[Expression, Extent]) -> 
 def _atom_within(
     atom: Atom, goal: Clause, covered: dict[Expression, Extent], domains: dict[Expression, Extent]
 ) -> bool:
-    """Whether an atom, within its term's domain, implies a clause that holds for the values `covered`."""
+    """Whether an atom, within the domain of its term, implies a clause that covers these values."""
     if atom == NEVER:
         return True
     for view in _views(atom):
         cover, domain = covered.get(view.term), domains.get(view.term) if domains else None
-        own = extent(view) if cover or domain else None
-        if own is not None and contains(cover or [], own if domain is None else intersection(own, domain)):
-            return True
+        values = extent(view) if cover or domain else None
+        if values is not None:
+            possible = values if domain is None else intersection(values, domain)
+            if contains(cover or [], possible):
+                return True
     return any(atom == other or _pattern_within(atom, other) or _defines(atom, other) for other in goal)
 
 
 def _domains(conditions: PredicateSet) -> dict[Expression, Extent]:
-    """The values that a term can have, by the clauses of one atom."""
+    """The possible values of each term by the one-atom clauses."""
     domains: dict[Expression, Extent] = {}
     for clause in conditions:
         for view in _views(clause[0]) if len(clause) == 1 else ():
-            own = extent(view)
-            if own is not None:
-                domains[view.term] = intersection(domains.get(view.term, EVERYTHING), own)
+            values = extent(view)
+            if values is not None:
+                domains[view.term] = intersection(domains.get(view.term, EVERYTHING), values)
     return domains
 
 
 def _views(atom: Atom) -> Iterable[Atom]:
-    """The atom, and as a comparison of a difference with zero if it compares two numbers."""
+    """The atom and, if it compares two exact numbers, the comparison of their difference with zero."""
     if atom.op != "holds":
         return (atom,)
     other = difference(atom.term)
@@ -91,7 +88,7 @@ def _views(atom: Atom) -> Iterable[Atom]:
 
 
 def _pattern_within(atom: Atom, other: Atom) -> bool:
-    """A prefix within a shorter one, a text with a prefix."""
+    """Whether an equality or a prefix pattern implies a prefix pattern."""
     if other.op != "like" or atom.term != other.term or atom.constant is None or other.constant is None:
         return False
     wanted = prefix_of(other.constant.value)
@@ -102,7 +99,7 @@ def _pattern_within(atom: Atom, other: Atom) -> bool:
 
 
 def _defines(atom: Atom, other: Atom) -> bool:
-    """Comparing a value takes one: x > 5 implies x IS NOT NULL, x - y > 5 does so too."""
+    """Whether an atom implies IS NOT NULL: x > 5 and x - y > 5 both imply x IS NOT NULL."""
     if other.op != "is_not_null" or atom.op == "is_null":
         return False
     if atom.op == "holds":
@@ -112,7 +109,7 @@ def _defines(atom: Atom, other: Atom) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _strict_parts(term: Expression) -> frozenset[Expression]:
-    """What must have a value for the term to have one, or to be true."""
+    """The subterms that are not NULL wherever the term is not NULL."""
     if not isinstance(term, Call):
         return frozenset({term})
     strict = coefficients_of(term.name) is not None or term.name in _STRICT

@@ -1,9 +1,9 @@
-"""What else must hold: conditions on single columns that follow from all conditions together.
+"""Transitive inference: conditions on single columns that all conditions together imply.
 
-r1.amount > 1000000, r2.amount > 0.5 * r1.amount and r3.amount = r2.amount tell that r2.amount and
-r3.amount are over 500000, so that most rows need not reach a join. Law: every row that satisfies
-the conditions satisfies what is inferred. The work is bounded: a bound travels along a limited
-number of conditions.
+r1.amount > 1000000, r2.amount > 0.5 * r1.amount and r3.amount = r2.amount imply that r2.amount and
+r3.amount are over 500000, so that a prefilter keeps most rows from a join. Law: every row that
+satisfies the conditions satisfies what is inferred. The work is bounded: a bound is propagated
+along a limited number of conditions.
 
 Cites: ARGUS 4 (transitivity inference)
 """
@@ -21,11 +21,11 @@ from seine.optimizer.canonical.exact_numbers import bounds as type_bounds
 from seine.optimizer.canonical.exact_numbers import literal_of, step
 from seine.optimizer.canonical.implies import clause_implies
 
-MOST_CLAUSES = 64  # inferred beyond this would cost more than they save
+MAX_INFERRED_CLAUSES = 64  # more would cost more than they save
 
 
 def infer(conditions: PredicateSet) -> PredicateSet:
-    """Further clauses on single columns that the conditions imply; one that never holds if they contradict.
+    """New clauses on single columns that the conditions imply; an unsatisfiable one for a contradiction.
 
     >>> from seine.algebra.types import BOOLEAN, INT
     >>> a, b = Column(0, INT), Column(1, INT)
@@ -34,16 +34,16 @@ def infer(conditions: PredicateSet) -> PredicateSet:
     >>> [(str(atom.term), atom.op, atom.constant.value) for atom, in infer((over, same))]
     [('#1', 'ge', 7)]
     """
-    found = [*_exact_bounds(conditions), *_ordered_bounds(conditions)]
-    if (NEVER,) in found:
+    inferred = [*_exact_bounds(conditions), *_ordered_bounds(conditions)]
+    if (NEVER,) in inferred:
         return ((NEVER,),)
-    found.extend(_through_equalities(conditions))
+    inferred.extend(_through_equalities(conditions))
     by_column: dict[int, list[Clause]] = {}
     for clause in conditions:
         for column in {c for atom in clause for c in columns_of(atom.term)}:
             by_column.setdefault(column, []).append(clause)
-    fresh = [clause for clause in dict.fromkeys(found) if not _known(clause, by_column)]
-    return conjoin([tuple(fresh[:MOST_CLAUSES])])
+    fresh = [clause for clause in dict.fromkeys(inferred) if not _known(clause, by_column)]
+    return conjoin([tuple(fresh[:MAX_INFERRED_CLAUSES])])
 
 
 def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
@@ -52,15 +52,15 @@ def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
 
 
 def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:
-    """Through linear conditions on exact numbers."""
+    """Bounds propagated through linear conditions on exact numbers."""
     linear = linear_bounds.conditions_of(conditions)
     if all(len(condition.variables) == 1 for condition in linear):
         return
-    found = linear_bounds.ranges(linear)
-    if found is None:
+    ranges = linear_bounds.ranges(linear)
+    if ranges is None:
         yield (NEVER,)
         return
-    given, known = found
+    given, known = ranges
     for base, (low, high) in known.items():
         old = given.get(base, (None, None))
         if (low, high) != old and len(columns_of(base)) == 1:
@@ -89,7 +89,7 @@ def _atom(base: Expression, op: str, steps: int) -> Atom:
 
 
 def _ordered_bounds(conditions: PredicateSet) -> Iterator[Clause]:
-    """Through comparisons of doubles and of strings."""
+    """Bounds propagated through comparisons of doubles and of strings."""
     given, known = order_bounds.limits(conditions)
     for column, (low, high) in known.items():
         old = given.get(column, (None, None))
@@ -110,7 +110,7 @@ def _literal(column: Column, limit: order_bounds.Limit) -> Literal:
 
 
 def _through_equalities(conditions: PredicateSet) -> Iterator[Clause]:
-    """What is said of one column holds for every column that is equal to it."""
+    """The conditions on one column, for every column that equals it."""
     partners = _equal_columns(conditions)
     for clause in conditions if partners else ():
         columns = {c for atom in clause for c in columns_of(atom.term)}
@@ -123,7 +123,7 @@ def _through_equalities(conditions: PredicateSet) -> Iterator[Clause]:
 
 
 def _is_bound(clause: Clause) -> bool:
-    """Bounds of columns travel by themselves."""
+    """Whether a clause is a bound of a column, which is propagated as a bound."""
     atom = clause[0]
     return len(clause) == 1 and isinstance(atom.term, Column) and atom.op in ("eq", "lt", "le", "gt", "ge")
 
@@ -134,7 +134,7 @@ def _moved(clause: Clause, column: int) -> Clause:
 
 
 def _equal_columns(conditions: PredicateSet) -> dict[int, set[Column]]:
-    """For each column the others of its type that equal it, directly or by way of others."""
+    """For each column the other columns of its type in its equivalence class."""
     groups: dict[Column, set[Column]] = {}
     for clause in conditions:
         term = clause[0].term

@@ -1,4 +1,4 @@
-"""LIKE patterns: one spelling for each, equality where nothing is left open."""
+"""Canonical LIKE patterns; a pattern without wildcards becomes an equality."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from seine.algebra.types import STRING
 from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.compare_terms import FALSE, Formula, compare, defined
 
-LONGEST = 1000  # longer patterns stay as they are written
+MAX_PATTERN_LENGTH = 1000  # characters; longer patterns stay as written
 _FUNCTIONS = {"startswith": ("", "%"), "endswith": ("%", ""), "contains": ("%", "%")}
 
 
 def like(subject: Expression, pattern: str, escape: str, positive: bool) -> Formula:
-    """When `subject LIKE pattern`, or NOT LIKE, is true."""
+    """The formula of `subject LIKE pattern`, or of NOT LIKE."""
     pieces = _pieces(pattern, escape) if len(escape) == 1 else None
     if pieces is None:
         return FALSE
@@ -28,15 +28,15 @@ def like(subject: Expression, pattern: str, escape: str, positive: bool) -> Form
 
 
 def affix(name: str, subject: Expression, text: str, positive: bool) -> Formula | None:
-    """STARTSWITH, ENDSWITH and CONTAINS are patterns; None for other functions."""
-    if name not in _FUNCTIONS or len(text) > LONGEST:
+    """The formula of STARTSWITH, ENDSWITH and CONTAINS, as patterns; None for other functions."""
+    if name not in _FUNCTIONS or len(text) > MAX_PATTERN_LENGTH:
         return None
     before, after = _FUNCTIONS[name]
     return like(subject, f"{before}{quoted(text)}{after}", "\\", positive)
 
 
 def prefix_of(pattern: str) -> str | None:
-    r"""The text that a canonical pattern of the form `text%` asks for; None for other patterns.
+    r"""The prefix of a canonical pattern of the form `prefix%`; None for other patterns.
 
     >>> prefix_of("ab\\_%"), prefix_of("a%b")
     ('ab_', None)
@@ -48,11 +48,12 @@ def prefix_of(pattern: str) -> str | None:
 
 
 def quoted(text: str) -> str:
+    """A text as a pattern that matches it, wildcards escaped."""
     return "".join(f"\\{letter}" if letter in "%_\\" else letter for letter in text)
 
 
 def _pieces(pattern: str, escape: str) -> list[tuple[bool, str]] | None:
-    """Texts (True) and runs of wildcards (False), every run as underscores before one %; None if invalid."""
+    """Literal texts (True) and runs of wildcards (False), underscores before one %; None if invalid."""
     letters: list[tuple[bool, str]] = []
     at = 0
     while at < len(pattern):

@@ -1,7 +1,7 @@
-"""Bounds of exact numbers carried through linear conditions.
+"""Bounds propagation through linear conditions on exact numbers.
 
-Every variable is counted in steps of its type, so that all arithmetic is on whole numbers and
-rounding a bound to the next step loses nothing.
+Every variable is counted in steps of its type, so that all arithmetic is on integers and rounding
+a bound to the next step loses nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from seine.optimizer.canonical.atoms import Clause, PredicateSet
 from seine.optimizer.canonical.exact_numbers import Number, is_exact, number_of, step
 from seine.optimizer.canonical.linear_forms import linear_form
 
-MOST_ROUNDS = 16  # a bound travels this many conditions far; conditions that chase each other stop here
+MAX_ROUNDS = 16  # of propagation; cyclic conditions could tighten bounds for ever
 
 Range = tuple[int | None, int | None]  # in steps of the variable's type; None is no bound
 
 
 class LinearCondition(NamedTuple):
-    """low <= sum of coefficient * variable <= high."""
+    """The condition low <= sum of coefficient * variable <= high; None is no bound."""
 
     variables: tuple[Expression, ...]
     coefficients: tuple[int, ...]
@@ -33,21 +33,21 @@ class LinearCondition(NamedTuple):
 
 def conditions_of(conditions: PredicateSet) -> list[LinearCondition]:
     """The linear conditions among the clauses."""
-    found = (_of_clause(clause) for clause in conditions)
-    return [condition for condition in found if condition is not None]
+    linear = (_of_clause(clause) for clause in conditions)
+    return [condition for condition in linear if condition is not None]
 
 
 def ranges(
     conditions: list[LinearCondition],
 ) -> tuple[dict[Expression, Range], dict[Expression, Range]] | None:
-    """What the variables can be by the conditions of one variable, and by all; None if they contradict."""
+    """The ranges of the variables by conditions of one variable, and by all; None for a contradiction."""
     known: dict[Expression, Range] = {}
     for condition in conditions:
         if len(condition.variables) == 1 and not _tighten(condition, known):
             return None
     given = dict(known)
     rest = [condition for condition in conditions if len(condition.variables) > 1]
-    for _ in range(min(MOST_ROUNDS, len(rest) + 1)):
+    for _ in range(min(MAX_ROUNDS, len(rest) + 1)):
         before = dict(known)
         if not all(_tighten(condition, known) for condition in rest):
             return None
@@ -57,9 +57,9 @@ def ranges(
 
 
 def _tighten(condition: LinearCondition, known: dict[Expression, Range]) -> bool:
-    """Bound each variable by the others; False if one has no value left."""
+    """Tighten the range of each variable by those of the others; False if one becomes empty."""
     if len(condition.variables) > 1 and sum(v not in known for v in condition.variables) > 1:
-        return True  # each of them has another without bounds
+        return True  # no variable can be bounded if two of them are unbounded
     summands = list(zip(condition.variables, condition.coefficients, strict=True))
     ends = [_ends(c, known.get(v, (None, None))) for v, c in summands]
     for at, (variable, coefficient) in enumerate(summands):
@@ -85,7 +85,7 @@ def _ends(coefficient: int, given: Range) -> Range:
 
 
 def _rest(bound: int | None, others: list[int | None]) -> int | None:
-    """What a bound of the sum leaves for one summand."""
+    """The bound of one summand, given that of the sum and those of the others."""
     for other in others:
         if bound is None or other is None:
             return None
@@ -126,7 +126,7 @@ def _of_term(term: Expression, low: Number | None, high: Number | None) -> Linea
 
 
 def _of_equality(term: Expression) -> LinearCondition | None:
-    """x = y, perhaps of two types: where both have a value, their forms are equal."""
+    """The condition of x = y, perhaps of two types: where neither is NULL, their linear forms are equal."""
     if not (isinstance(term, Call) and term.name == "eq" and is_exact(term.args[0].type)):
         return None
     left, right = (linear_form(arg) for arg in term.args)
@@ -137,7 +137,7 @@ def _of_equality(term: Expression) -> LinearCondition | None:
 
 
 def _hull(clause: Clause) -> LinearCondition | None:
-    """x = 1 OR x = 5 is within 1 to 5."""
+    """The hull of a disjunction of equalities: x = 1 OR x = 5 implies 1 <= x <= 5."""
     term = clause[0].term
     if not is_exact(term.type) or any(atom.op != "eq" or atom.term != term for atom in clause):
         return None
@@ -148,7 +148,7 @@ def _hull(clause: Clause) -> LinearCondition | None:
 def _in_steps(
     variables: tuple[Expression, ...], coefficients: Iterable[Number], low: Number | None, high: Number | None
 ) -> LinearCondition:
-    """Whole coefficients of variables counted in steps; bounds rounded inwards."""
+    """A condition with integer coefficients of variables counted in steps; bounds are rounded inwards."""
     parts = [c * step(variable.type) for c, variable in zip(coefficients, variables, strict=True)]
     scale = lcm(*(part.denominator for part in parts))
     bounded = (None if low is None else -(-low * scale // 1), None if high is None else high * scale // 1)

@@ -1,7 +1,7 @@
-"""Expressions over exact numbers as linear forms: `sum of coefficient * base + constant`.
+"""Linear forms of expressions over exact numbers: `sum of coefficient * base + constant`.
 
-Law: where an expression has a value, its form has the same value; where every base has a value
-and every guard holds, the expression has one. A base is a column, or anything that is not linear.
+Law: where an expression is not NULL, its form has the same value; where no base is NULL and every
+guard holds, the expression is not NULL. A base is a column, or a subexpression that is not linear.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from seine.optimizer.canonical.exact_numbers import (
     MICROS_PER_DAY,
     Number,
     bounds,
-    divided,
+    int_if_whole,
     is_exact,
     number_of,
-    plain,
+    quotient,
     step,
 )
 
 
 class Guard(NamedTuple):
-    """What must have a value: a node, and its form before the check of its type."""
+    """The requirement that a node does not overflow: the node, and its form before the range check."""
 
     node: Expression
-    form: Linear
+    form: LinearForm
 
 
-class Linear(NamedTuple):
-    """A linear form; a base whose summands cancel out stays, with coefficient 0, as it may be NULL."""
+class LinearForm(NamedTuple):
+    """A linear form; a base that cancels out stays with coefficient 0, since it may be NULL."""
 
     terms: dict[Expression, Number]
     constant: Number
     guards: tuple[Guard, ...] = ()
 
-    def plus(self, other: Linear, factor: Number = 1) -> Linear:
+    def plus(self, other: LinearForm, factor: Number = 1) -> LinearForm:
         """The form of self + factor * other."""
         terms = dict(self.terms)
         for base, coefficient in other.terms.items():
-            terms[base] = plain(terms.get(base, 0) + coefficient * factor)
-        constant = plain(self.constant + other.constant * factor)
-        return Linear(terms, constant, self.guards + other.guards)
+            terms[base] = int_if_whole(terms.get(base, 0) + coefficient * factor)
+        constant = int_if_whole(self.constant + other.constant * factor)
+        return LinearForm(terms, constant, self.guards + other.guards)
 
-    def times(self, factor: Number) -> Linear:
-        terms = {base: plain(coefficient * factor) for base, coefficient in self.terms.items()}
-        return Linear(terms, plain(self.constant * factor), self.guards)
+    def times(self, factor: Number) -> LinearForm:
+        """The form multiplied by a factor."""
+        terms = {base: int_if_whole(coefficient * factor) for base, coefficient in self.terms.items()}
+        return LinearForm(terms, int_if_whole(self.constant * factor), self.guards)
 
     def span(self) -> tuple[Number, Number]:
-        """Bounds of the form's value, by the types of its bases."""
+        """The least and greatest possible value, by the types of the bases."""
         low = high = self.constant
         for base, coefficient in self.terms.items():
             ends = bounds(base.type)
@@ -61,14 +62,14 @@ class Linear(NamedTuple):
         return low, high
 
     def is_multiple(self, unit: Number) -> bool:
-        """Whether every value of the form is a whole multiple of a unit."""
+        """Whether every value of the form is an integer multiple of a unit."""
         parts = [coefficient * step(base.type) for base, coefficient in self.terms.items()]
-        return all(divided(part, unit).denominator == 1 for part in (self.constant, *parts))
+        return all(quotient(part, unit).denominator == 1 for part in (self.constant, *parts))
 
 
 @lru_cache(maxsize=1 << 12)
-def linear_form(expression: Expression) -> Linear | None:
-    """The form of a simplified expression; None if its values are not exact numbers.
+def linear_form(expression: Expression) -> LinearForm | None:
+    """The linear form of a simplified expression; None if its values are not exact numbers.
 
     >>> from seine.algebra.expressions import Column
     >>> from seine.algebra.functions import literal, resolve_call
@@ -80,7 +81,7 @@ def linear_form(expression: Expression) -> Linear | None:
     if not is_exact(expression.type):
         return None
     if isinstance(expression, Literal):
-        return Linear({}, number_of(expression)) if expression.value is not None else _base(expression)
+        return LinearForm({}, number_of(expression)) if expression.value is not None else _base(expression)
     if isinstance(expression, Call):
         rule = _RULES.get(expression.name)
         form = rule(expression) if rule else None
@@ -89,22 +90,22 @@ def linear_form(expression: Expression) -> Linear | None:
     return _base(expression)
 
 
-def _base(expression: Expression) -> Linear:
-    return Linear({expression: 1}, 0)
+def _base(expression: Expression) -> LinearForm:
+    return LinearForm({expression: 1}, 0)
 
 
-def _checked(form: Linear, node: Expression) -> Linear:
-    """Guarded if the value may be outside of the node's type. A node's value needs its operands'."""
+def _checked(form: LinearForm, node: Expression) -> LinearForm:
+    """The form, with a guard if its value may overflow the type of the node."""
     low, high = form.span()
     least, most = bounds(node.type)
     if least <= low and high <= most:
         return form
-    guard = Guard(node, Linear(form.terms, form.constant))
+    guard = Guard(node, LinearForm(form.terms, form.constant))
     inner = form.guards if len(form.terms) == 1 else ()
-    return Linear(form.terms, form.constant, (*inner, guard))
+    return LinearForm(form.terms, form.constant, (*inner, guard))
 
 
-def _sum(call: Call) -> Linear | None:
+def _sum(call: Call) -> LinearForm | None:
     sign = 1 if call.name == "add" else -1
     left, right = (linear_form(arg) for arg in call.args)
     if left is None or right is None:
@@ -117,11 +118,11 @@ def _sum(call: Call) -> Linear | None:
     if types[0] == DATE and types[1] == DAY_TIME:
         if right.terms:
             return None
-        right = Linear({}, floor(divided(right.constant, MICROS_PER_DAY)))
+        right = LinearForm({}, floor(quotient(right.constant, MICROS_PER_DAY)))
     return left.plus(right, sign)
 
 
-def _product(call: Call) -> Linear | None:
+def _product(call: Call) -> LinearForm | None:
     left, right = (linear_form(arg) for arg in call.args)
     if left is None or right is None:
         return None
@@ -130,37 +131,37 @@ def _product(call: Call) -> Linear | None:
     return None if right.terms else left.times(right.constant)
 
 
-def _quotient(call: Call) -> Linear | None:
+def _quotient(call: Call) -> LinearForm | None:
     left, right = (linear_form(arg) for arg in call.args)
     if left is None or right is None or right.terms or not right.constant:
         return None
-    return left.times(divided(1, right.constant))
+    return left.times(quotient(1, right.constant))
 
 
-def _cast(call: Call) -> Linear | None:
+def _cast(call: Call) -> LinearForm | None:
     source, target = call.args[0].type, call.type
     if source.is_numeric and target.is_numeric:
         return linear_form(call.args[0])
     return _scaled(MICROS_PER_DAY)(call) if (source, target) == (DATE, TIMESTAMP) else None
 
 
-def _scaled(factor: int) -> Callable[[Call], Linear | None]:
-    def rule(call: Call) -> Linear | None:
+def _scaled(factor: int) -> Callable[[Call], LinearForm | None]:
+    def rule(call: Call) -> LinearForm | None:
         form = linear_form(call.args[0])
         return None if form is None else form.times(factor)
 
     return rule
 
 
-def _moved(sign: int) -> Callable[[Call], Linear | None]:
-    def rule(call: Call) -> Linear | None:
+def _moved(sign: int) -> Callable[[Call], LinearForm | None]:
+    def rule(call: Call) -> LinearForm | None:
         left, right = (linear_form(arg) for arg in call.args)
         return None if left is None or right is None else left.plus(right, sign)
 
     return rule
 
 
-_RULES: dict[str, Callable[[Call], Linear | None]] = {
+_RULES: dict[str, Callable[[Call], LinearForm | None]] = {
     "add": _sum,
     "sub": _sum,
     "mul": _product,

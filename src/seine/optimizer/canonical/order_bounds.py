@@ -1,8 +1,8 @@
-"""Bounds of DOUBLEs and STRINGs carried through comparisons.
+"""Bounds propagation through comparisons of DOUBLEs and STRINGs.
 
-A DOUBLE may be moved or scaled by a constant on its way. Rounding keeps the order of two doubles
-but may make them equal, so that a bound survives and its strictness does not. NaN is greater than
-every number; a function that turns the order round says nothing above unless NaN is ruled out.
+A DOUBLE may be shifted or scaled by a constant in between. Rounding is monotone but may make two
+doubles equal, so that a bound remains and its strictness does not. NaN is greater than every
+number; an antitone function gives no upper bound unless NaN is excluded.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import DOUBLE, STRING
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
 
-MOST_ROUNDS = 16
+MAX_ROUNDS = 16  # of propagation; cyclic comparisons could tighten limits for ever
 
 
 class Limit(NamedTuple):
-    """A bound: of two equal lower limits the open one is tighter."""
+    """A lower or upper limit of values; open if the value itself is excluded."""
 
     value: Any
     open: bool
 
 
 Limits = tuple[Limit | None, Limit | None]
-_FREE: Limits = (None, None)
+_UNBOUNDED: Limits = (None, None)
 
 
 class OrderedPair(NamedTuple):
-    """lesser < greater, or <= if not `strict`."""
+    """The comparison lesser < greater, or <= if not `strict`."""
 
     lesser: Expression
     greater: Expression
@@ -39,16 +39,16 @@ class OrderedPair(NamedTuple):
 
 
 def limits(conditions: PredicateSet) -> tuple[dict[Column, Limits], dict[Column, Limits]]:
-    """What bounds the columns: by their own conditions, and by all."""
+    """The limits of the columns by comparisons with constants, and by all comparisons."""
     atoms = [clause[0] for clause in conditions if len(clause) == 1]
-    comparisons = [found for atom in atoms for found in _of_atom(atom)]
-    own = [c for c in comparisons if isinstance(c.lesser, Literal) or isinstance(c.greater, Literal)]
+    comparisons = [pair for atom in atoms for pair in _of_atom(atom)]
+    constant = [c for c in comparisons if isinstance(c.lesser, Literal) or isinstance(c.greater, Literal)]
     known: dict[Column, Limits] = {}
-    for comparison in own:
+    for comparison in constant:
         _tighten(comparison, known)
     given = dict(known)
     rest = [c for c in comparisons if not (isinstance(c.lesser, Literal) or isinstance(c.greater, Literal))]
-    for _ in range(min(MOST_ROUNDS, len(rest))):
+    for _ in range(min(MAX_ROUNDS, len(rest))):
         before = dict(known)
         for comparison in rest:
             _tighten(comparison, known)
@@ -67,12 +67,15 @@ def _of_atom(atom: Atom) -> tuple[OrderedPair, ...]:
         op, left, right = atom.op, atom.term, atom.constant
     else:
         return ()
-    if left.type not in (DOUBLE, STRING) or right.type != left.type or op not in _OPS:
+    if left.type not in (DOUBLE, STRING) or right.type != left.type or op not in _PAIRS_OF_OPERATOR:
         return ()
-    return tuple(OrderedPair(*((left, right) if up else (right, left)), strict) for up, strict in _OPS[op])
+    return tuple(
+        OrderedPair(*((left, right) if up else (right, left)), strict)
+        for up, strict in _PAIRS_OF_OPERATOR[op]
+    )
 
 
-_OPS: dict[str, list[tuple[bool, bool]]] = {
+_PAIRS_OF_OPERATOR: dict[str, list[tuple[bool, bool]]] = {
     "lt": [(True, True)],
     "le": [(True, False)],
     "gt": [(False, True)],
@@ -86,12 +89,12 @@ def _tighten(comparison: OrderedPair, known: dict[Column, Limits]) -> None:
     if isinstance(lesser, Column):
         limit = _limits_of(greater, known)[1]
         if limit is not None and not _is_nan(limit.value):
-            low, high = known.get(lesser, _FREE)
+            low, high = known.get(lesser, _UNBOUNDED)
             known[lesser] = (low, _smaller(high, Limit(limit.value, limit.open or strict)))
     if isinstance(greater, Column):
         limit = _limits_of(lesser, known)[0]
         if limit is not None and not _is_nan(limit.value):
-            low, high = known.get(greater, _FREE)
+            low, high = known.get(greater, _UNBOUNDED)
             known[greater] = (_larger(low, Limit(limit.value, limit.open or strict)), high)
 
 
@@ -110,16 +113,16 @@ def _is_nan(value: Any) -> bool:
 def _limits_of(expression: Expression, known: dict[Column, Limits]) -> Limits:
     match expression:
         case Column():
-            return known.get(expression, _FREE)
+            return known.get(expression, _UNBOUNDED)
         case Literal(value, _):
             return (Limit(value, False), Limit(value, False))
-        case Call(name, (inner, Literal(value, _)), type_) if type_ == DOUBLE and name in _RISING:
+        case Call(name, (inner, Literal(value, _)), type_) if type_ == DOUBLE and name in _ARITHMETIC:
             if value and math.isfinite(value):
-                return _mapped(_limits_of(inner, known), _RISING[name], value)
-    return _FREE
+                return _mapped(_limits_of(inner, known), _ARITHMETIC[name], value)
+    return _UNBOUNDED
 
 
-_RISING: dict[str, Callable[[float, float], float]] = {
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "add": lambda x, by: x + by,
     "sub": lambda x, by: x - by,
     "mul": lambda x, by: x * by,
@@ -128,7 +131,7 @@ _RISING: dict[str, Callable[[float, float], float]] = {
 
 
 def _mapped(given: Limits, function: Callable[[float, float], float], by: float) -> Limits:
-    """Through a function that keeps the order, or turns it round."""
+    """The limits of a monotone or antitone function of a value with the given limits."""
     ends = [None if limit is None else Limit(function(limit.value, by), False) for limit in given]
     if function(1.0, by) >= function(-1.0, by):
         return ends[0], ends[1]

@@ -1,4 +1,4 @@
-"""One spelling for what is computed: constants are folded, operands of commutative operators ordered."""
+"""Expression simplification: constant folding, and a canonical order of commutative operands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
 _COMMUTATIVE_ON_NUMBERS = ("add", "mul")  # a date stays to the left of an interval
-_LONGEST = 1000
-_REPEATABLE = ("and", "or")  # any number of operands, each needed once
+_MAX_FOLDED_TEXT = 1000
+_IDEMPOTENT = ("and", "or")  # variadic and idempotent
 
 
 def simplify(expression: Expression) -> Expression:
-    """An expression with the same value in every row.
+    """An equivalent expression in simplified form.
 
     >>> from seine.algebra.functions import literal, resolve_call
     >>> from seine.algebra.types import DOUBLE
@@ -33,7 +33,7 @@ def simplify(expression: Expression) -> Expression:
 
 
 def rank(expression: Expression) -> tuple[int, int, str]:
-    """The order of operands: columns by position, then what is computed, constants last."""
+    """The sort key of operands: columns by position, then calls, constants last."""
     match expression:
         case Column(index, _):
             return (0, index, "")
@@ -55,7 +55,7 @@ def _simplify_node(expression: Expression) -> Expression:
     on_numbers = expression.name in _COMMUTATIVE_ON_NUMBERS and expression.type.is_numeric
     if on_numbers or expression.name in _COMMUTATIVE:
         ordered = tuple(sorted(args, key=rank))
-    elif expression.name in _REPEATABLE:
+    elif expression.name in _IDEMPOTENT:
         ordered = tuple(sorted(_flat(expression), key=rank))
     else:
         return expression
@@ -63,7 +63,7 @@ def _simplify_node(expression: Expression) -> Expression:
 
 
 def _is_power_of_two(divisor: Expression) -> bool:
-    """Then multiplying by the reciprocal is the same, to the last bit."""
+    """Whether a divisor is a power of two: multiplying by its reciprocal is then exact."""
     if not isinstance(divisor, Literal) or not divisor.value or not math.isfinite(divisor.value):
         return False
     mantissa, exponent = math.frexp(divisor.value)
@@ -71,15 +71,15 @@ def _is_power_of_two(divisor: Expression) -> bool:
 
 
 def _flat(call: Call) -> dict[Expression, None]:
-    """The operands of nested ANDs or ORs, each once."""
-    found: dict[Expression, None] = {}
+    """The operands of nested ANDs or ORs, flattened and deduplicated."""
+    operands: dict[Expression, None] = {}
     for arg in call.args:
-        found.update(_flat(arg) if isinstance(arg, Call) and arg.name == call.name else {arg: None})
-    return found
+        operands.update(_flat(arg) if isinstance(arg, Call) and arg.name == call.name else {arg: None})
+    return operands
 
 
 def tidy(constant: Literal) -> Literal:
-    """Equal constants get one spelling: 5 and 5.00 of one type, 0.0 and -0.0 stay apart."""
+    """A canonical constant: 5 and 5.00 of one type become equal, 0.0 and -0.0 stay different."""
     if constant.value is None or not is_exact(constant.type):
         return constant
     return literal_of(number_of(constant), constant.type)
@@ -87,9 +87,9 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """The value of a call of constants; a very long text stays a call."""
+    """Constant folding: the value of a call of constants; a call with a very long text stays."""
     value = _value(evaluate(call, [], 1)[0], call.type)
-    if isinstance(value, str) and len(value) > _LONGEST:
+    if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call
     return tidy(Literal(value, call.type))
 

@@ -1,1 +1,1 @@
-"""One rule a file: a pure function from plan to plan that never changes an answer."""
+"""Rewrite rules, one a file: pure functions from plan to equivalent plan."""

@@ -1,4 +1,4 @@
-"""Merge adjacent projections."""
+"""Rule: merge adjacent projections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seine.optimizer.traverse import rebuild, stays_small
 
 
 def merge_projections(plan: Plan) -> Plan:
-    """Turn projections of projections into one, by substitution.
+    """Replace a projection of a projection by one, by substitution.
 
     before: Project(Project(x, [a + 1]), [#0 * 2])
     after:  Project(x, [(a + 1) * 2])

@@ -1,39 +1,45 @@
-"""Order the joins of a block: left-deep, connected by equalities first."""
+"""Rule: order the joins of a block as a left-deep tree, equi-joins first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from seine.algebra.expressions import Expression, conjunction, shift_columns
-from seine.algebra.plan import Join, Plan, Project, Scan, walk
+from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
+from seine.optimizer.block import Block, take_apart
 from seine.optimizer.equalities import connects
-from seine.optimizer.join_block import JoinBlock, flatten
 from seine.optimizer.traverse import with_inputs
 
 
-def order_joins(plan: Plan, choose: Callable[[JoinBlock], list[int]] | None = None) -> Plan:
+def order_joins(plan: Plan, choose: Callable[[Block], list[int]] | None = None) -> Plan:
     """Make every block of joins a left-deep tree, each condition at the lowest join that has its columns.
 
-    `choose` gives the order of a block. Without it the first item with a stream begins; then follows,
-    again and again, the earliest stream that an equality connects to what is joined, else a relation so
-    connected, else an item that another condition connects, and a cross product only when nothing
-    else is left.
+    `choose` gives the order of a block. Without it the order is greedy: it starts with the first stream and
+    appends the first stream that an equality connects to the items so far, else a relation so connected,
+    else an item that another condition connects, else any item (a cross product).
 
     before: Select(Join(Join(a, b), c), a.x = c.x AND c.y = b.y)
     after:  Project(Join(Join(a, c, a.x = c.x), b, c.y = b.y), columns as before)
     """
     if not isinstance(plan, Join):
         return with_inputs(plan, tuple(order_joins(child, choose) for child in plan.inputs))
-    block = flatten(plan)
+    block = take_apart(plan, is_item=_is_without_joins)
     items = tuple(order_joins(item, choose) for item in block.items)
-    block = JoinBlock(items, block.conditions, block.outputs)
+    block = Block(items, block.conditions, block.outputs)
     order = (choose or choose_order)(block)
     names = tuple(field.name for field in plan.schema)
     return Project(_join(block, order), _renumber(block, order, block.outputs), names)
 
 
-def choose_order(block: JoinBlock) -> list[int]:
-    """The numbers of the items in the order in which to join them."""
+def _is_without_joins(plan: Plan) -> bool:
+    """Whether a plan selects from and projects one item that is no relation: its conditions stay with it."""
+    while isinstance(plan, Select | Project):
+        plan = plan.input
+    return not isinstance(plan, Join | Lookup)
+
+
+def choose_order(block: Block) -> list[int]:
+    """The greedy join order of a block: the indexes of its items."""
     streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
     order = [streams.index(True) if any(streams) else 0]
     waiting = [number for number in range(len(block.items)) if number not in order]
@@ -45,40 +51,39 @@ def choose_order(block: JoinBlock) -> list[int]:
     return order
 
 
-def _rank(block: JoinBlock, joined: frozenset[int], number: int, stream: bool) -> int:
-    """How early an item should follow: lower is earlier."""
+def _rank(block: Block, joined: frozenset[int], number: int, stream: bool) -> int:
+    """The priority of an item as the next one to join: lower is earlier."""
     together = joined | {number}
     reachable = [
         condition
         for condition, reads in zip(block.conditions, block.reads, strict=True)
         if number in reads and len(reads) > 1 and reads <= together
     ]
-    own = range(block.offsets[number], block.offsets[number + 1])
-    if any(connects(condition, lambda index: index not in own) for condition in reachable):
+    columns = block.columns(number)
+    if any(connects(condition, lambda index: index not in columns) for condition in reachable):
         return 0 if stream else 1
     if reachable:
         return 2 if stream else 3
     return 4 if stream else 5
 
 
-def _join(block: JoinBlock, order: list[int]) -> Plan:
+def _join(block: Block, order: list[int]) -> Plan:
     plan = block.items[order[0]]
     placed: set[int] = set()
     for count in range(2, len(order) + 1):
-        have = frozenset(order[:count])
-        here = [number for number, reads in enumerate(block.reads) if number not in placed and reads <= have]
+        joined = frozenset(order[:count])
+        here = [
+            number for number, reads in enumerate(block.reads) if number not in placed and reads <= joined
+        ]
         placed.update(here)
         parts = _renumber(block, order, tuple(block.conditions[number] for number in here))
         plan = Join(plan, block.items[order[count - 1]], conjunction(list(parts)))
     return plan
 
 
-def _renumber(
-    block: JoinBlock, order: list[int], expressions: tuple[Expression, ...]
-) -> tuple[Expression, ...]:
-    offsets = block.offsets
+def _renumber(block: Block, order: list[int], expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
     position: dict[int, int] = {}
     for number in order:
-        for index in range(offsets[number], offsets[number + 1]):
+        for index in block.columns(number):
             position[index] = len(position)
     return tuple(shift_columns(e, position.__getitem__) for e in expressions)

@@ -1,4 +1,4 @@
-"""Prune columns: what nobody above reads is not carried."""
+"""Rule: prune columns that no operator above reads (projection push-down)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from seine.algebra.plan import (
 )
 from seine.optimizer.traverse import with_inputs
 
-Mapping = dict[int, int]  # position before -> position after
+PositionMap = dict[int, int]  # position before -> position after
 
 
 def prune_columns(plan: Plan) -> Plan:
-    """Let the inputs of joins, aggregates and unions carry only the columns needed above.
+    """Restrict the inputs of joins, aggregates and unions to the columns that are read above.
 
-    A selection stays directly on its stream, whole, where other queries can share it.
+    A selection stays directly on its stream, over all columns, where other queries can share it.
 
     before: Project(Join(Scan(a), Scan(b), a.k = b.k), [a.x])
     after:  Project(Join(Project(Scan(a), [k, x]), Project(Scan(b), [k]), a.k = b.k), [a.x])
@@ -34,7 +34,7 @@ def prune_columns(plan: Plan) -> Plan:
 
 
 def _narrow(plan: Plan, needed: Iterable[int]) -> Plan:
-    """The plan with exactly the needed columns, in their order."""
+    """The plan with exactly the needed columns, in their order of position."""
     wanted = sorted(set(needed))
     pruned, mapping = _prune(plan, wanted)
     if [mapping[index] for index in wanted] == list(range(len(pruned.schema))):
@@ -44,8 +44,8 @@ def _narrow(plan: Plan, needed: Iterable[int]) -> Plan:
     return Project(pruned, columns, tuple(field.name for field in fields))
 
 
-def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, Mapping]:
-    """A plan with at least the needed columns, and where they are."""
+def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
+    """A plan with at least the needed columns, and their new positions."""
     match plan:
         case Select(input, predicate):
             below, mapping = _prune(input, sorted(set(needed) | columns_of(predicate)))
@@ -64,14 +64,14 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, Mapping]:
     return plan, _positions(range(len(plan.schema)))
 
 
-def _prune_project(plan: Project, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_project(plan: Project, needed: list[int]) -> tuple[Plan, PositionMap]:
     kept = [plan.expressions[index] for index in needed]
     below, mapping = _prune(plan.input, sorted(_read(kept)))
     expressions = tuple(_move(expression, mapping) for expression in kept)
     return Project(below, expressions, tuple(plan.names[index] for index in needed)), _positions(needed)
 
 
-def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, PositionMap]:
     width = len(plan.left.schema)
     read = set(needed) | (columns_of(plan.predicate) if plan.predicate is not None else set())
     left_read = {index for index in read if index < width}
@@ -85,7 +85,7 @@ def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, Mapping]:
     return Join(_narrow(plan.left, left_read), _narrow(plan.right, right_read), predicate), mapping
 
 
-def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Mapping]:
+def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, PositionMap]:
     keys = len(plan.keys)
     kept = [number for number in range(len(plan.calls)) if keys + number in needed]
     if not keys and not kept:
@@ -106,7 +106,7 @@ def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Mapping]
     return pruned, _positions(columns)
 
 
-def _positions(kept: Iterable[int]) -> Mapping:
+def _positions(kept: Iterable[int]) -> PositionMap:
     return {before: after for after, before in enumerate(kept)}
 
 
@@ -114,5 +114,5 @@ def _read(expressions: Iterable[Expression]) -> set[int]:
     return set().union(*map(columns_of, expressions))
 
 
-def _move(expression: Expression, mapping: Mapping) -> Expression:
+def _move(expression: Expression, mapping: PositionMap) -> Expression:
     return shift_columns(expression, mapping.__getitem__)

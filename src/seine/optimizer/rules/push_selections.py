@@ -1,4 +1,4 @@
-"""Push selections down to where their columns first appear."""
+"""Rule: push selections down (predicate push-down)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from seine.optimizer.traverse import stays_small, with_inputs
 
 
 def push_selections(plan: Plan) -> Plan:
-    """Split conjunctions, let each part sink as deep as its columns allow, and merge what meets there.
+    """Split conjunctions, push each conjunct down as far as its columns allow, and merge those that meet.
 
-    A part sinks through a projection by substitution, below a join to the side that has its
-    columns, into every branch of a set operator, below a distinct, and below an aggregate
-    that has keys if it reads keys alone. What reads a relation alone stays at its join.
+    A conjunct is pushed through a projection by substitution, below a join to the side that has its
+    columns, into every branch of a set operator, below a distinct, and below an aggregate with keys if
+    it reads keys alone. One that reads a relation alone stays at the lookup join.
 
     before: Select(Join(a, b), a.x > 1 AND b.y > 2 AND a.k = b.k)
     after:  Join(Select(a, x > 1), Select(b, y > 2), a.k = b.k)

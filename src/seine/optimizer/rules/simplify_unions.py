@@ -1,4 +1,4 @@
-"""Flatten nested set operators and drop what they make redundant."""
+"""Rule: flatten nested set operators and drop redundant duplicate elimination."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _branches(plan: Plan) -> tuple[Plan, ...]:
 
 
 def _bag(plan: Plan) -> Plan:
-    """A plan with the same set of rows, whatever the number of copies."""
+    """A plan with the same set of distinct rows, without duplicate elimination where possible."""
     match plan:
         case Distinct(input):
             return _bag(input)

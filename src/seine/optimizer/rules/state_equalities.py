@@ -1,4 +1,4 @@
-"""Say plainly that two columns are equal: an equality is what joins by key."""
+"""Rule: rewrite conditions that are equivalent to an equality of two columns, an equi-join key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seine.optimizer.traverse import rebuild
 
 
 def state_equalities(plan: Plan) -> Plan:
-    """Write conditions that mean an equality of two columns as one.
+    """Rewrite conditions that are equivalent to an equality of two columns as that equality.
 
     before: Select(Join(a, b), NOT (a.k <> b.k) AND a.x - b.x = 0)
     after:  Select(Join(a, b), a.k = b.k AND a.x = b.x)

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
-from seine.graph.nodes import PunctuationsNode, SourceNode
 from seine.intake.punctuations import limits_of
-from seine.rows.arrays import Ints
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.rows.delta import FOREVER, NEVER, NUMBER, Delta, data_names
 
 
@@ -62,7 +63,7 @@ def kept_punctuations(runs: Sequence[pa.RecordBatch]) -> Delta:
     return Delta(pa.RecordBatch.from_arrays([before, whole["_l"], *columns], names))
 
 
-def _ends(starts: Ints, window: int | None) -> Ints:
+def _ends(starts: IntArray, window: int | None) -> IntArray:
     if window is None:
         return np.full(len(starts), FOREVER)
     return np.where(starts > FOREVER - window, FOREVER, starts + window)

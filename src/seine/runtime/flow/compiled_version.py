@@ -27,7 +27,7 @@ def compile_version(
     if before is None or changed is None or before.version.relations != version.relations:
         relations = RelationFiles(version.relations)
         return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget))
-    flow = Dataflow(version.snapshot, buckets, before.flow.lookups, budget)
+    flow = Dataflow(version.snapshot, buckets, before.flow.relations, budget)
     return CompiledVersion(version, flow.follow(before.flow, changed))
 
 

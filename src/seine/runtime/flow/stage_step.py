@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from seine.graph.nodes import AggregateNode, LimitedNode, Node
+from seine.graph.node import Node
 from seine.operators.limited.budget import BudgetedJoin, step_together
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.state.operator import Operator
@@ -53,9 +53,13 @@ def run_stage(
     for node in nodes:
         store = state.of(node.id)
         arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
-        arrived += [inputs.get((listener.id, 1), []) for listener in flow.tells(node.id)]
-        together = flow.budget is not None and isinstance(node, LimitedNode)
-        if any(arrived) or store.head or _speaks_first(node) or together:
+        arrived += [
+            inputs.get((listener.id, port), [])
+            for listener in flow.listeners(node.id)
+            for port in listener.receiving
+        ]
+        together = flow.budget is not None and node.budgeted
+        if any(arrived) or store.head or node.steps_unasked or together:
             ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
     for number, turn in ran.items():
         if not turn.together:
@@ -99,11 +103,6 @@ def _report(ran: Iterable[_Turn]) -> StageReport:
         if isinstance(operator, LimitedOperator):
             report.memory[node.id] = operator.account(store)
     return report
-
-
-def _speaks_first(node: Node) -> bool:
-    """An aggregate without keys has a row before anything arrives."""
-    return isinstance(node, AggregateNode) and not node.ports[0].key
 
 
 def _port_rows(node: Node, operator: object, store: Store) -> dict[int, list[int]]:

@@ -8,6 +8,7 @@ it was in the entry in which its instant was complete, and no result is retracte
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,8 @@ from seine.intake.files import Files
 from seine.intake.relations import load_relation
 from seine.network.network import Network
 from seine.runtime.folder.versions import Versions
+
+_logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0  # between two looks at a table: each reads all of it
 Print = tuple[tuple[str, int, int, int], ...]  # files: name, identity, size, time of change
@@ -57,6 +60,7 @@ class ChangingRelations:
             try:
                 tuples, letters = load_relation(relation)
             except SeineError as error:
+                _logger.warning("relation not read again", extra={"relation": relation.name})
                 self._notice(f"relation {relation.name} stays as it was: {error.message}")
                 continue
             if not tuples.equals(self._current[relation.name]):
@@ -65,6 +69,9 @@ class ChangingRelations:
         if fresh:
             self._current = {**self._current, **fresh}
             change = self._network.renew()
+            _logger.info(
+                "relations changed", extra={"relations": ", ".join(fresh), "version": self._network.version}
+            )
             self._versions.extend(self._network, change, self._streams, self._current, dead)
         return self._network.version
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.types import TIMESTAMP
 from seine.operators.state.sorted_run import INDEX, KEY, index_of
-from seine.rows.arrays import Ints
 from seine.rows.hashing import hash_columns
 
 _NOTE = b"seine"  # where the schema of a condensed batch says how to make the rest
@@ -124,7 +124,7 @@ def _hashed(keys: pa.Array, kept: dict[str, pa.Array], owner: int | None) -> str
     return name if name is not None and _is_hashed(kept[name], numbers, len(numbers)) else None
 
 
-def _is_hashed(column: pa.Array, keys: Ints, count: int) -> bool:
+def _is_hashed(column: pa.Array, keys: IntArray, count: int) -> bool:
     """Are the first keys hashes of that column?"""
     if pa.types.is_nested(column.type):
         return False
@@ -136,6 +136,6 @@ def _is_whole(column: pa.Array) -> bool:
     return column.type in _WHOLE and not column.null_count
 
 
-def _numbers(column: pa.Array) -> Ints:
-    numbers: Ints = column.view(pa.int64()).to_numpy()
+def _numbers(column: pa.Array) -> IntArray:
+    numbers: IntArray = column.view(pa.int64()).to_numpy()
     return numbers

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from seine.disk_sync import sync_to_disk
+
 
 def write_whole(path: str, content: bytes) -> None:
     """Replace a file so that a reader, or a crash, sees the old or the new one whole."""
@@ -23,13 +25,4 @@ def whole_file(path: str) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
-    _sync(os.path.dirname(path))
-
-
-def _sync(folder: str) -> None:
-    """Make a rename durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_to_disk(os.path.dirname(path))

@@ -21,11 +21,9 @@ from functools import partial
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, to_json
-from seine.graph.nodes import LookupNode
 from seine.operators.join.combination import key_columns
-from seine.operators.join.lookup import LookupOperator, index_relation
-from seine.operators.join.relation_index import RelationIndex, write_index
-from seine.operators.match.any_of import AnyOf
+from seine.operators.join.lookup import index_relation
+from seine.operators.state.relation_index import RelationIndex, write_index
 from seine.rows.arrow_ipc import read_ipc
 from seine.runtime.folder.durable import whole_file
 
@@ -43,9 +41,6 @@ class RelationFiles:
 
     def tuples(self, relation: str) -> pa.RecordBatch:
         return mapped(self._paths[relation])
-
-    def __call__(self, node: LookupNode, filters: AnyOf) -> LookupOperator:
-        return LookupOperator(node, filters, self.index(node.relation, node.relation_key))
 
     def index(self, relation: str, key: Key) -> RelationIndex:
         """A relation's tuples by a key."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.journal import Entry
 from seine.intake.parsed import TUPLE, event_times
 from seine.optimizer.estimates import Estimates, Sample
-from seine.rows.arrays import Ints
 from seine.rows.delta import data_names
 from seine.rows.hashing import hash_columns
 
@@ -29,12 +29,12 @@ class Reservoir:
 
     size: int
     rows: pa.RecordBatch | None = None
-    arrivals: Ints | None = None
+    arrivals: IntArray | None = None
     seen: int = 0  # the highest arrival number, from 1
     first: int | None = None  # event times of all rows
     last: int | None = None
 
-    def add(self, arrivals: Ints, rows: pa.RecordBatch, times: Ints) -> None:
+    def add(self, arrivals: IntArray, rows: pa.RecordBatch, times: IntArray) -> None:
         if not len(arrivals):
             return
         self.seen = max(self.seen, int(arrivals.max()) + 1)
@@ -83,7 +83,7 @@ class StreamSamples:
         return Estimates(known) if known else None
 
 
-def _lowest(arrivals: Ints, size: int) -> Ints:
+def _lowest(arrivals: IntArray, size: int) -> IntArray:
     """The positions of the arrivals that hash lowest, each arrival once."""
     hashes = hash_columns([pa.array(arrivals, pa.int64())], len(arrivals))
     few = np.arange(len(hashes))

@@ -11,6 +11,7 @@ next from it. A whole version is written when the changes since the last one out
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -26,10 +27,13 @@ from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network, NetworkRecord
 from seine.network.plan.strategy import Strategy
+from seine.operators.kinds import KINDS
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
 from seine.runtime.folder.settings import damaged, read_record
 from seine.typed_json import write_json
+
+_logger = logging.getLogger(__name__)
 
 LEAST_PENDING_BYTES = 1 << 20  # bytes of changes that are never worth a whole version
 _RELATION = r"\d+/relation-\d+\.arrow"
@@ -116,7 +120,7 @@ class Versions:
         snapshot = known.snapshot if known is not None else self._whole_network(base).snapshot()
         changed: set[int] = set()
         for change in changes:
-            snapshot, more = snapshot.applied(change)
+            snapshot, more = snapshot.applied(change, KINDS)
             changed |= more
         streams = {stream.name: stream for stream in map(stream_from_json, newest.streams)}
         version = Version(number, snapshot, streams, self._relation_paths(newest))
@@ -207,6 +211,7 @@ class Versions:
             os.remove(beside)
         content = write_json(record)
         write_whole(os.path.join(folder, "network.json"), content)
+        _logger.info("network version written", extra={"version": number, "bytes": len(content)})
         return len(content)
 
     def _read(self, number: int) -> VersionRecord:

@@ -32,15 +32,6 @@ def json_strings(array: pa.Array) -> pa.Array:
     return pc.replace_with_mask(quoted, special, pa.array(escaped, pa.string()))
 
 
-def json_values(array: pa.Array, type_: Type) -> pa.Array:
-    """Each value as JSON text; NULL as null.
-
-    >>> json_values(pa.array([0, None, 1_500_000], TIMESTAMP.arrow()), TIMESTAMP).to_pylist()
-    ['"1970-01-01T00:00:00Z"', 'null', '"1970-01-01T00:00:01.500000Z"']
-    """
-    return _joined(_pieces(array, type_))
-
-
 def json_instants(times: pa.Array, domain: str) -> pa.Array:
     """Event times as JSON; before and after all time is null."""
     return _joined(_pieces(*_instants(times, domain)))

@@ -11,9 +11,9 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
-from seine.graph.nodes import Form
-from seine.rows.arrays import Floats, Ints, Numbers
+from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
 from seine.runtime.output.task_report import WrittenResults
@@ -23,13 +23,6 @@ _PIECE_ROWS = 1 << 16
 _COUNTED_ONE_BY_ONE = 64  # records that are counted one by one
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
-
-
-class Chosen(NamedTuple):
-    """Computed rows with their lifetimes, and for each the position of the query that it is for."""
-
-    batch: pa.RecordBatch
-    picks: Ints
 
 
 class RecordFormat(NamedTuple):
@@ -82,8 +75,8 @@ class Results:
         limit: int,
         queries: list[str],
         records: pa.RecordBatch,
-        picks: Ints,
-        weights: Floats | None = None,
+        picks: IntArray,
+        weights: FloatArray | None = None,
     ) -> None:
         within = self._delivered + len(picks) <= limit  # then no single query can be over it
         if within and weights is None and len(picks) < _COUNTED_ONE_BY_ONE:
@@ -102,7 +95,7 @@ class Results:
             self._weigh(names, np.bincount(place, weights, len(names)))
         self._wait(kind, records, np.array(numbers, np.int32)[place])
 
-    def _wait(self, kind: RecordFormat, records: pa.RecordBatch, numbers: Numbers | list[int]) -> None:
+    def _wait(self, kind: RecordFormat, records: pa.RecordBatch, numbers: AnyArray | list[int]) -> None:
         """Let records wait for others of their kind, each with the number of its query."""
         waiting = self._waiting.setdefault(kind, [])
         waiting.append(records.append_column(QUERY, pa.array(numbers, pa.int32())))
@@ -119,7 +112,7 @@ class Results:
         name = os.path.basename(self.path)
         return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
 
-    def _weigh(self, names: list[str], sums: Numbers) -> None:
+    def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
             self.importance[name] = self.importance.get(name, 0.0) + more
 
@@ -174,11 +167,11 @@ class Results:
         return pa.array(self._texts, pa.string()).take(numbers)
 
 
-def _weights(form: Form, batch: pa.RecordBatch) -> Floats | None:
+def _weights(form: Form, batch: pa.RecordBatch) -> FloatArray | None:
     """The importance of each record, which follows the columns of its row; NULL counts nothing."""
     if form.importance is None:
         return None
-    weights: Floats = batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+    weights: FloatArray = batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
     return weights
 
 
@@ -196,7 +189,7 @@ def _records(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.Re
     return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
 
 
-def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, Ints]:
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, IntArray]:
     """The changes of a changelog as they happen; an old row ends before a new one begins."""
     names = data_names(width)
     times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
@@ -213,7 +206,7 @@ def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.R
     return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
 
 
-def _earlier(place: Ints, counts: Ints) -> Ints:
+def _earlier(place: IntArray, counts: IntArray) -> IntArray:
     """For each position, how many before it have the same value; `counts` says how often each occurs."""
     order = np.argsort(place, kind="stable")
     earlier = np.empty(len(place), np.int64)

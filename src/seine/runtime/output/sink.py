@@ -9,6 +9,7 @@ cannot be cut back.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,6 +28,8 @@ from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import TaskReport, WrittenResults
 from seine.runtime.output.totals import Totals, read_totals
 from seine.typed_json import write_json
+
+_logger = logging.getLogger(__name__)
 
 
 class Sink:
@@ -75,6 +78,7 @@ class Sink:
             if report.results is not None:
                 self._take_results(entry, report.results)
             for notice in report.state.notices:
+                _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
         totals.count_state([report.state for report in reports], holdings)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
@@ -83,6 +87,10 @@ class Sink:
         self._tally.tidy()
         self.settled = totals.out_bytes
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
+        _logger.debug(
+            "micro-batch delivered",
+            extra={"entry": entry.number, "input_rows": totals.input_rows, "output_rows": totals.output_rows},
+        )
 
     def _forget(self, queries: set[str]) -> None:
         self._tally.forget(queries)
@@ -103,9 +111,12 @@ class Sink:
         versions = range(self.totals.network + 1, entry.network + 1)
         known = self._deployment.versions
         opening = [letter for version in versions for letter in known.dead_letters(version)]
-        for letter in [*opening, *entry.dead_letters()]:
+        letters = [*opening, *entry.dead_letters()]
+        for letter in letters:
             self._letter(letter)
             self.totals.dead_letters += 1
+        if letters:
+            _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": len(letters)})
         self.totals.network = entry.network
 
     def _letter(self, letter: dict[str, Any]) -> None:
@@ -145,6 +156,7 @@ class Sink:
             limit = self.roster.limit(query)
             reason = f"query {query} has delivered its limit of {limit} records; what follows is dropped"
             self._letter({"query": query, "reason": reason})
+            _logger.warning("query cut off at its limit", extra={"query": query, "limit": limit})
 
     def _count(self, counts: dict[str, int]) -> None:
         self._tally.add(counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from seine.runtime.output.tally import TallyPlace
 from seine.runtime.output.task_report import StageReport
 
 
-class HeldRows(Struct, frozen=True):
+class HeldRecord(Struct, frozen=True):
     """Rows held at some places together: after the last micro-batch, and at most."""
 
     places: Holding
@@ -41,7 +41,7 @@ class OutputRecord(Struct, frozen=True):
     port_rows: dict[int, list[int]]
     state_peak: int
     memory: dict[int, MemoryAccount]
-    held: list[HeldRows]
+    held: list[HeldRecord]
 
 
 @dataclass
@@ -68,10 +68,7 @@ class Totals:
 
     def rows_at(self, place: StatePlace) -> int:
         """The rows that a node holds, or one of its ports."""
-        if place.port is None:
-            return self.state_rows.get(place.node, 0)
-        ports = self.port_rows.get(place.node, ())
-        return ports[place.port] if place.port < len(ports) else 0
+        return rows_at(place, self.state_rows, self.port_rows)
 
     def count_state(self, reports: Sequence[StageReport], holdings: Collection[Holding]) -> None:
         """Add up what the tasks of a micro-batch hold, and keep the peaks of some holdings."""
@@ -101,7 +98,7 @@ class Totals:
             self.port_rows,
             self.state_peak,
             self.memory,
-            [HeldRows(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
+            [HeldRecord(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
         )
 
     @staticmethod
@@ -134,8 +131,20 @@ def read_totals(path: str) -> tuple[Totals, TallyPlace | None]:
     return Totals.of(record), record.tally
 
 
+def rows_at(place: StatePlace, state_rows: Mapping[int, int], port_rows: Mapping[int, Sequence[int]]) -> int:
+    """The rows held at a place, given the rows of each node, and those of each port of it.
+
+    >>> rows_at(StatePlace(7), {7: 5}, {7: [2, 3]}), rows_at(StatePlace(7, 1), {7: 5}, {7: [2, 3]})
+    (5, 3)
+    """
+    if place.port is None:
+        return state_rows.get(place.node, 0)
+    ports = port_rows.get(place.node, ())
+    return ports[place.port] if place.port < len(ports) else 0
+
+
 def exact_share(accounts: Iterable[MemoryAccount]) -> float | None:
-    """The share of the exact importance that joins within a memory are likely to have emitted.
+    """The share of the exact importance that joins within a memory are likely to have delivered.
 
     None if there is none, or if it is beyond all numbers.
 
@@ -143,9 +152,9 @@ def exact_share(accounts: Iterable[MemoryAccount]) -> float | None:
     0.75
     """
     known = list(accounts)
-    emitted = sum(account.emitted for account in known)
-    total = emitted + sum(account.lost for account in known)
-    return round(emitted / total, 4) if 0 < total < math.inf else None
+    delivered = sum(account.delivered for account in known)
+    total = delivered + sum(account.lost for account in known)
+    return round(delivered / total, 4) if 0 < total < math.inf else None
 
 
 def _rows_by_node(reports: Iterable[StageReport]) -> dict[int, int]:

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from seine.algebra.plan import Query
-from seine.bench.measure import BatchCost
-from seine.bench.safety import check_cost, held, purge_cost, safety_page, throughput
-from seine.bench.safety.feeds import auction, linked
-from seine.bench.safety.measured_run import run, written
+from seine.bench.harness.measure import BatchCost
+from seine.bench.safety import check_cost, held_state, purge_cost, purge_throughput, safety_page
+from seine.bench.sides.measured_run import run, written
+from seine.bench.workloads.punctuated_feeds import auction, linked
 from seine.cli.main import main
 from seine.safety.item_facts import Sources
 from seine.safety.verdict import verdict
@@ -56,16 +56,16 @@ def test_one_line_in_ten_tuples_is_a_punctuation(tmp_path):
 def test_the_auction_holds_its_open_items_and_their_punctuations():
     with written(auction(9_500, 30), punctuated=True) as path:
         ran = run(path, batch_rows=500)
-    assert 0 < held._most(ran) <= 2 * 30
+    assert 0 < held_state._most(ran) <= 2 * 30
     with written(auction(9_500, 30), punctuated=False) as path:
-        assert held._most(run(path, batch_rows=500)) > 5_000
+        assert held_state._most(run(path, batch_rows=500)) > 5_000
 
 
 @pytest.mark.parametrize("cycle", [False, True])
 def test_joins_of_several_streams_stay_small(cycle):
     with written(linked(3, 600, 20, cycle), punctuated=True) as path:
         ran = run(path, batch_rows=100)
-    assert ran.results > 50 and held._most(ran) < 400 < ran.tuples
+    assert ran.results > 50 and held_state._most(ran) < 400 < ran.tuples
 
 
 def test_the_page_has_every_table_and_picture(tmp_path: Path, monkeypatch) -> None:
@@ -91,8 +91,8 @@ def test_every_way_runs_on_spark_each_round_and_the_losses_are_told():
             return replace(PACE, rows_per_second=80.0, cpu_per_million=4.0)
         return replace(PACE, cpu_per_million=3.0 if "WINDOW" in script else 2.0)
 
-    table = throughput.throughput(200, 5, 100, 1, 2, runner)
-    assert len(seen) == len(set(seen)) == 2 * len(throughput.WAYS)
+    table = purge_throughput.throughput(200, 5, 100, 1, 2, runner)
+    assert len(seen) == len(set(seen)) == 2 * len(purge_throughput.BOUNDS)
     assert table.rows[1] == ("punctuations", "80", "4.00", "-20 %", "-20 %", "-50 %", "-25 %")
     assert [row[0] for row in table.rows[2:]] == ["unbounded", "windows"]
 

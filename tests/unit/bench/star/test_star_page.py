@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from seine.bench.sides.on_shedder import StarBenchmark
 from seine.bench.star import star_figures, star_page
-from seine.bench.star.reached import StarBenchmark
-from seine.bench.star.star_streams import KEYS, LEVELS, WORKLOADS, make
+from seine.bench.workloads.star_streams import KEYS, LEVELS, WORKLOADS, make
 from seine.cli.main import main
 
 

@@ -14,9 +14,9 @@ from sqlalchemy.engine import make_url
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN, STRING
-from seine.bench.index_cost import conditions as benchmark_conditions
+from seine.bench.engine.index_cost import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
-from seine.catalog.index import Placement, Spot, Topology, grouping, placements_of, set_operation
+from seine.catalog.index import IndexedNode, Placement, Topology, grouping, placements_of, set_operation
 from seine.catalog.index import index_tables as t
 from seine.catalog.index import stronger as stronger_module
 from seine.catalog.index import weaker as weaker_module
@@ -28,6 +28,7 @@ from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import random_condition
 from tests.support.index_conditions import RandomConditions, holds, satisfied, set_implies
 from tests.support.postgres_server import postgres_server
+from tests.support.seeds import seeds
 
 TABLES = (t.topology, t.term, t.literal, t.clause, t.alternative, t.predicate_set, t.set_clause, t.entry)
 BID, ITEM = Topology("select", ("bid",)), Topology("select", ("item",))
@@ -91,7 +92,7 @@ def sets_of(found: SearchResult) -> set[PredicateSet]:
     return set(sets)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_what_is_found_is_what_the_definitions_say(catalog: Catalog, seed: int) -> None:
     conditions = RandomConditions(seed)
     entered = [Placement(f"q{i}", BID if i % 5 else ITEM, conditions.predicates()) for i in range(60)]
@@ -214,7 +215,7 @@ def test_nothing_and_everything(catalog: Catalog) -> None:
         assert (nowhere.matches, nowhere.complete) == ((), True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> None:
     conditions = RandomConditions(seed)
     names = [f"q{i}" for i in range(12)]
@@ -284,7 +285,7 @@ def _insist(work: Callable[[], None]) -> None:
 
 def _register(catalog: Catalog, name: str, placements: list[Placement]) -> None:
     with catalog.change() as c:
-        c.add_query(StoredQuery(name, "", None))
+        c.add_queries([StoredQuery(name, "", None)])
         c.enter(placements)
 
 
@@ -361,18 +362,20 @@ def test_set_operators_over_fewer_and_more_inputs(catalog: Catalog) -> None:
         set_operation("q", "intersect", ["a"])
 
 
-SOURCE = Spot("bid", "source", 2)
+SOURCE = IndexedNode("bid", "source", 2)
 
 
-def select_spot(name: str, below: Spot, *predicates: Any) -> Spot:
-    return Spot(name, "select", below.width, (below,), predicates)
+def select_spot(name: str, below: IndexedNode, *predicates: Any) -> IndexedNode:
+    return IndexedNode(name, "select", below.width, (below,), predicates)
 
 
 def test_spots_know_their_ancestors() -> None:
     rich = select_spot("rich", SOURCE, over(500))
     richer = select_spot("richer", rich, equal(7, 1))
     meets: Expression = Call("lt", (Column(0, BIGINT), Column(2, BIGINT)), BOOLEAN)
-    pair = Spot("pair", "join", 4, (richer, rich), ((Atom(meets, "holds"),),), ((Column(1, BIGINT),),) * 2)
+    pair = IndexedNode(
+        "pair", "join", 4, (richer, rich), ((Atom(meets, "holds"),),), ((Column(1, BIGINT),),) * 2
+    )
     late = select_spot("late", pair, over(9, 3))
     assert [one.selection_ancestor.name for one in (SOURCE, rich, richer, pair, late)] == [
         "bid",
@@ -397,14 +400,14 @@ def test_spots_know_their_ancestors() -> None:
     ]
     assert [p.layer for p in placements_of("q", SOURCE)] == ["selection"]
     with pytest.raises(ValueError, match="cannot have"):
-        Spot("x", "select", 2)
+        IndexedNode("x", "select", 2)
 
 
 def test_a_join_is_found_whatever_selections_lie_between(catalog: Catalog) -> None:
     """Two plans of one join, the selections before it or after it, meet on the layer of joins."""
     keys = ((Column(1, BIGINT),), (Column(1, BIGINT),))
-    before = Spot("p1", "join", 4, (select_spot("s", SOURCE, over(500)), SOURCE), (), keys)
-    after = select_spot("s2", Spot("p2", "join", 4, (SOURCE, SOURCE), (), keys), over(500))
+    before = IndexedNode("p1", "join", 4, (select_spot("s", SOURCE, over(500)), SOURCE), (), keys)
+    after = select_spot("s2", IndexedNode("p2", "join", 4, (SOURCE, SOURCE), (), keys), over(500))
     add(catalog, placements_of("first", before))
     with catalog.read() as r:
         joined = next(p for p in placements_of("second", after) if p.layer == "join")
@@ -457,8 +460,8 @@ def steps_at(catalog: Catalog, count: int) -> list[int]:
 def test_steps_do_not_grow_with_the_queries(catalog: Catalog) -> None:
     few, many = steps_at(catalog, 200), steps_at(catalog, 3_000)
     assert sum(many) < 2.5 * sum(few)
-    most = weaker_module.BREADTH * (weaker_module.NEAR + 1) * 9 * 3
-    assert max(many) < most + 9 * stronger_module.MEMBERS * 4
+    most = weaker_module.MOST_SETS_FOLLOWED * (weaker_module.MOST_CONTINUATIONS + 1) * 9 * 3
+    assert max(many) < most + 9 * stronger_module.MOST_MEMBERS * 4
 
 
 def test_definitions_tell_atoms_apart() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from seine.errors import ScriptError
 from seine.frontends.keyword.search import SearchQuery, read_search
-from seine.frontends.script.cursor import Cursor
-from seine.frontends.source_text import ScriptText
+from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, variables
 from tests.support.front_end import TABLES, place, refusal

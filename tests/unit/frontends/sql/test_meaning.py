@@ -26,6 +26,7 @@ from seine.algebra.plan import (
 )
 from seine.evaluate.evaluate import evaluate
 from tests.support.front_end import parse
+from tests.support.seeds import seed_range
 
 Row = tuple[Any, ...]
 
@@ -149,7 +150,7 @@ QUERIES = [
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_plan_means_what_its_text_means(query):
     filled = 0
-    for seed in range(6):
+    for seed in seed_range(6):
         rnd = random.Random(seed)
         sql = query.format(n=rnd.randrange(-1, 3), m=rnd.randrange(1, 5))
         data = random_tables(seed)

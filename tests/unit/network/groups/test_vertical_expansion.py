@@ -8,14 +8,16 @@ import pyarrow as pa
 import pytest
 
 from seine.frontends.script.parser import parse_script
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import AggregateNode
+from seine.graph.node_kinds import node_to_json
 from seine.network.groups.partial_aggregates import finer_of
-from seine.network.network import Network, network_text
+from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.network.show.explain import story_text
 from seine.network.show.labels import Labels
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.kinds import KINDS
 from seine.optimizer.estimates import Estimates, Sample
+from tests.support.network_text import network_text
 
 STREAMS = """\
 CREATE STREAM pay (branch STRING, kind BIGINT, day BIGINT, amount DOUBLE, ts BIGINT)
@@ -210,7 +212,7 @@ def test_dropping_leaves_what_others_are_made_of_and_then_nothing(last: str) -> 
 def test_networks_with_regrouping_are_read_back() -> None:
     network = Built(CUBE).network
     for node in network:
-        assert node_from_json(node_to_json(node)) == node
+        assert KINDS.read(node_to_json(node)) == node
     again = Network.of(network.record())
     assert network_text(again) == network_text(network)
     Built({"more": CUBE["branches"]}, again)

@@ -11,11 +11,12 @@ import pytest
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project, Query, Select
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import JoinNode
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.join.join_node import JoinNode
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.plan_interpreter import SOURCES, both, col, holds, lit
+from tests.support.seeds import seed_range
 
 a, b, c, r = SOURCES
 K, X = 0, 1  # columns k and x of a stream
@@ -136,7 +137,7 @@ def random_block(rng: Random) -> Plan:
 @pytest.mark.parametrize("strategy", ["all", "no-canonical", "match-plan"])
 def test_a_query_that_stands_is_found_whole(strategy: str) -> None:
     """Whatever came in between, a query equal to a standing one needs nothing of its own."""
-    for seed in range(15):
+    for seed in seed_range(15):
         rng, network = Random(seed), Network(CONFIGURATIONS[strategy])
         plans = [random_block(rng) for _ in range(12)]
         for number, plan in enumerate(plans):
@@ -147,7 +148,7 @@ def test_a_query_that_stands_is_found_whole(strategy: str) -> None:
 
 def test_the_search_shares_no_less_than_matching_the_plan() -> None:
     counts = {"all": 0, "match-plan": 0, "no-join-sharing": 0}
-    for seed in range(15):
+    for seed in seed_range(15):
         for name in counts:
             rng, network = Random(seed), Network(CONFIGURATIONS[name])
             for number in range(12):

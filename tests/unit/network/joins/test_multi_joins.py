@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,15 @@ from typing import Any
 import pytest
 
 from seine.frontends.script.script_file import read_script
-from seine.graph.nodes import MultiJoinNode
-from seine.network.network import Network, NetworkRecord, build_network, network_text
+from seine.network.network import Network, NetworkRecord, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.run_local import run_local
 from seine.typed_json import read_json
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.network_text import network_text
+from tests.support.seeds import seed_range
 
 COLUMNS = "(a BIGINT, b BIGINT, c BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts"
 UNBOUNDED = "WITH (unbounded = true)"
@@ -114,7 +117,13 @@ def test_it_is_explained(tmp_path: Path) -> None:
     assert "combinations with r2.v > r1.v" in text and "promises of x on (b)" in text
     story = explain_text(network, declarations.streams, "q0")
     assert "it takes combinations with r2.v > r1.v" in story
-    assert "multijoin" in explain_html(network, declarations.streams)
+    (joined,) = multi_joins(network)
+    page = explain_html(network, declarations.streams)
+    boxes = re.findall(r'<g class="box multijoin[^"]*" data-box="(\d+)"', page)
+    assert len(boxes) == 1
+    facts = json.loads(page.split('id="data">', 1)[1].split("</script>", 1)[0])
+    heads = [node[0] for node in facts["boxes"][int(boxes[0])]["nodes"]]
+    assert any(head.startswith(f"#{joined.id} multijoin") for head in heads)
 
 
 # ---- whole runs
@@ -187,7 +196,7 @@ def plain(path: Path, folder: Path) -> Path:
 
 def test_runs_with_punctuations_tell_what_runs_without_do(tmp_path: Path) -> None:
     at_once = total = 0
-    for seed in range(5):
+    for seed in seed_range(5):
         folder = tmp_path / str(seed)
         folder.mkdir()
         rng = random.Random(seed)

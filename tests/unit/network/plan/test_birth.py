@@ -14,6 +14,7 @@ from seine.network.plan.strategy import CONFIGURATIONS
 from tests.generators.scenario import related_scenario
 from tests.support.live_runs import Pipeline, Story, alone, read_story
 from tests.support.plan_interpreter import SOURCES
+from tests.support.seeds import seeds
 
 SCRIPT = """
 CREATE STREAM s (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 20 FROM 's.jsonl';
@@ -75,7 +76,7 @@ def test_the_scan_of_a_live_query_asks_for_young_tuples() -> None:
     assert live(live(stream)) == live(stream) and live(stream).arrival == len(stream.fields)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 def test_a_query_reports_what_arrives_after_its_birth(tmp_path: Path, seed: int) -> None:
     """Each query is registered in three copies, at different entries, among all the others."""
     rng, told = Random(seed), story(tmp_path, seed)

@@ -17,6 +17,7 @@ from seine.network.show.explain import explain_text
 from seine.network.show.labels import Labels
 from seine.network.show.query_story import Story
 from tests.support.golden import check_golden
+from tests.support.seeds import seeds
 
 STREAM = """\
 CREATE STREAM t (id BIGINT, a STRING, b STRING, amount BIGINT, ts BIGINT)
@@ -59,7 +60,7 @@ def _gates(text: str) -> list[tuple[str, str, str]]:
     return re.findall(rf"it takes rows with amount > (\d+)\n{twins}{covers}", text)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_what_is_said_to_cover_covers(seed: int) -> None:
     """Against the rows themselves: every row that the query wants, the other wants too."""
     random_ = random.Random(seed)

@@ -16,7 +16,8 @@ from seine.evaluate.evaluate import truth
 from seine.frontends.script.parser import parse_script
 from seine.graph.parameter_table import ParameterTable
 from seine.network.show.wording import Words, plain_words
-from seine.optimizer.canonical.canonicalise import canonicalise, clause_expression
+from seine.optimizer.canonical.atoms import clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise
 
 NAMES = ["a", "b", "m", "n", "x", "t", "u", "s"]
 STREAM = """\

@@ -17,10 +17,13 @@ from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network, NetworkRecord, network_text
+from seine.network.network import Network, NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.kinds import KINDS
 from seine.typed_json import read_json, write_json
+from tests.support.network_text import network_text
 from tests.support.plan_interpreter import SOURCES, RandomPlans, col, has_lone_relation
+from tests.support.seeds import seed_range, seeds
 
 STRATEGIES = pytest.mark.parametrize("strategy", CONFIGURATIONS)
 
@@ -72,7 +75,7 @@ def failing_call(number: int) -> Iterator[None]:
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_a_query_that_fails_anywhere_leaves_no_trace(seed: int) -> None:
     rng, plans = random.Random(seed), RandomPlans(seed)
     network = Network(rng.choice([*CONFIGURATIONS.values()]), live=rng.random() < 0.5)
@@ -110,7 +113,7 @@ def test_a_refused_query_leaves_no_trace() -> None:
 
 @STRATEGIES
 def test_dropping_frees_everything(strategy: str) -> None:
-    for seed in range(4):
+    for seed in seed_range(4):
         rng, plans = random.Random(seed), RandomPlans(seed)
         network = Network(CONFIGURATIONS[strategy])
         empty = ground(network)
@@ -145,7 +148,7 @@ def apply(network: Network, name: str, plan: Plan | None, born: int = 0) -> None
 
 @STRATEGIES
 def test_a_network_that_was_saved_goes_on_as_if_it_never_had_been(strategy: str) -> None:
-    for seed in range(2):
+    for seed in seed_range(2):
         rng = random.Random(seed)
         one, other = (Network(CONFIGURATIONS[strategy], live=seed % 2 > 0) for _ in range(2))
         for number, (name, plan) in enumerate(random_steps(seed, 25)):
@@ -178,7 +181,7 @@ def runs_as(snapshot: Snapshot, node: int) -> Any:
     return standing, [shown(snapshot.tables[table]) for table in standing.tables]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
     rng, network = random.Random(seed), Network(live=True)
     first = saved(network)
@@ -190,7 +193,7 @@ def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
         change = network.take_change()
         assert change is not None
         changes.append(read_json(write_json(change), NetworkChange))
-        (after, changed), expected = snapshot.applied(changes[-1]), snapshot_of(network)
+        (after, changed), expected = snapshot.applied(changes[-1], KINDS), snapshot_of(network)
         assert after.nodes == expected.nodes and after.tables.keys() == expected.tables.keys()
         assert all(shown(after.tables[i]) == shown(expected.tables[i]) for i in after.tables)
         for node in after.nodes.keys() - changed:

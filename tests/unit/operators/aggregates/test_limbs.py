@@ -20,6 +20,7 @@ from seine.operators.aggregates.splits import (
     split_integers,
     split_squares,
 )
+from tests.support.seeds import seeds
 
 
 def number_of(limbs: Limbs, column: int) -> int:
@@ -33,7 +34,7 @@ def random_limbs(random: Random) -> Limbs:
     return Limbs(np.array(rows), random.randrange(4))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_arithmetic_is_that_of_integers(seed: int) -> None:
     random = Random(seed)
     limbs, other = random_limbs(random), random_limbs(random)
@@ -54,7 +55,7 @@ def test_arithmetic_is_that_of_integers(seed: int) -> None:
         assert number_of(divided, column) == half_up * unit
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_lists_keep_the_number(seed: int) -> None:
     limbs = random_limbs(Random(seed))
     sign, size = limbs.normal()

@@ -12,8 +12,9 @@ from seine.algebra.aggregates import UserAggregate
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
-from seine.graph.nodes import AggregateNode, Port
+from seine.graph.node import Port
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta

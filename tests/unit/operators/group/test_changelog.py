@@ -6,12 +6,13 @@ from collections import Counter
 from random import Random
 
 import pyarrow as pa
-import pytest
 
 from seine.algebra.types import BIGINT, STRING
-from seine.graph.nodes import ChangelogNode, Port
+from seine.graph.node import Port
 from seine.operators.group.changelog import ChangelogOperator
+from seine.operators.group.changelog_node import ChangelogNode
 from tests.support.changelog_law import World, drive, random_rows, told_records
+from tests.support.seeds import seeds
 
 TYPES = (BIGINT, STRING)
 
@@ -33,7 +34,7 @@ def records_of(world: World) -> Counter:
     return records
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_each_row_begins_once_and_ends_once(seed: int) -> None:
     random = Random(seed)
     rows = random_rows(random, 80, lambda: (random.choice([1, 2, None]), random.choice(["x", None])))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from random import Random
 
 import pyarrow as pa
-import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import DOUBLE, NULL, STRING
-from seine.graph.nodes import DistinctNode, ExceptNode, Port
+from seine.graph.node import Port
 from seine.operators.group.distinct import DistinctOperator
+from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_ import ExceptOperator
+from seine.operators.group.except_node import ExceptNode
 from tests.support.changelog_law import Results, Row, World, canonical, check, random_rows
+from tests.support.seeds import seeds
 
 TYPES = (STRING, DOUBLE)
 STREAMS = ("a", "b")
@@ -46,14 +48,14 @@ def difference(rows: list[Row]) -> Results:
     return {row: row for row in content(left) - content(right)}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_union_is_the_distinct_rows_alive_in_any_input(seed: int) -> None:
     random = Random(seed)
     records = check(world(random), lambda: DistinctOperator(node(DistinctNode)), distinct, random)
     assert sum(records.values()) > 20
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_except_is_the_rows_alive_in_the_first_input_alone(seed: int) -> None:
     random = Random(seed)
     records = check(world(random), lambda: ExceptOperator(node(ExceptNode)), difference, random)

@@ -12,13 +12,16 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, DOUBLE, STRING
-from seine.graph.nodes import AggregateNode, ExceptNode, Port
+from seine.graph.node import Port
 from seine.operators.group import dormant_groups, slot_counts
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.except_ import ExceptOperator
+from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.slot_counts import AWAKE, Slots
 from seine.operators.state.store import MemoryStore
 from seine.rows.delta import FOREVER
+from tests.support.aggregate_law import call, reference
 from tests.support.changelog_law import (
     Results,
     Row,
@@ -29,7 +32,7 @@ from tests.support.changelog_law import (
     random_rows,
     told_records,
 )
-from tests.unit.operators.group.test_aggregate import call, reference
+from tests.support.seeds import seeds
 
 TYPES = (STRING, BIGINT, DOUBLE)
 KEYS = (Column(0, STRING), Column(1, BIGINT))
@@ -48,7 +51,11 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
     monkeypatch.setattr(slot_counts, "FEWEST", 4)
     found: Counter[str] = Counter()
-    wake, turned, lull = dormant_groups.Sleeping.wake, dormant_groups._turned, dormant_groups.Sleeping._lull
+    wake, turned, lull = (
+        dormant_groups.DormantGroups.wake,
+        dormant_groups._turned,
+        dormant_groups.DormantGroups._lull,
+    )
 
     def watched_wake(self: Any, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> Any:
         before = found["woke"]
@@ -67,9 +74,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         lull(self, *given)
         found["lulled"] += int(before - np.count_nonzero(self._slots.state == AWAKE))
 
-    monkeypatch.setattr(dormant_groups.Sleeping, "wake", watched_wake)
+    monkeypatch.setattr(dormant_groups.DormantGroups, "wake", watched_wake)
     monkeypatch.setattr(dormant_groups, "_turned", watched_turned)
-    monkeypatch.setattr(dormant_groups.Sleeping, "_lull", watched_lull)
+    monkeypatch.setattr(dormant_groups.DormantGroups, "_lull", watched_lull)
     return found
 
 
@@ -101,7 +108,7 @@ def of_at_least(least: int) -> Any:
 
 
 @pytest.mark.parametrize("open_", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 def test_aggregates_that_sleep_tell_groups_of_enough_rows(seed: int, open_: bool, seen: Counter[str]) -> None:
     random = Random(seed)
     least = random.choice([2, 3, 4])
@@ -113,14 +120,14 @@ def test_aggregates_that_sleep_tell_groups_of_enough_rows(seed: int, open_: bool
     assert seen["slept"] and seen["woke"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_groups_whose_hashes_collide_wake_up_together(seed: int, seen: Counter[str]) -> None:
     random = Random(seed)
     rows = crowd(random, 100, 12, False, hashes=3)
     assert check(rows, lambda: AggregateOperator(aggregate_node(), least=4), of_at_least(4), random)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_except_sleeps_where_its_first_input_has_no_row(seed: int, seen: Counter[str]) -> None:
     random = Random(seed)
     types = (STRING, BIGINT)
@@ -149,7 +156,7 @@ def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) 
     assert seen["slept"] and seen["woke"] and seen["lulled"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_tired_of_waking_stays_awake(
     seed: int, seen: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

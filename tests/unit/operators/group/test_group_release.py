@@ -15,16 +15,21 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
-from seine.graph.nodes import AggregateNode, DistinctNode, Port, Purge, Releases
+from seine.graph.node import Port
 from seine.operators.group import group_release
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct import DistinctOperator
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.release_rules import Releases
+from seine.operators.join.purge_rule import Purge
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.hashing import hash_columns
 from tests.support.join_streams import tuples
+from tests.support.seeds import seed_range
 
 TAG, KEY, VALUE = (Column(i, BIGINT) for i in range(3))
 CALLS = tuple(
@@ -113,14 +118,14 @@ def run(operator: Operator, steps: list[Any], members: int) -> tuple[Counter, Co
 def test_released_groups_tell_what_others_tell(
     make: Callable[[int], Operator], width: int, members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_release, "SHARE", 4)
-    for seed in range(8):
+    monkeypatch.setattr(group_release, "GROUPS_PER_PUNCTUATION", 4)
+    for seed in seed_range(8):
         steps = list(story(Random(seed), members, width))
         plus, minus, before = run(make(0), steps, 0)
         told, ended, store = run(make(members), steps, members)
         assert told == plus and ended == minus and plus.total() > 20
         assert alive(before) > 20 > alive(store) == 0
-        assert not any(store.head[f"promises{member}"] for member in range(members))
+        assert not any(store.head[f"punctuations{member}"] for member in range(members))
 
 
 def test_a_group_waits_for_tuples_before_its_punctuation() -> None:

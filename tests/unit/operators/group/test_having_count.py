@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seine.graph.nodes import AggregateNode
 from seine.graph.snapshot import Snapshot
 from seine.network.network import Network, build_network
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.having_count import least_rows
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.relation_files import RelationFiles

@@ -17,14 +17,14 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
-from seine.graph.nodes import AggregateNode, Port
+from seine.graph.node import Port
 from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, Parts
 from seine.rows.hashing import hash_columns
-from tests.support.changelog_law import Row, World, batch_of, check, drive
-from tests.unit.operators.group.test_aggregate import (
+from tests.support.aggregate_law import (
     CALLS,
     N,
     S,
@@ -36,6 +36,8 @@ from tests.unit.operators.group.test_aggregate import (
     reference,
     world,
 )
+from tests.support.changelog_law import Row, World, batch_of, check, drive
+from tests.support.seeds import seeds
 
 FINE = (Column(0, S.type), Column(1, X.type), S)
 CARRIED = tuple(one for one in CALLS if not one.distinct)
@@ -124,7 +126,7 @@ def test_coarser_groups_follow_event_time(keys: tuple[Column, ...], wild: bool) 
     assert sum(records.values()) > 40
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 def test_what_groups_tell_for_themselves_does_not_matter(seed: int) -> None:
     random, keys = Random(seed), FINE[:1]
     rows = world(random, FINE, seed % 2 == 1, hashes=3)
@@ -198,7 +200,7 @@ def test_groups_that_have_run_begin_to_tell_parts() -> None:
     assert parts["_psum:::#2:0"].to_numpy().sum() == gone
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_parts_are_made_of_the_groups_that_are_wanted(seed: int) -> None:
     random, store = Random(seed), MemoryStore()
     rows = world(random, FINE, seed % 2 == 1, hashes=None)

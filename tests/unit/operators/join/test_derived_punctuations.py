@@ -14,14 +14,18 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
 from seine.frontends.script.script_file import read_script
-from seine.graph.nodes import DerivedPunctuationsNode, Filter, JoinNode, MultiJoinNode, Node, Port, Purge
+from seine.graph.node import Filter, Node, Port
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import Network, NetworkRecord, build_network, network_text
+from seine.network.network import Network, NetworkRecord, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
-from seine.operators.join.derived_punctuations import UNTOLD
+from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import WAITING
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
+from seine.operators.join.purge_rule import Purge
 from seine.operators.match.filters import any_of
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.store import MemoryStore
 from seine.optimizer.estimates import Estimates, Sample
@@ -30,6 +34,8 @@ from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
 from seine.rows.hashing import hash_columns
 from seine.typed_json import read_json
 from tests.support.live_runs import Pipeline, alone, read_story
+from tests.support.network_text import network_text
+from tests.support.seeds import seeds
 
 TREES = CONFIGURATIONS["two-by-two"]
 
@@ -58,9 +64,10 @@ def test_what_all_buckets_have_told_counts_once() -> None:
         pieces = [punctuations([value], bucket) for value, bucket in some]
         whole = gathered(pa.concat_batches(pieces), Runs(store, "parts"), 3)
         heard |= {*some}
-        found += [] if whole is None else whole["c0"].to_pylist()
+        if whole is not None:
+            assert whole.schema.names == ["_k", "_s", "_e", "c0"]
+            found += whole["c0"].to_pylist()
         assert {*found} == {v for v in range(40) if all((v, b) in heard for b in range(3))}
-    assert whole is None or whole.schema.names == ["_k", "_s", "_e", "c0"]
     assert {*found} == {*range(40)}
 
 
@@ -94,11 +101,11 @@ def telling_join(columns: tuple[int, ...]) -> JoinOperator:
         columns=columns,
         **common,  # type: ignore[arg-type]
     )
-    return JoinOperator(node, any_of(filters, tables), tells=[tell])
+    return JoinOperator(node, any_of(filters, tables), derived=[tell])
 
 
 @pytest.mark.parametrize("column", [0, 1])
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_what_is_told_is_true_and_all_is_told_in_the_end(column: int, seed: int) -> None:
     rng = random.Random(seed)
     join, store = telling_join((column,)), MemoryStore(bucket=4)
@@ -229,7 +236,7 @@ def test_who_listened_leaves_nothing_behind(tmp_path: Path) -> None:
     waited = []
     for number, input_ in enumerate(story.inputs[:-1]):
         pipeline.feed(input_)
-        held = [name for store in pipeline.stores() for name in store.head if name.startswith(UNTOLD)]
+        held = [name for store in pipeline.stores() for name in store.head if name.startswith(WAITING)]
         waited.append(
             any(store.head[name] for store in pipeline.stores() for name in store.head if name in held)
         )

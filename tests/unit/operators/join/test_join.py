@@ -19,6 +19,7 @@ from seine.rows import pairs
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from tests.support.join_streams import Row, Side, append_steps, drive, joining, shuffled, stream
+from tests.support.seeds import seed_range
 
 DECIMAL = Type.parse("DECIMAL(25,2)")
 POOLS: dict[str, tuple[Type, list[Any]]] = {
@@ -58,7 +59,7 @@ def expected(left: list[Row], right: list[Row], keyed: bool, residual: bool, out
     return found
 
 
-@pytest.mark.parametrize("chunk", [7, pairs.CHUNK])
+@pytest.mark.parametrize("chunk", [7, pairs.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", [*POOLS, "none"])
 def test_join_is_a_nested_loop(
@@ -68,7 +69,7 @@ def test_join_is_a_nested_loop(
     type_, values = POOLS.get(pool, POOLS["bigint"])
     side = Side((type_, BIGINT), (Column(0, type_),) if pool != "none" else ())
     total = 0
-    for seed in range(12):
+    for seed in seed_range(12):
         rng = random.Random(seed)
         life = rng.choice([None, 5, 15])
         left, right = (random_rows(rng, values, rng.randint(0, 60), life) for _ in range(2))

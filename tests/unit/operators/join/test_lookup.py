@@ -12,12 +12,13 @@ import pytest
 
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, Type
-from seine.graph.nodes import LookupNode
 from seine.operators.join.lookup import LookupOperator
+from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.filters import any_of
 from seine.rows import pairs
 from seine.rows.delta import Delta
 from tests.support.join_streams import Row, Side, condition_filters, tuples
+from tests.support.seeds import seed_range
 
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
 DECIMAL = Type.parse("DECIMAL(25,2)")
@@ -70,7 +71,7 @@ def expected(
     return found
 
 
-@pytest.mark.parametrize("chunk", [5, pairs.CHUNK])
+@pytest.mark.parametrize("chunk", [5, pairs.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", POOLS)
 def test_lookup_is_a_nested_loop(
@@ -80,7 +81,7 @@ def test_lookup_is_a_nested_loop(
     type_, values = POOLS[pool]
     key = () if pool == "none" else (Column(0, type_),)
     total = 0
-    for seed in range(10):
+    for seed in seed_range(10):
         rng = random.Random(seed)
         side = Side((type_, BIGINT), key, rng.choice([0, 1, 2]))
         rows = [

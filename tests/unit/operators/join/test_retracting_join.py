@@ -11,8 +11,9 @@ import pytest
 
 from seine.algebra.expressions import Call, Column
 from seine.algebra.types import BIGINT, BOOLEAN
-from seine.graph.nodes import JoinNode, Port
+from seine.graph.node import Port
 from seine.operators.join.join import JoinOperator
+from seine.operators.join.join_node import JoinNode
 from seine.operators.match.filters import any_of
 from seine.operators.state import endable_rows
 from seine.operators.state.store import MemoryStore
@@ -30,6 +31,7 @@ from tests.support.join_streams import (
     stream,
     tuples,
 )
+from tests.support.seeds import seed_range, seeds
 
 KEY = (Column(0, BIGINT),)
 LESS = Call("lt", (Column(1, BIGINT), Column(3, BIGINT)), BOOLEAN)
@@ -89,9 +91,9 @@ def test_retracting_join_is_a_nested_loop(
     keyed: bool, both: bool, residual: Call | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     total = Counter()
-    for seed in range(16):
+    for seed in seed_range(16):
         rng = random.Random(seed)
-        monkeypatch.setattr(endable_rows, "SWEEP", rng.choice([0, 5, 1024]))
+        monkeypatch.setattr(endable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 5, 1024]))
         life = rng.choice([None, 8, 20])
         sides = [Side((BIGINT, BIGINT), KEY if keyed else (), n) for n in (1, int(both))]
         rows = [random_rows(rng, rng.randint(0, 40), life, bool(s.identities), copies=True) for s in sides]
@@ -110,7 +112,7 @@ def routed(batch: pa.RecordBatch, key: str) -> pa.RecordBatch:
     return batch.add_column(0, "_k", pa.array(hash_columns([batch[key]], batch.num_rows)))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_a_join_above_a_join(seed: int) -> None:
     """Pairs with an append-only stream share the identity of the retractable row and may come late."""
     rng = random.Random(seed)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from seine.algebra.memory_limit import SHEDDERS
+from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.operators.limited import shed_sample, window_room
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
@@ -27,6 +27,7 @@ from tests.support.limited_shapes import (
     record,
     simulated,
 )
+from tests.support.seeds import seed_range, seeds
 
 
 def limited(memory: int | str, shed: str = "simp", more: str = "") -> str:
@@ -34,10 +35,10 @@ def limited(memory: int | str, shed: str = "simp", more: str = "") -> str:
 
 
 def test_the_names_of_policies_are_those_of_options() -> None:
-    assert NAMES == SHEDDERS
+    assert NAMES == SHEDDING_POLICIES
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> None:
     shape, rng = SHAPES[name], Random(f"{name}{seed}")
@@ -49,7 +50,7 @@ def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> Non
         assert played.told == exact and played.account.shed == 0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@seeds(2)
 @pytest.mark.parametrize("name", ["direct", "star", "star of three", "three alike"])
 def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
     shape, rng = SHAPES[name], Random(f"{name}{seed}")
@@ -67,7 +68,8 @@ def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shed"), [(name, SHEDDERS[(i + j) % 7]) for i, name in enumerate(SHAPES) for j in (0, 2, 5)]
+    ("name", "shed"),
+    [(name, SHEDDING_POLICIES[(i + j) % 7]) for i, name in enumerate(SHAPES) for j in (0, 2, 5)],
 )
 def test_results_are_a_subset_however_the_input_is_cut(name: str, shed: str) -> None:
     shape, rng = SHAPES[name], Random(name)
@@ -93,26 +95,26 @@ def test_what_is_lost_is_counted_while_all_that_is_shed_is_looked_at(name: str, 
     exact = play(shape, tables, limited(10_000, "simp", more), rng, 1).account
     played = play(shape, tables, limited(2 * len(shape.streams), "simp", more), rng, 1).account
     assert exact.lost == 0 < played.lost
-    assert played.emitted + played.lost == pytest.approx(exact.emitted)
+    assert played.delivered + played.lost == pytest.approx(exact.delivered)
 
 
 def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shed_sample, "FEWEST", 8)
+    monkeypatch.setattr(shed_sample, "LEAST_GHOSTS", 8)
     shape, ratios = SHAPES["direct"], []
-    for seed in range(24):
+    for seed in seed_range(24):
         rng = Random(seed)
         tables = ready(data(rng, 100))
         for row in (*tables["r"], *tables["s"]):  # other lots for each
             row["number"] += 10_007 * seed
-        exact = play(shape, tables, limited(10_000), rng, 1).account.emitted
+        exact = play(shape, tables, limited(10_000), rng, 1).account.delivered
         played = play(shape, tables, limited(6), rng, 20).account
-        ratios.append((played.emitted + played.lost) / exact)
+        ratios.append((played.delivered + played.lost) / exact)
     assert len(set(ratios)) > 12 and 0.94 < sum(ratios) / len(ratios) < 1.06
 
 
 @pytest.mark.parametrize("name", ["text keys", "star"])
 def test_bytes_are_tuples_of_the_size_seen_so_far(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(window_room, "_PERIODS", 1)
+    monkeypatch.setattr(window_room, "_WINDOWS_BETWEEN_POINTS", 1)
     shape, rng = SHAPES[name], Random(name)
     tables = ready(data(rng, 60))
     exact = play(shape, tables, limited(10_000), rng, 1)

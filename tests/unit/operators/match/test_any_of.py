@@ -14,9 +14,10 @@ from seine.operators.match import staircase
 from seine.operators.match.any_of import AnyOf, CompiledFilter
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.residual import Residual
-from seine.operators.match.staircase import Stairs, uncovered
+from seine.operators.match.staircase import Staircase, skyline
+from tests.support.seeds import seed_range
 from tests.support.selection_shapes import ShapeMaker, call, column, holds_alone, random_shape, rows_of, spied
-from tests.unit.operators.match.test_selection import vary
+from tests.support.selection_thresholds import vary_thresholds
 
 Filter = tuple[Expression | None, list[pa.Array], int]
 
@@ -49,17 +50,17 @@ def filter_of(rng: random.Random, parts: list[tuple[str, Type]], count: int) -> 
 
 def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ways: list[tuple[type, str]] = [
-        (Stairs, "_climb"),
+        (Staircase, "_climb"),
         (BoxIndex, "pairs"),
         (Residual, "where"),
         (CompiledFilter, "covers"),
     ]
     taken = spied(monkeypatch, ways)
     passed = failed = 0
-    for seed in range(300):
+    for seed in seed_range(300):
         rng = random.Random(seed)
-        vary(monkeypatch, rng)
-        monkeypatch.setattr(staircase, "_ROUNDS", rng.choice([0, 1, 64]))
+        vary_thresholds(monkeypatch, rng)
+        monkeypatch.setattr(staircase, "_MOST_ROUNDS", rng.choice([0, 1, 64]))
         filters: list[Filter] = []
         for _ in range(rng.choice([0, 1, 2, 3, 4])):
             shape, maker = random_shape(rng)
@@ -77,9 +78,9 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
 def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few types, so that filters often cover others."""
     thinned = passed = failed = 0
-    for seed in range(200):
+    for seed in seed_range(200):
         rng = random.Random(seed)
-        monkeypatch.setattr(staircase, "_ROUNDS", rng.choice([1, 64]))
+        monkeypatch.setattr(staircase, "_MOST_ROUNDS", rng.choice([1, 64]))
         types = rng.sample([BIGINT, DOUBLE, STRING, DATE], 2)
         filters = []
         for _ in range(rng.randint(1, 4)):
@@ -90,12 +91,14 @@ def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         answer = expected(filters, seed, 40)
         assert found(filters, seed, 40) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
         passed, failed = passed + sum(answer), failed + len(answer) - sum(answer)
-        thinned += sum(count for _, _, count in filters) - sum(len(one.boxes) for one in AnyOf(filters).asked)
+        thinned += sum(count for _, _, count in filters) - sum(
+            len(one.boxes) for one in AnyOf(filters).compiled
+        )
     assert min(passed, failed) > 1500 and thinned > 1500
 
 
 def boxes_of(*filters: Filter) -> list[int]:
-    return [len(one.boxes) for one in AnyOf(filters).asked]
+    return [len(one.boxes) for one in AnyOf(filters).compiled]
 
 
 def test_covered_rows_are_dropped() -> None:
@@ -136,7 +139,7 @@ def test_parts_of_a_disjunction_are_filters_of_their_own() -> None:
     maker = ShapeMaker(random.Random(0))
     either = call("or", maker.compare("gt", column(BIGINT)), maker.compare("eq", column(STRING)))
     filters: list[Filter] = [(either, maker.table(20), 20)]
-    assert all(one.is_exact for one in AnyOf(filters).asked) and len(AnyOf(filters).asked) == 2
+    assert all(one.is_exact for one in AnyOf(filters).compiled) and len(AnyOf(filters).compiled) == 2
     assert found(filters, 3, 50) == expected(filters, 3, 50)
 
 
@@ -160,7 +163,7 @@ def test_accepted_rows_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("bounds", [0, 1, 2, 3, 4])
 def test_uncovered_are_the_boxes_that_no_other_covers(bounds: int) -> None:
-    for seed in range(60):
+    for seed in seed_range(60):
         rng = np.random.default_rng(seed)
         count = int(rng.integers(0, 60))
         groups = rng.integers(0, 4, count)
@@ -176,7 +179,7 @@ def test_uncovered_are_the_boxes_that_no_other_covers(bounds: int) -> None:
                 if j != i
             )
         ]
-        assert uncovered(groups, least).tolist() == wanted
+        assert skyline(groups, least).tolist() == wanted
 
 
 def test_two_bounds_need_no_pairs() -> None:
@@ -187,4 +190,4 @@ def test_two_bounds_need_no_pairs() -> None:
         [("ge", BIGINT), ("lt", DATE), ("ge", DATE), ("gt", STRING)],
     ]
     filters = [filter_of(rng, parts, 5) for parts in names]
-    assert [one.is_exact for one in AnyOf(filters).asked] == [True, True, False]
+    assert [one.is_exact for one in AnyOf(filters).compiled] == [True, True, False]

@@ -14,7 +14,8 @@ from seine.operators.match import box_index, code_lookup
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import BoxBound, Boxes, ComparedTerm
 from seine.operators.match.code_lookup import CodeGroups
-from seine.operators.match.staircase import Stairs
+from seine.operators.match.staircase import Staircase
+from tests.support.seeds import seed_range
 
 TERMS = [ComparedTerm(Column(i, BIGINT), OWN) for i in range(4)]
 
@@ -45,18 +46,23 @@ def inside(boxes: Boxes, codes: list[np.ndarray], num_rows: int) -> np.ndarray:
 
 def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     hits: Counter[str] = Counter()
-    for seed in range(700):
+    for seed in seed_range(700):
         rng = np.random.default_rng(seed)
         spread = int(rng.choice([1, 10**12]))
         boxes = random_boxes(rng, spread)
         num_rows = int(rng.choice([1, 5, 60]))
         codes = [rng.integers(0, 5, num_rows) * spread for _ in range(2)]
         codes += [rng.integers(-1, 13, num_rows) for _ in range(2)]
-        for name, few in (("_MOST_DIRECT_COMPARISONS", 1 << 15), ("_CELL", 12), ("_ROW", 6), ("_BOX", 15)):
-            monkeypatch.setattr(box_index, name, int(rng.choice([0, 0, few])))
-        monkeypatch.setattr(box_index, "_BLOCK", int(rng.choice([1, 20, 1 << 20])))
-        monkeypatch.setattr(box_index, "_SAMPLE", int(rng.choice([4, 512])))
-        monkeypatch.setattr(code_lookup, "_SMALL", int(rng.choice([0, 256])))
+        for name, default in (
+            ("_MOST_DIRECT_COMPARISONS", 1 << 15),
+            ("_CELLS_PER_CANDIDATE", 12),
+            ("_CANDIDATES_PER_ROW", 6),
+            ("_CANDIDATES_PER_BOX", 15),
+        ):
+            monkeypatch.setattr(box_index, name, int(rng.choice([0, 0, default])))
+        monkeypatch.setattr(box_index, "_MOST_CELLS_AT_ONCE", int(rng.choice([1, 20, 1 << 20])))
+        monkeypatch.setattr(box_index, "_SAMPLED_ROWS", int(rng.choice([4, 512])))
+        monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", int(rng.choice([0, 256])))
         groups = CodeGroups(list(boxes.equal.values()), len(boxes))
         cells = inside(boxes, codes, num_rows)
         found = [
@@ -67,7 +73,7 @@ def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) 
         assert sorted((int(box), int(row)) for row, box in found) == list(
             zip(*map(list, np.nonzero(cells)), strict=True)
         )
-        stairs = Stairs(boxes, groups)
+        stairs = Staircase(boxes, groups)
         equal = [codes[term] for term in boxes.equal]
         bounded = [bound.of(codes[bound.term]) for bound in boxes.bounds]
         held, wanted = (

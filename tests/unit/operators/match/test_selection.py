@@ -13,14 +13,14 @@ import pytest
 from seine.algebra.expressions import Column, Expression, Literal, Parameter, conjunction
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Type
-from seine.evaluate import data_columns, ordinals
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.ordinals import Places
-from seine.operators.match import box_index, boxes, code_lookup, prefilter, residual
+from seine.operators.match import box_index
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.code_lookup import CodeIndex
 from seine.operators.match.residual import Residual
 from seine.operators.match.selection import SelectionGroup
+from tests.support.seeds import seed_range
 from tests.support.selection_shapes import (
     COLUMNS,
     MONEY,
@@ -35,6 +35,7 @@ from tests.support.selection_shapes import (
     rows_of,
     spied,
 )
+from tests.support.selection_thresholds import vary_thresholds
 
 WAYS: list[tuple[type, str]] = [
     (BoxIndex, "_cells"),
@@ -44,7 +45,7 @@ WAYS: list[tuple[type, str]] = [
     (CodeIndex, "_by_address"),
     (CodeIndex, "_search"),
     (CodeIndex, "_slots"),
-    (CodeIndex, "has"),
+    (CodeIndex, "may_have"),
     (Places, "_search"),
     (Places, "_look_up"),
     (Residual, "_by_pair"),
@@ -55,23 +56,6 @@ WAYS: list[tuple[type, str]] = [
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return spied(monkeypatch, WAYS)
-
-
-def vary(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
-    """Thresholds so small that a few rows take every way; none may change an answer."""
-    monkeypatch.setattr(box_index, "_BLOCK", rng.choice([7, 100, 1 << 20]))
-    monkeypatch.setattr(box_index, "_MOST_DIRECT_COMPARISONS", rng.choice([0, 0, 100, 1 << 15]))
-    monkeypatch.setattr(box_index, "_CELL", rng.choice([0, 0, 1, 12]))
-    monkeypatch.setattr(box_index, "_ROW", rng.choice([0, 0, 6]))
-    monkeypatch.setattr(box_index, "_BOX", rng.choice([0, 0, 15]))
-    monkeypatch.setattr(boxes, "_WIDEST", rng.choice([1, 20, 1 << 18]))
-    monkeypatch.setattr(code_lookup, "_SMALL", rng.choice([0, 256]))
-    monkeypatch.setattr(code_lookup, "_ADDRESSES", rng.choice([0, 1 << 12]))
-    monkeypatch.setattr(prefilter, "_SMALL", rng.choice([0, 256]))
-    monkeypatch.setattr(data_columns, "_SHORT", rng.choice([0, 1000]))
-    monkeypatch.setattr(data_columns, "_PART", rng.choice([0, 1, 4]))
-    monkeypatch.setattr(ordinals, "_PROBES", rng.choice([0, 8, 1000]))
-    monkeypatch.setattr(residual, "_LONG", rng.choice([1, 64]))
 
 
 def expected(
@@ -89,9 +73,9 @@ def found(group: SelectionGroup, columns: DataColumns, num_rows: int) -> list[tu
 
 def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch, taken: Counter[str]) -> None:
     hits = 0
-    for seed in range(800):
+    for seed in seed_range(800):
         rng = random.Random(seed)
-        vary(monkeypatch, rng)
+        vary_thresholds(monkeypatch, rng)
         shape, maker = random_shape(rng)
         checks = [maker.part()] if rng.random() < 0.2 else []
         count, num_rows = rng.choice([0, 1, 2, 9, 40]), rng.choice([0, 1, 5, 40])

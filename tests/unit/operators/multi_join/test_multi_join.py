@@ -25,6 +25,7 @@ from tests.support.multi_join_streams import (
     results,
     with_relation,
 )
+from tests.support.seeds import seed_range
 
 DOMAINS = {"lasting": [0, 1], "timed": [0, 1], "relations": [0, 1], "strings": ["a", "long " * 9]}
 
@@ -33,7 +34,7 @@ DOMAINS = {"lasting": [0, 1], "timed": [0, 1], "relations": [0, 1], "strings": [
 def test_it_is_a_nested_loop_and_holds_exactly_what_can_still_join(kind: str) -> None:
     """After each step the state is what the definition of purgeability leaves of all that ever came."""
     domain, total, purged, kept = DOMAINS[kind], 0, 0, 0
-    for seed in range(12):
+    for seed in seed_range(12):
         rng = random.Random(seed)
         setting = random_setting(rng, kind == "timed", STRING if kind == "strings" else BIGINT)
         if kind == "relations":
@@ -57,11 +58,11 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
     if how == "lazy":
         pace = PurgePace(punctuation=2, row=1, small=5)
     elif how == "few chains at once":
-        monkeypatch.setattr(chained_purge, "MOST", 2)
+        monkeypatch.setattr(chained_purge, "MOST_CHAINS_AT_ONCE", 2)
         monkeypatch.setattr(pairs.ranges, "__defaults__", (3,))
     else:
         monkeypatch.setattr(multi_join, "LEAST_ROWS_TO_COMPACT", 2)
-    for seed in range(100, 116):
+    for seed in seed_range(16, first=100):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
         drive = Drive(setting, random_events(rng, setting, 40, [0, 1, 2]), rng, rng.randint(2, 12), pace)
@@ -76,7 +77,7 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
 def test_when_all_is_punctuated_no_tuple_of_a_safe_port_is_left(pace: PurgePace) -> None:
     """And one that promises cannot finish is left: something legal joins it anew (Theorem 1)."""
     safe = unsafe = 0
-    for seed in range(200, 232):
+    for seed in seed_range(32, first=200):
         rng = random.Random(seed)
         setting = random_setting(rng)
         events = random_events(rng, setting, 8, [0, 1], rate=0.2)
@@ -135,7 +136,7 @@ def test_a_partner_that_expires_finishes_a_tuple_whatever_a_third_may_send() -> 
 def test_time_bounds_close_ports_too() -> None:
     """Rows go that no later one is near enough to; whatever satisfies the bounds is told."""
     kept = bounded = 0
-    for seed in range(300, 310):
+    for seed in seed_range(10, first=300):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
         columns = tuple((*own, None, None) for own in setting.columns)

@@ -7,11 +7,11 @@ from random import Random
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from seine.operators.state.event_queue import EventQueue
 from seine.operators.state.keyed_table import KeyedTable
 from seine.operators.state.store import MemoryStore
+from tests.support.seeds import seeds
 
 SCHEMA = pa.schema([("_k", pa.int64()), ("name", pa.string()), ("_n", pa.int64())])
 
@@ -25,7 +25,7 @@ def hashes_of(names: list[str]) -> np.ndarray:
     return np.array([len(name) for name in names], np.int64)  # very many collisions
 
 
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_what_is_written_last_counts(seed: int) -> None:
     random, store, truth = Random(seed), MemoryStore(), {}
     names = [f"{i:0{random.randrange(1, 6)}d}" for i in range(300)]
@@ -54,7 +54,7 @@ def test_what_is_gone_is_forgotten() -> None:
     assert set(store.runs) == {run["run"] for run in store.head["t"]}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_events_come_in_time_and_once(seed: int) -> None:
     random, store, waiting, bound = Random(seed), MemoryStore(), [], 0
     for i in range(150):

@@ -13,15 +13,17 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, STRING
-from seine.graph.nodes import Port, ResolveNode
+from seine.graph.node import Port
 from seine.operators.state import endable_rows
 from seine.operators.state.store import MemoryStore
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.operators.stream.resolve import ResolveOperator
+from seine.operators.stream.resolve_node import ResolveNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns
 from tests.support.join_streams import cuts, tuples
+from tests.support.seeds import seed_range
 
 TYPES = (STRING, BIGINT, BIGINT)  # the time column is in the middle
 
@@ -99,9 +101,9 @@ def batch(tuples_: list[Tuple], window: int | None, negative: bool) -> pa.Record
 @pytest.mark.parametrize("window", [None, 6, 25])
 def test_resolve_is_a_walk_in_event_time(window: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     total = Counter()
-    for seed in range(60):
+    for seed in seed_range(60):
         rng = random.Random(seed)
-        monkeypatch.setattr(endable_rows, "SWEEP", rng.choice([0, 1024]))
+        monkeypatch.setattr(endable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 1024]))
         all_tuples = random_tuples(rng, rng.randint(0, 80))
         plus, minus = run(ResolveOperator(node(window)), all_tuples, window, rng)
         assert (plus, minus) == walk(all_tuples, window)
@@ -139,7 +141,7 @@ def test_contents_of_equal_hash_are_told_apart() -> None:
 
 
 def test_long_queues_are_resolved_by_the_scan() -> None:
-    for seed in range(20):
+    for seed in seed_range(20):
         rng = np.random.default_rng(seed)
         start = np.sort(rng.integers(0, 300, 400))
         standing = QueuedArrivals(rng.integers(0, 3, 400), start, start + 12, np.arange(400))

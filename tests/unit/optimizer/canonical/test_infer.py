@@ -7,14 +7,13 @@ from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
-import pytest
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DATE, DOUBLE, INT, STRING, Type
 from seine.evaluate.evaluate import truth
-from seine.optimizer.canonical.atoms import NEVER, PredicateSet
-from seine.optimizer.canonical.canonicalise import canonicalise, clause_expression, conjoin
+from seine.optimizer.canonical.atoms import NEVER, PredicateSet, clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.infer import infer
 from tests.support.canonical_conditions import (
     COLUMNS,
@@ -25,6 +24,7 @@ from tests.support.canonical_conditions import (
     random_rows,
 )
 from tests.support.canonical_solver import counterexample
+from tests.support.seeds import seeds
 
 ROWS = 400
 
@@ -113,7 +113,7 @@ def test_what_turns_the_order_of_doubles_round_minds_nan() -> None:
     assert inferred(op("between", x, 5, 6), turned) == ["le(#1, -5.0)"]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_rows_that_satisfy_the_conditions_satisfy_what_is_inferred(seed: int) -> None:
     """The conditions are chosen so that one row at least satisfies them all."""
     rng = random.Random(seed)
@@ -149,7 +149,7 @@ def linking(rng: random.Random) -> Expression:
     return resolve_call(name, [left, right])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@seeds(5)
 def test_a_solver_finds_no_counterexample(seed: int) -> None:
     rng = random.Random(seed)
     columns = chain(INT, 4)

@@ -10,6 +10,7 @@ from seine.rows.arrow_ipc import ipc_pieces, read_ipc
 from seine.runtime.flow.parcels import Parcel, decode, encode
 from seine.runtime.flow.task_row import ARROW_SCHEMA, CONTROL, REPORT, to_batch
 from seine.runtime.folder.bucket_labels import labels, murmur3
+from tests.support.seeds import seed_range
 
 
 def batch(rng: random.Random, count: int) -> pa.RecordBatch:
@@ -19,7 +20,7 @@ def batch(rng: random.Random, count: int) -> pa.RecordBatch:
 
 
 def test_parcels_read_back() -> None:
-    for seed in range(40):
+    for seed in seed_range(40):
         rng = random.Random(seed)
         parcels = [
             Parcel(

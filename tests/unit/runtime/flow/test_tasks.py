@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections import defaultdict
@@ -14,11 +15,15 @@ import pytest
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
+from seine.errors import SeineError
 from seine.evaluate.data_columns import DataColumns
 from seine.frontends.script.script_file import read_script
-from seine.graph.node_json import node_from_json, node_to_json
-from seine.graph.nodes import LookupNode, PunctuationsNode, SourceNode
+from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
+from seine.operators.join.lookup_node import LookupNode
+from seine.operators.kinds import KINDS
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source_node import SourceNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.run import Options, Run
@@ -55,11 +60,23 @@ def test_a_deployment_reads_back_elsewhere(tmp_path: Path) -> None:
     loaded = compile_version(there, run.network.version)
     assert loaded.flow.nodes == run.network.nodes and set(loaded.version.streams) == {"s"}
     (lookup,) = (node for node in loaded.flow.nodes.values() if isinstance(node, LookupNode))
-    first, second = (loaded.flow.lookup(lookup) for _ in range(2))
+    first, second = (lookup.make_lookup(loaded.flow) for _ in range(2))
     assert first._index is second._index
     (letter,) = there.versions.dead_letters(run.network.version)
     assert letter["line"] == 2
     run.close()
+
+
+def test_a_checkpoint_of_another_format_is_refused_with_one_line(tmp_path: Path) -> None:
+    options = Options(str(tmp_path / "out"), checkpoint=str(tmp_path / "d"))
+    script = script_file(tmp_path)
+    Run(read_script(script), options).close()
+    settings = next(path for path in (tmp_path / "d").rglob("*.json") if '"format"' in path.read_text())
+    form = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**form, "format": form["format"] - 1}))
+    with pytest.raises(SeineError) as refused:
+        Run(read_script(script), options)
+    assert str(refused.value).splitlines()[0].endswith("was made by another version of Seine")
 
 
 def test_a_run_without_a_checkpoint_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +144,7 @@ def test_punctuations_live_until_they_lapse() -> None:
     def told(scheme: int) -> list[dict[str, object]]:
         types = tuple(fields[i].type for i in stream.schemes[scheme].columns)
         node = PunctuationsNode(1, (), types, tuple(range(len(types))), ("s",), (), 0, 0, "", "s", scheme)
-        assert node_from_json(node_to_json(node)) == node
+        assert KINDS.read(node_to_json(node)) == node
         found: list[dict[str, object]] = punctuation_delta(stream, batch, node).plus.to_pylist()
         return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from seine.algebra.types import TIMESTAMP
 from seine.operators.state.sorted_run import SortedRun
@@ -12,6 +11,7 @@ from seine.rows.arrow_ipc import ipc_pieces, read_ipc
 from seine.rows.delta import FOREVER
 from seine.rows.hashing import hash_columns
 from seine.runtime.folder.condensed import condense, expand
+from tests.support.seeds import seeds
 
 
 def back(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -32,7 +32,7 @@ def rows(rng: np.random.Generator, count: int) -> dict[str, pa.Array]:
     }
 
 
-@pytest.mark.parametrize("seed", range(20))
+@seeds(20)
 def test_what_comes_back_is_what_was_there(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = int(rng.choice([0, 1, 255, 256, 1000, 5000]))

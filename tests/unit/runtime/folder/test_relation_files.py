@@ -22,16 +22,16 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.errors import SeineError
 from seine.intake import spool
-from seine.operators.join import relation_index
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
-from seine.operators.join.relation_index import RelationIndex
-from seine.operators.state import run_file
+from seine.operators.state import relation_index, run_file
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.run_file import NUMBER, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local
 from seine.runtime.folder import relation_files
 from seine.runtime.folder.relation_files import RelationFiles, mapped, write_relation
+from tests.support.seeds import seeds
 
 MONEY = Type(Kind.DECIMAL, 20, 2)
 TYPES = (BIGINT, INT, DOUBLE, STRING, MONEY, BOOLEAN, DATE, TIMESTAMP)
@@ -67,7 +67,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relation_files, "SMALL", 0)
     monkeypatch.setattr(run_file, "CHUNK", 7)
     monkeypatch.setattr(relation_index, "CHUNK", 7)
-    monkeypatch.setattr(spool, "HELD", 0)
+    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 0)
 
 
 def _runs(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -124,7 +124,7 @@ def _brute(ours: list[pa.Array], theirs: list[pa.Array]) -> set[tuple[int, int]]
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_lookups_by_every_type_of_key_equal_brute_force(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     path = str(tmp_path / "relation-0.arrow")
@@ -180,7 +180,7 @@ def test_an_index_is_built_by_one_of_those_who_ask_at_once(
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     batches = [tuples(rng, int(count) + 3)[2:] for count in rng.integers(0, 40, 12)]
@@ -190,7 +190,7 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
     assert gathered.schema.equals(whole.schema)
     assert repr(gathered.to_pylist()) == repr(whole.to_pylist())  # in which a NaN is a NaN
     assert [column.null_count for column in gathered.columns] == [c.null_count for c in whole.columns]
-    monkeypatch.setattr(spool, "MOST", 300)
+    monkeypatch.setattr(spool, "MOST_ROWS_OR_BYTES", 300)
     with pytest.raises(SeineError, match="column 4 of relation r has more than 300 bytes of text"):
         spool.gathered("relation r", whole.schema, iter(batches))
 
@@ -198,7 +198,7 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
 def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loaded, written, indexed and looked up: 2 million tuples of 60 bytes, and 44 MB of index."""
     bound, piece, pieces = 48 << 20, 50_000, 40
-    monkeypatch.setattr(spool, "HELD", 4 << 20)
+    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 4 << 20)
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
     before = pa.default_memory_pool()
     pa.set_memory_pool(pool)

@@ -28,7 +28,8 @@ from seine.algebra.types import (
     Type,
 )
 from seine.rows.delta import FOREVER, NEVER
-from seine.runtime.output.json_records import json_instants, json_lines, json_strings, json_values, text_bytes
+from seine.runtime.output.json_records import json_instants, json_lines, json_strings, text_bytes
+from tests.support.seeds import seeds
 
 STRINGS = [
     "",
@@ -100,6 +101,14 @@ def same(text: str, value: Any, type_: Type) -> bool:
     return type(value).fromisoformat(form) == value
 
 
+def json_values(array: pa.Array, type_: Type) -> pa.Array:
+    """Each value as its record has it."""
+    starts = pa.array([0] * len(array), pa.int64())
+    lines = json_lines("q", "+", starts, None, ("v",), (type_,), [array], "plain")
+    assert [line[-3:] for line in lines.to_pylist()] == ["}}\n"] * len(array)
+    return pa.array([line.partition('"v": ')[2][:-3] for line in lines.to_pylist()], pa.string())
+
+
 @pytest.mark.parametrize("type_", VALUES, ids=str)
 def test_values_read_back(type_: Type) -> None:
     rng = random.Random(str(type_))
@@ -128,7 +137,7 @@ def test_a_time_has_a_fraction_only_where_it_is_not_zero() -> None:
     assert texts == ['"2024-02-29T01:02:03Z"', '"2024-02-29T01:02:03.120000Z"']
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12)
 def test_many_times_are_printed_as_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = 1500

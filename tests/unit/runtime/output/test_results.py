@@ -12,6 +12,7 @@ from seine.runtime.output import results as results_module
 from seine.runtime.output.results import Results
 from seine.runtime.output.task_report import WrittenResults
 from tests.support.runtime_nodes import chosen, form, records, rows
+from tests.support.seeds import seed_range
 
 
 def closed(results: Results) -> WrittenResults:
@@ -65,7 +66,7 @@ def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
 
 def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     total = cuts = 0
-    for seed in range(60):
+    for seed in seed_range(60):
         rng = random.Random(seed)
         monkeypatch.setattr(results_module, "_PIECE_ROWS", rng.choice([1, 3, 1 << 16]))
         names = [f'q"{i}"' for i in range(rng.randint(1, 8))]

@@ -18,6 +18,7 @@ from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import StageReport, TaskReport, WrittenResults
 from tests.support.runtime_nodes import clock, deployment, lines_of, records, rows
+from tests.support.seeds import seeds
 
 LETTER = {"stream": "s", "file": "f", "line": 3, "reason": "bad", "record": "\u00e9\n"}
 
@@ -132,7 +133,7 @@ def test_what_was_not_counted_is_cut_back(tmp_path: Path) -> None:
     assert values(out) == [1, 2, 3] and records(dead) == [LETTER]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_crashes_anywhere_lose_and_repeat_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

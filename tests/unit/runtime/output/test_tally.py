@@ -12,9 +12,10 @@ import pytest
 from seine.errors import SeineError
 from seine.runtime.output import tally
 from seine.runtime.output.tally import Tally, TallyPlace
+from tests.support.seeds import seeds
 
 
-@pytest.mark.parametrize("seed", range(8))
+@seeds(8)
 def test_what_is_settled_survives_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

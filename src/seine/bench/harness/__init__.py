@@ -1,0 +1,1 @@
+"""Machinery of benchmarks: clocks, processes, saved figures, tables and charts."""

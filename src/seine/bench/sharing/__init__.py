@@ -1,0 +1,1 @@
+"""Benchmarks of sharing: very many standing queries over money transfers, as in ARGUS."""

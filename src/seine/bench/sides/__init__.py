@@ -1,0 +1,1 @@
+"""Sides of a comparison: the systems under test, each fed with a workload and measured."""

@@ -1,0 +1,1 @@
+"""Generated input of benchmarks: streams as files, and the queries over them."""

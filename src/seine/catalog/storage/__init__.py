@@ -1,0 +1,1 @@
+"""The catalog's storage layer: database connections, table definitions, and rows in and out of them."""

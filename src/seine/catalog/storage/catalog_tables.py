@@ -1,0 +1,208 @@
+"""The relational schema of the catalog, the same on SQLite and PostgreSQL.
+
+Names are unbounded text, so uniqueness is on `key`, a digest of the name in lower case: two
+names that differ only in case clash, and a name of any length fits an index.
+
+Nodes are versioned rows: a row says what the node is in the network versions [added, removed). So every
+version can be read back, and saving one costs what changed in it. `node` is indexed by signature and
+`node_input` by both of its ends, so candidates for sharing are found without a scan over queries.
+
+Cites: ARGUS 5.1.5 (relational model for indexing)
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = 2
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+# BIGINT keys, except that SQLite numbers rows by itself only when the column is INTEGER.
+Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _part_of(column: str, *, name: str, primary_key: bool = True) -> Column[int]:
+    """A foreign key to the owning row; deleting that row deletes this one."""
+    return Column(name, Id, ForeignKey(column, ondelete="CASCADE"), primary_key=primary_key, nullable=False)
+
+
+setting = Table(
+    "seine_setting",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("value", Text, nullable=False),  # JSON
+)
+
+# Streams and relations share one space of names: either may stand in FROM.
+input_ = Table(
+    "seine_input",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("kind", String(8), CheckConstraint("kind IN ('stream', 'relation')", name="kind"), nullable=False),
+    Column("source_path", Text),
+    Column("source_format", String(16)),
+    Column("source_options", Text),  # JSON: pairs in the order written
+)
+
+column = Table(
+    "seine_column",
+    metadata,
+    _part_of("seine_input.id", name="input_id"),
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", String(32), nullable=False),
+)
+
+
+def _column_of(owner: str, position: str, *, part: bool = True) -> ForeignKeyConstraint:
+    """A foreign key to a declared column: cascading if `part` of the same declaration, else protecting it."""
+    return ForeignKeyConstraint(
+        [owner, position],
+        ["seine_column.input_id", "seine_column.position"],
+        ondelete="CASCADE" if part else None,
+    )
+
+
+stream = Table(
+    "seine_stream",
+    metadata,
+    _part_of("seine_input.id", name="input_id"),
+    Column("time_column", Integer, nullable=False),
+    Column("life", BigInteger, CheckConstraint("life >= 0", name="life")),
+    Column("lateness", BigInteger, CheckConstraint("lateness >= 0", name="lateness"), nullable=False),
+    Column("retractable", Boolean, nullable=False),
+    Column("importance_column", Integer),
+    _column_of("input_id", "time_column"),
+    _column_of("input_id", "importance_column"),
+)
+
+scheme = Table(
+    "seine_scheme",
+    metadata,
+    _part_of("seine_stream.input_id", name="stream_id"),
+    Column("number", Integer, primary_key=True),
+    Column("lifespan", BigInteger),
+)
+
+scheme_column = Table(
+    "seine_scheme_column",
+    metadata,
+    Column("stream_id", Id, primary_key=True),
+    Column("scheme", Integer, primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("position", Integer, nullable=False),
+    _column_of("stream_id", "position"),
+    ForeignKeyConstraint(
+        ["stream_id", "scheme"], ["seine_scheme.stream_id", "seine_scheme.number"], ondelete="CASCADE"
+    ),
+)
+
+relation = Table(
+    "seine_relation",
+    metadata,
+    _part_of("seine_input.id", name="input_id"),
+    Column("valid_from", Integer),
+    Column("valid_to", Integer),
+    CheckConstraint("(valid_from IS NULL) = (valid_to IS NULL)", name="valid"),
+    _column_of("input_id", "valid_from"),
+    _column_of("input_id", "valid_to"),
+)
+
+# `key` is the same for a = b and b = a.
+join_edge = Table(
+    "seine_join_edge",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("left_id", Id, nullable=False, index=True),
+    Column("left_column", Integer, nullable=False),
+    Column("right_id", Id, nullable=False, index=True),
+    Column("right_column", Integer, nullable=False),
+    _column_of("left_id", "left_column", part=False),
+    _column_of("right_id", "right_column", part=False),
+)
+
+query = Table(
+    "seine_query",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("options", Text, nullable=False),  # JSON
+    Column("plan", Text, nullable=False),  # JSON
+    Column("born", BigInteger, nullable=False),  # the birth epoch: tuples that arrive in it or later count
+    Column("position", Text, nullable=False),  # JSON: entry and arrivals at that epoch; empty: the first
+    Column("paused", Boolean, nullable=False),
+)
+
+# What a query reads cannot be dropped before it: no cascade from the input's side.
+query_input = Table(
+    "seine_query_input",
+    metadata,
+    _part_of("seine_query.id", name="query_id"),
+    Column("input_id", Id, ForeignKey("seine_input.id"), primary_key=True, index=True),
+)
+
+network_version = Table(
+    "seine_network_version",
+    metadata,
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("note", Text, nullable=False),
+)
+
+node = Table(
+    "seine_node",
+    metadata,
+    Column("row", Id, primary_key=True),
+    Column("id", BigInteger, nullable=False),
+    Column("added", BigInteger, ForeignKey("seine_network_version.version"), nullable=False),
+    Column("removed", BigInteger, ForeignKey("seine_network_version.version")),
+    Column("kind", String(32), nullable=False),
+    Column("stage", Integer, nullable=False),
+    Column("signature", String(64), nullable=False, index=True),
+    Column("form", Text, nullable=False),  # JSON
+    UniqueConstraint("id", "added"),
+    CheckConstraint("removed > added", name="life"),
+)
+Index("ix_seine_node_kind_stage", node.c.kind, node.c.stage)
+
+node_input = Table(
+    "seine_node_input",
+    metadata,
+    _part_of("seine_node.row", name="node_row"),
+    Column("port", Integer, primary_key=True),
+    Column("input_id", BigInteger, nullable=False, index=True),
+)
+
+node_user = Table(
+    "seine_node_user",
+    metadata,
+    Column("node_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("query_id", Id, ForeignKey("seine_query.id", ondelete="CASCADE"), primary_key=True, index=True),
+)

@@ -1,0 +1,67 @@
+"""Inserts and look-ups of rows, in bulk, with constraint violations turned into error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.database import violated
+from seine.catalog.storage.stored_text import name_key, shown
+from seine.errors import SeineError
+
+_MOST_PARAMETERS = 500  # in one statement; databases limit them
+
+
+@contextmanager
+def refusing(connection: Connection, message: str, hint: str, *, on: str = "unique") -> Iterator[None]:
+    """A savepoint: violating a constraint of kind `on` raises the message; the transaction stays usable."""
+    try:
+        with connection.begin_nested():
+            yield
+    except IntegrityError as error:
+        if violated(error) != on:
+            raise
+        raise SeineError(message, hint=hint) from error
+
+
+def insert_row(connection: Connection, table: Table, **values: Any) -> Any:
+    """Insert one row and return the first column of its primary key: a number, or the name of a setting."""
+    key = connection.execute(insert(table).values(**values)).inserted_primary_key
+    assert key is not None
+    row_id: int = key[0]
+    return row_id
+
+
+def insert_rows(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows in bulk; none is fine."""
+    if rows:
+        connection.execute(insert(table), rows)
+
+
+def ids_by_key(connection: Connection, table: Table, names: Iterable[str]) -> dict[str, int]:
+    """Row ids of queries or inputs by `name_key`; an unknown name raises an error."""
+    wanted = {name_key(name): name for name in names}
+    ids: dict[str, int] = {}
+    for portion in portions(list(wanted)):
+        statement = select(table.c.key, table.c.id).where(table.c.key.in_(portion))
+        ids.update({row.key: row.id for row in connection.execute(statement)})
+    for key, name in wanted.items():
+        if key not in ids:
+            what = "query" if table is t.query else "stream or relation"
+            raise SeineError(f"there is no {what} named {shown(name)}")
+    return ids
+
+
+def portions(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Consecutive slices small enough for one statement.
+
+    >>> [len(portion) for portion in portions(range(1200))]
+    [500, 500, 200]
+    """
+    for start in range(0, len(items), _MOST_PARAMETERS):
+        yield items[start : start + _MOST_PARAMETERS]

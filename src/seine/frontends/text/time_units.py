@@ -1,0 +1,13 @@
+"""Time units of fixed length, in microseconds."""
+
+from __future__ import annotations
+
+MICROSECONDS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}

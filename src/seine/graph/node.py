@@ -1,0 +1,264 @@
+"""What every kind of node has: a node of the shared network is what runs, as data.
+
+A node is frozen, knows its inputs by id, and prints to JSON and back by the types of its fields: the running
+pipeline reads it, Spark's plan never depends on it. Stateless nodes (prefilter, lookup, fan, merge, deliver)
+run where their input appears; a stateful one has a stage of its own, one above its highest input (ARGUS
+calls it JoinLevel), and receives each input by a port.
+
+A row is as wide as everything combined in it, and sparse: `types` are all of its columns, `out` are those
+that somebody needs. Conditions address the row by position, so a query that needs one more column changes
+nothing for the others (ARGUS calls it projection enrichment).
+
+A kind of node is one subclass of `Node`, beside the operator or step that does its work: its fields, its
+signature, its words, its place in the picture and how to make what runs it. `operators/kinds.py` lists them.
+
+Cites: ARGUS 4 (minimum projection, projection enrichment), 6 (JoinLevel order)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
+
+from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.types import Type
+from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
+from seine.graph.standing_nodes import Family, Signature, StandingNodes
+
+
+@dataclass(frozen=True)
+class Port:
+    """What arrives at one input of a node, and the key that routes it to a bucket.
+
+    `streams` are the streams beneath; `identities` counts the identity columns, zero meaning that rows of
+    this input never end early; an empty `key` puts all rows in the one bucket of the node. `broadcast` sends
+    them to all of the node's buckets instead.
+    """
+
+    node: int
+    types: tuple[Type, ...]
+    streams: tuple[str, ...]
+    identities: int = 0
+    key: tuple[Expression, ...] = ()
+    broadcast: bool = False
+
+
+class TablePart(Protocol):
+    """A part of a node that comes and goes with its parameter table; it is a frozen dataclass."""
+
+    @property
+    def table(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Conditions of one shape; each row of the parameter table makes one of them.
+
+    `shape` is a conjunction with parameters, None if every row satisfies it. `checks` have parameters of the
+    same table: conditions in the words of the query, for what the shape only comes close to.
+    """
+
+    shape: Expression | None
+    table: int
+    checks: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node(ABC):
+    """Base of all kinds of nodes: their common fields, and what a kind has to say about itself.
+
+    `types` are the output's columns, `out` the positions of those that exist, and `identities` counts its
+    identity columns. Of `streams`, all streams beneath, `hold` are those whose progress must pass an instant
+    before the output up to it is final: retractable ones, and all beneath an aggregate or set operator.
+    `owner` names the query that shares it with no other; mostly nobody.
+    """
+
+    kind: ClassVar[str]  # its name, in JSON and in `explain`
+    reason: ClassVar[str]  # why queries share a node of this kind: "same join"
+    passes: ClassVar[str] = "rows"  # what passes its filters: rows, pairs, combinations
+    # what its host asks
+    is_leaf: ClassVar[bool] = False  # rows enter the network here
+    stateful: ClassVar[bool] = False  # it has a stage and an operator with state
+    is_join: ClassVar[bool] = False  # it holds rows of inputs and combines them; it knows its columns
+    drops_null_keys: ClassVar[bool] = False  # rows with a NULL in their key are of no use to it
+    numbered: ClassVar[bool] = False  # rows come to it with their arrival numbers
+    budgeted: ClassVar[bool] = False  # such nodes share the memory budget of the pipeline
+    reads_parts: ClassVar[bool] = False  # it reads the partial aggregates of its input instead of its rows
+    asks_readers: ClassVar[bool] = False  # its operator depends on the nodes that read it
+    is_punctuation: ClassVar[bool] = False  # its rows are punctuations
+    # how it is drawn
+    tint: ClassVar[str | None] = None  # the colour of its box
+    is_delivery: ClassVar[bool] = False  # records leave here
+    drawn_with_reader: ClassVar[bool] = False  # it has no box: it belongs to that of the node that reads it
+    pile_level: ClassVar[int | None] = None  # the smaller, the sooner nodes with the same inputs are one box
+
+    id: int
+    ports: tuple[Port, ...]
+    types: tuple[Type, ...]
+    out: tuple[int, ...]
+    streams: tuple[str, ...]
+    hold: tuple[str, ...]
+    identities: int
+    stage: int
+    owner: str
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return tuple(port.node for port in self.ports)
+
+    # ---- parameter tables
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """The numbers of its parameter tables."""
+        return ()
+
+    @property
+    def conditions(self) -> tuple[Filter, ...]:
+        """The filters whose table rows are conditions of queries."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[TablePart, ...]:
+        """Its parts that come and go with the first and last row of their table."""
+        return ()
+
+    def with_parts(self, parts: Sequence[TablePart]) -> Self:
+        """The node with other such parts."""
+        assert not parts, f"a {self.kind} has no such parts"
+        return self
+
+    # ---- sharing
+
+    @abstractmethod
+    def signature(self, standing: StandingNodes) -> Signature | None:
+        """What it does to which inputs; None if it belongs to the one node that reads it.
+
+        Two nodes of one signature are one node. Constants in conditions are no part of it: these are rows
+        of tables.
+        """
+
+    def family(self, standing: StandingNodes) -> Family | None:
+        """By which key builders find it among nodes that do nearly the same, and what they compare."""
+        return None
+
+    # ---- what its host asks
+
+    @property
+    def work_at(self) -> int:
+        """The node whose operator works on what arrives at its ports; mostly its own."""
+        return self.id
+
+    @property
+    def receiving(self) -> Sequence[int]:
+        """The ports by which rows arrive."""
+        return range(len(self.ports))
+
+    @property
+    def steps_unasked(self) -> bool:
+        """Whether it has output before anything has arrived."""
+        return False
+
+    @property
+    def group_width(self) -> int | None:
+        """How many columns tell its groups apart if its rows are results of groups; else None."""
+        return None
+
+    @property
+    def input_filters(self) -> tuple[Filter, ...] | None:
+        """Filters of which a row of its input must satisfy one to be of use; None if it may use any row."""
+        return None
+
+    # ---- words
+
+    @abstractmethod
+    def describe(self, words: NodeWords) -> str:
+        """What it does, in words and SQL."""
+
+    @abstractmethod
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        """What stands side by side in a row of its output, with the names of the columns."""
+
+    def details(self, words: NodeWords) -> list[str]:
+        """Which rows pass it, a line for each shape of conditions."""
+        return []
+
+    def describe_for(self, tables: Collection[int], words: NodeWords) -> str:
+        """What it does for the query that has rows in these tables."""
+        return self.describe(words)
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        """What it does with the rows of one query."""
+        return query.about_conditions(self)
+
+    def undecided(self, conjuncts: list[Expression]) -> list[Expression]:
+        """Those conjuncts of one of its filters that no single input can have decided; all if none is."""
+        return conjuncts
+
+    def first_column(self, port: int) -> int | None:
+        """Where a port's row begins in its own row, if queries' conditions are about that; else None."""
+        return None
+
+    def box_lines(self, box: BoxContent) -> tuple[str, str]:
+        """The two lines of text in its box of the picture."""
+        return box.text, box.part_details[0] if box.part_details else ""
+
+
+@dataclass(frozen=True)
+class FilteringNode(Node):
+    """A node that lets a row (or a pair) pass if any row of any of its filters' tables holds for it."""
+
+    filters: tuple[Filter, ...]
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return tuple(filter_.table for filter_ in self.filters)
+
+    @property
+    def conditions(self) -> tuple[Filter, ...]:
+        return self.filters
+
+    @property
+    def parts(self) -> tuple[TablePart, ...]:
+        return self.filters
+
+    def with_parts(self, parts: Sequence[Any]) -> Self:
+        return replace(self, filters=tuple(parts))
+
+    @property
+    def tested(self) -> frozenset[int]:
+        """The positions that its filters read."""
+        shapes = [filter_.shape for filter_ in self.filters]
+        if None in shapes:
+            return frozenset()
+        return frozenset(i for shape in shapes if shape is not None for i in columns_of(shape))
+
+    def details(self, words: NodeWords) -> list[str]:
+        return words.passing_lines(self)
+
+
+@dataclass(frozen=True)
+class SelectingNode(Node):
+    """A node that sends a row on once for each row of its filter's table that it satisfies.
+
+    The filter has all conditions of the block of selections and joins beneath.
+    """
+
+    filter: Filter
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.filter.table,)
+
+    @property
+    def conditions(self) -> tuple[Filter, ...]:
+        return (self.filter,)
+
+    @property
+    def input_filters(self) -> tuple[Filter, ...]:
+        return (self.filter,)
+
+    def details(self, words: NodeWords) -> list[str]:
+        return words.selection_lines(self)

@@ -1,0 +1,38 @@
+"""What a node needs to know of the network to say what it does: its signature.
+
+Hash-consing: two nodes that do the same to the same inputs are one node. A prefilter belongs to its join, a
+fan to its pipeline breaker, so they have no signature of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from seine.graph.parameter_table import ParameterTable
+
+if TYPE_CHECKING:
+    from seine.graph.node import Node
+
+Signature = tuple[Hashable, ...]
+
+
+class Family(NamedTuple):
+    """Nodes that builders look at together, by key; `compared` tells them apart."""
+
+    key: Hashable
+    compared: Any = None
+
+
+class StandingNodes(Protocol):
+    """The nodes that stand in a network, and their tables."""
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    @property
+    def tables(self) -> Mapping[int, ParameterTable]: ...
+
+    def beneath_prefilter(self, node: Node, port: int) -> int:
+        """The node whose rows arrive at a port, prefilters apart."""
+        ...

@@ -1,0 +1,132 @@
+"""The node of GROUP BY, with what makes two aggregates one.
+
+    SELECT k, count(*), max(v) FROM s GROUP BY k
+
+    rows ── fan (tag, k, v) ── aggregate by (tag, k) ─┬─ results (tag, k, count, max)
+                                                      └─ partial aggregates for coarser groups (regroup)
+
+Its operator is `aggregate.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from seine.algebra.expressions import Expression, Literal, substitute
+from seine.algebra.plan import AggregateCall
+from seine.algebra.plan_text import column_name, describe_aggregate
+from seine.algebra.types import BIGINT
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.standing_nodes import Family, Signature, StandingNodes
+from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.having_count import least_rows
+from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.group.release_rules import Releases
+from seine.operators.match.fan_node import FanNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
+
+
+@dataclass(frozen=True)
+class AggregateNode(StatefulNode):
+    """Groups by its port's key (NULL is a group); output is the keys followed by the calls' results.
+
+    A result row lives from the instant at which the group got it until the instant at which
+    it changes (an early end); its one identity column is unique for ever.
+
+    One that `regroups` gets the partial aggregates of a finer aggregate instead of rows. The row that its
+    calls address is that one's keys and, behind them, the row that that one addresses: of this there are only
+    parts, of the calls that the finer one has in `carried`.
+    """
+
+    kind = "aggregate"
+    reason = "same aggregate"
+    asks_readers = True
+    tint = "#8a55d7"
+    pile_level = 2
+    calls: tuple[AggregateCall, ...]
+    generation: int = 0  # of those with the same groups; below zero if its calls are fixed
+    carried: tuple[AggregateCall, ...] = ()  # whose parts it gives to coarser aggregates
+    regroups: bool = False
+    releases: Releases | None = None
+
+    def make_operator(self, flow: HostFlow) -> AggregateOperator:
+        return AggregateOperator(self, least=least_rows(self, flow.readers(self.id), flow.tables))
+
+    @property
+    def steps_unasked(self) -> bool:
+        """Without keys it has a row before anything arrives."""
+        return not self.ports[0].key
+
+    @property
+    def group_width(self) -> int:
+        return len(self.ports[0].key)
+
+    # ---- sharing
+
+    def signature(self, standing: StandingNodes) -> Signature:
+        feed, key = standing.nodes[self.inputs[0]], self.ports[0].key
+        if isinstance(feed, RegroupNode):
+            tag = None if key else next(iter(standing.tables[feed.tables[0]].rows.values()))[0]
+            return regroup_signature(feed.inputs[0], key, tag, self.owner, self.generation)
+        assert isinstance(feed, FanNode)
+        keys = feed.expressions[: len(key) - feed.tagged]
+        values = () if feed.tagged else next(iter(standing.tables[feed.filter.table].rows.values()))
+        below, filter_ = feed.inputs[0], feed.filter
+        return aggregate_signature(
+            below, filter_.shape, filter_.checks, keys, feed.tagged, values, self.owner, self.generation
+        )
+
+    def family(self, standing: StandingNodes) -> Family:
+        """The aggregates of the same rows, and its keys over these."""
+        return Family(*self.grouping(standing))
+
+    def grouping(self, standing: StandingNodes) -> tuple[Signature, tuple[Expression, ...]]:
+        """Which rows it groups, and by which expressions over them."""
+        feed, keys = standing.nodes[self.inputs[0]], self.ports[0].key[1:]
+        if isinstance(feed, FanNode):
+            rows = rows_signature(feed.inputs[0], feed.filter.shape, feed.filter.checks, self.owner)
+            return rows, feed.expressions[: len(keys)]
+        finer = standing.nodes[feed.inputs[0]]
+        assert isinstance(finer, AggregateNode)
+        rows, finer_keys = finer.grouping(standing)
+        return rows, tuple(substitute(key, [Literal(0, BIGINT), *finer_keys]) for key in keys)
+
+    # ---- words
+
+    def describe(self, words: NodeWords) -> str:
+        part = words.row_parts(self.id)[0]
+        calls = ", ".join(map(column_name, part.names[self.group_width :])) or "groups"
+        keys = ", ".join(map(column_name, part.names[part.tagged : self.group_width]))
+        return f"{calls} by {keys}" if keys else calls
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.names(self.inputs[0])
+        keys = [words.plain(key, below) for key in self.ports[0].key]
+        calls = [describe_aggregate(call, below) for call in self.calls]
+        tagged = bool(keys) and words.row_parts(self.inputs[0])[0].tagged
+        return (RowPart(f"groups #{self.id}", words.short_names([*keys, *calls]), tagged),)
+
+
+def aggregate_signature(
+    row: int,
+    shape: Hashable,
+    checks: Hashable,
+    keys: Hashable,
+    tagged: bool,
+    values: tuple[object, ...],
+    owner: str,
+    generation: int,
+) -> Signature:
+    """The groups of rows, whatever is computed of them; constants count where there are no tags."""
+    return ("aggregate", row, shape, checks, keys, tagged, tuple(map(repr, values)), owner, generation)
+
+
+def rows_signature(row: int, shape: Hashable, checks: Hashable, owner: str) -> Signature:
+    """The rows that aggregates group, whatever the constants."""
+    return ("rows", row, shape, checks, owner)
+
+
+def regroup_signature(finer: int, key: Hashable, tag: int | None, owner: str, generation: int) -> Signature:
+    """Coarser groups of a finer aggregate; those without keys are of one tag."""
+    return ("regroup", finer, key, tag, owner, generation)

@@ -1,0 +1,43 @@
+"""What set operators have in common: whole rows of inputs that fans feed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from seine.graph.node import Node
+from seine.graph.node_words import ColumnWords, RowPart
+from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.operators.match.fan_node import FanNode
+
+
+@dataclass(frozen=True)
+class SetOperatorNode(Node):
+    """A pipeline breaker of whole rows: its columns are those of its inputs, tag first."""
+
+    pile_level = 2
+
+    @property
+    @abstractmethod
+    def row_inputs(self) -> int:
+        """How many of its ports bring rows; the others, behind them, bring punctuations."""
+
+    def signature(self, standing: StandingNodes) -> Signature:
+        return breaker_signature(self, [standing.nodes[i] for i in self.inputs[: self.row_inputs]])
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.row_parts(self.inputs[0])[0]
+        return (RowPart(f"rows #{self.id}", below.names, below.tagged),)
+
+
+def breaker_signature(node: Node, inputs: Sequence[Node]) -> Signature:
+    """A set operator with the fans that feed it."""
+    keys = tuple(port.key for port in node.ports[: len(inputs)])
+    return (node.kind, keys, tuple(map(_feeding, inputs)), node.owner)
+
+
+def _feeding(node: Node) -> Hashable:
+    if not isinstance(node, FanNode):
+        return node.id
+    return (node.inputs, node.filter.shape, node.filter.checks, node.expressions, node.tagged)

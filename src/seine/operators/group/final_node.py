@@ -1,0 +1,48 @@
+"""The node of final results of groups, once each (`emit = 'final'`).
+
+    SELECT itemid, max(price) FROM bid GROUP BY itemid          WITH (emit = 'final')
+
+Its operator is `final.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.operators.group.final import FinalOperator
+from seine.operators.group.release_rules import FinalTime
+from seine.operators.join.purge_rule import Purge
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
+
+
+@dataclass(frozen=True)
+class FinalNode(StatefulNode):
+    """Of each group its final result, once: the rows of an aggregate or DISTINCT that nothing will change.
+
+    `group` are the columns that tell groups apart; the first port's key are those that streams punctuate. The
+    others bring punctuations: `side` of a purge tells who makes them, and a group is final when all of
+    `punctuators` have. `arrival` is the column with the latest start of its tuples, None where none expires.
+    """
+
+    kind = "final"
+    reason = "same final results"
+    group: tuple[int, ...]
+    purges: tuple[Purge, ...]
+    punctuators: int
+    clocks: tuple[FinalTime, ...]
+    arrival: int | None
+
+    def make_operator(self, flow: HostFlow) -> FinalOperator:
+        return FinalOperator(self)
+
+    def signature(self, standing: StandingNodes) -> Signature:
+        return (self.kind, self.inputs, self.group, self.purges, self.clocks, self.arrival, self.owner)
+
+    def describe(self, words: NodeWords) -> str:
+        return "the final result of each group, once"
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.row_parts(self.inputs[0])[0]
+        return (RowPart(f"rows #{self.id}", below.names, below.tagged),)

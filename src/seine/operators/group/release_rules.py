@@ -1,0 +1,28 @@
+"""By what groups become final: punctuations of their keys, and keys that are times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seine.algebra.expressions import Expression
+from seine.operators.join.purge_rule import Purge
+
+
+@dataclass(frozen=True)
+class FinalTime:
+    """A place of a group's key that is a function of the stream's time (column 0) which never falls."""
+
+    place: int
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What frees groups: the punctuations that come by the last ports of their node, and keys that are times.
+
+    `purges` say who punctuates which keys.
+    """
+
+    purges: tuple[Purge, ...] = ()
+    punctuators: int = 0
+    clocks: tuple[FinalTime, ...] = ()

@@ -1,0 +1,18 @@
+"""What punctuations are about: which side of an operator, and which places of its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Purge:
+    """What the punctuations of one port say: a side sends no more rows with certain values of the key.
+
+    The port's key has these values, one for each of `places`, which are places in the operator's key. With
+    `gathers` they are sent by every bucket of a join, and count when all buckets have sent them.
+    """
+
+    side: int
+    places: tuple[int, ...]
+    gathers: bool = False

@@ -1,0 +1,44 @@
+"""The kinds of nodes that there are: each is defined in its own module, beside what does its work."""
+
+from __future__ import annotations
+
+from seine.graph.node_kinds import NodeKinds
+from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.final_node import FinalNode
+from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.join_node import JoinNode
+from seine.operators.join.lookup_node import LookupNode
+from seine.operators.limited.limited_node import LimitedNode
+from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.match.fan_node import FanNode
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.resolve_node import ResolveNode
+from seine.operators.stream.source_node import SourceNode
+
+KINDS = NodeKinds(
+    SourceNode,
+    PunctuationsNode,
+    ResolveNode,
+    PrefilterNode,
+    LookupNode,
+    JoinNode,
+    DerivedPunctuationsNode,
+    MultiJoinNode,
+    LimitedNode,
+    FanNode,
+    MergeNode,
+    AggregateNode,
+    RegroupNode,
+    DistinctNode,
+    ExceptNode,
+    ChangelogNode,
+    FinalNode,
+    DeliverNode,
+)

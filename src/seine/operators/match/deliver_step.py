@@ -1,0 +1,179 @@
+"""A delivery at work: what a row matches first, how its records are written then."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Expression
+from seine.evaluate.data_columns import DataColumns
+from seine.graph.node import Node
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.match.computed_rows import computed, parameters_in
+from seine.operators.match.filters import Tables, table_columns
+from seine.operators.match.guards import Checked, Guards
+from seine.operators.match.matched_rows import matched
+from seine.operators.match.residual import Pairs
+from seine.operators.match.selection import SelectionGroup
+from seine.operators.match.unchanged import ChangedRows, changed
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.record_form import Chosen, Form
+from seine.operators.step.working_nodes import AnyOutput, Pushing
+
+if TYPE_CHECKING:
+    from seine.operators.match.deliver_node import DeliverNode
+
+
+class DeliverStep:
+    """Gives each query its records: what a row matches first, how it is written then."""
+
+    def __init__(self, node: DeliverNode, tables: Tables, below: Node) -> None:
+        """`below` is the node whose rows arrive."""
+        table = tables[node.filter.table]
+        tested = node.filter.shape.columns if node.filter.shape is not None else frozenset()
+        *constants, forms, rows = table_columns(table)
+        self._selection = SelectionGroup(node.filter.shape, constants, len(table))
+        self._writers: list[RecordWriter] = []
+        self._writer_of = np.zeros(len(table), np.int64)  # of each row of the table
+        self._row = np.zeros(len(table), np.int64)  # in the tables of its writer
+        numbers, places = forms.to_numpy(), rows.to_numpy()
+        for i, (read, alike) in enumerate(_alike(node.forms, below, tested)):
+            self._writers.append(RecordWriter(alike, tables, read))
+            first = 0
+            for form in alike:
+                known = np.fromiter(tables[form.table].rows, np.int64, len(tables[form.table]))
+                of_form = numbers == form.table
+                self._writer_of[of_form] = i
+                self._row[of_form] = first + np.searchsorted(known, places[of_form])
+                first += len(known)
+        self._queries = Queries(table)
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        delta = arrived.delta
+        plus, minus = matched(self._selection, arrived)
+        for i in self._hit(plus, minus):
+            begun, ended = self._matched_by(i, plus), None if minus is None else self._matched_by(i, minus)
+            if ended is not None and arrived.minus is not None and len(ended[0]):
+                begun, ended = self._writers[i].changed(arrived, begun, ended)
+            records = self._chosen(i, delta.plus, arrived.plus, begun)
+            ends = None
+            if delta.minus is not None and arrived.minus is not None and ended is not None:
+                ends = self._chosen(i, delta.minus, arrived.minus, ended)
+            if len(records.picks) or (ends is not None and len(ends.picks)):
+                emission.results.deliver(self._writers[i].form, self._queries.names, records, ends)
+
+    def _hit(self, plus: Pairs, minus: Pairs | None) -> list[int]:
+        """The writers of which a row was matched."""
+        picks = plus[1] if minus is None else np.concatenate([plus[1], minus[1]])
+        if len(self._writers) == 1:
+            return [0] if len(picks) else []
+        hit: list[int] = np.unique(self._writer_of[picks]).tolist()
+        return hit
+
+    def _matched_by(self, i: int, pairs: Pairs) -> Pairs:
+        """What was matched for one writer."""
+        if len(self._writers) == 1:
+            return pairs
+        places = np.flatnonzero(self._writer_of[pairs[1]] == i)
+        return pairs[0][places], pairs[1][places]
+
+    def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> Chosen:
+        rows, picks = pairs
+        answers, kept = self._writers[i].answers(batch, columns, rows, self._row[picks])
+        return self._queries.of(answers, picks if kept is None else picks[kept])
+
+
+class RecordWriter:
+    """Forms that differ in checks alone, at work: checks what is matched, and computes its records."""
+
+    def __init__(self, forms: Sequence[Form], tables: Tables, read: tuple[int, ...] | None) -> None:
+        """`read` are the columns that count if a row below may change in others too."""
+        self.form = forms[0]
+        self._read = read
+        self._outputs = _outputs(self.form)
+        constants = [table_columns(tables[form.table]) for form in forms]
+        self._constants = constants[0] if len(forms) == 1 else []
+        self._parameters = parameters_in(self._outputs)
+        self._guards = Guards(
+            [
+                Checked(form.checks, columns, len(tables[form.table]))
+                for form, columns in zip(forms, constants, strict=True)
+            ]
+        )
+
+    def changed(self, arrived: ArrivedDelta, begun: Pairs, ended: Pairs) -> tuple[Pairs, Pairs]:
+        """Without rows that end and begin anew as they were, as far as these queries see them."""
+        if self._read is None or arrived.minus is None or arrived.delta.minus is None:
+            return begun, ended
+        plus = ChangedRows(arrived.plus, arrived.delta.plus["_s"].to_numpy(), *begun)
+        minus = ChangedRows(arrived.minus, arrived.delta.minus["_d"].to_numpy(), *ended)
+        first, last = changed(plus, minus, self._read)
+        return (begun[0][first], begun[1][first]), (ended[0][last], ended[1][last])
+
+    def answers(
+        self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
+    ) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        """The records of rows, each with the constants at a place, and which of them passed the checks."""
+        kept = self._guards.kept(columns, rows, places)
+        if kept is not None:
+            rows, places = rows[kept], places[kept]
+        return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
+
+    def _picked(self, places: np.ndarray) -> list[pa.Array | None]:
+        if not self._parameters:
+            return []
+        at = pa.array(places)
+        return [
+            column.take(at) if i in self._parameters else None for i, column in enumerate(self._constants)
+        ]
+
+
+Alike = tuple[tuple[int, ...] | None, list[Form]]
+
+
+def _outputs(form: Form) -> tuple[Expression, ...]:
+    """What is computed for each record: its values, and its importance if it has one."""
+    return form.expressions if form.importance is None else (*form.expressions, form.importance)
+
+
+def _alike(forms: Sequence[Form], below: Node, tested: frozenset[int]) -> Iterable[Alike]:
+    """The forms by what their records are like, with the columns that count; one with constants is alone."""
+    groups: dict[Hashable, Alike] = {}
+    for form in forms:
+        read = _partly_read(below, form, tested)
+        fixed = not parameters_in(_outputs(form))
+        key = (read, replace(form, table=0, checks=())) if fixed else form.table
+        groups.setdefault(key, (read, []))[1].append(form)
+    return groups.values()
+
+
+def _partly_read(below: Node, form: Form, tested: frozenset[int]) -> tuple[int, ...] | None:
+    """The columns of groups' results that a form reads, keys included; None if these are all there are."""
+    if below.group_width is None:
+        return None
+    read = tested.union(range(below.group_width), *(e.columns for e in (*form.checks, *form.expressions)))
+    return None if len(read) == len(below.types) else tuple(sorted(read))
+
+
+class Queries:
+    """The queries of the rows of a table, by position; mostly one each."""
+
+    def __init__(self, table: ParameterTable) -> None:
+        claims = table.claims.values()
+        self.names = [query for row in claims for query in row]
+        self._counts = np.fromiter((len(row) for row in claims), np.int64, len(table))
+        self._firsts = np.cumsum(self._counts) - self._counts
+        self._single = bool((self._counts == 1).all())
+
+    def of(self, answers: pa.RecordBatch, picks: np.ndarray) -> Chosen:
+        """Each answer once for every query of its row."""
+        if self._single:
+            return Chosen(answers, picks)
+        counts = self._counts[picks]
+        places = np.repeat(np.arange(len(picks)), counts)
+        within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return Chosen(answers.take(pa.array(places)), self._firsts[picks][places] + within)

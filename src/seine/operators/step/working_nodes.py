@@ -1,0 +1,108 @@
+"""Nodes that work: stateful ones make an operator, stateless ones a step for each of their ports.
+
+    rows of a node ──> step ──> step ──> parcels for a stateful node's stage ──> its operator ──> rows ...
+                        │
+                        └──> records
+
+A host implements `HostFlow` (to compile a node), `Pushing` and `TaskOutput` (for a step at work); a step
+knows the latter only while it works, so it can outlive a version of the network.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeVar
+
+import pyarrow as pa
+
+from seine.algebra.expressions import Expression
+from seine.graph.node import Node
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.state.operator import Operator
+from seine.operators.state.relation_index import RelationIndex
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.record_form import RecordOutlet
+from seine.rows.delta import Delta
+
+
+class RelationAccess(Protocol):
+    """The relations of a version of the network."""
+
+    def index(self, relation: str, key: tuple[Expression, ...]) -> RelationIndex:
+        """A relation's tuples by a key."""
+        ...
+
+    def tuples(self, relation: str) -> pa.RecordBatch: ...
+
+
+class HostFlow(Protocol):
+    """A version of the network: what a node needs to make its operator or step."""
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    @property
+    def tables(self) -> Mapping[int, ParameterTable]: ...
+
+    @property
+    def relations(self) -> RelationAccess: ...
+
+    @property
+    def buckets(self) -> int: ...
+
+    def readers(self, node_id: int) -> Iterable[Node]:
+        """The nodes to which the rows of a node go."""
+        ...
+
+    def listeners(self, node_id: int) -> Sequence[Node]:
+        """The nodes whose input a node's operator works on, behind its own ports."""
+        ...
+
+
+class TaskOutput(Protocol):
+    """What one task produces."""
+
+    @property
+    def results(self) -> RecordOutlet: ...
+
+
+AnyOutput = TypeVar("AnyOutput", bound=TaskOutput)
+PushedOutput = TypeVar("PushedOutput", bound=TaskOutput, contravariant=True)
+
+
+class Pushing(Protocol[PushedOutput]):
+    """A version of the network at work."""
+
+    def push(self, node_id: int, output: Delta, emission: PushedOutput) -> None:
+        """Send a node's output to all that follow from it."""
+        ...
+
+    def read_of(self, node_id: int) -> frozenset[str] | None:
+        """The data columns of a node's output that stateful nodes behind it read; None if that may be all."""
+        ...
+
+
+class Step(Protocol):
+    """One input of a stateless node at work."""
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None: ...
+
+
+@dataclass(frozen=True)
+class StatefulNode(Node):
+    """A node with an operator that keeps state: it has a stage, and rows come by the hash of their key."""
+
+    stateful: ClassVar[bool] = True
+
+    @abstractmethod
+    def make_operator(self, flow: HostFlow) -> Operator: ...
+
+
+@dataclass(frozen=True)
+class StatelessNode(Node):
+    """A node whose output follows from one delta at a time; it runs where its input appears."""
+
+    @abstractmethod
+    def make_step(self, port: int, flow: HostFlow) -> Step: ...

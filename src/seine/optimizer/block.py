@@ -1,0 +1,233 @@
+"""A select-project-join block: the part of a plan between pipeline breakers, as one flat list of items.
+
+    SELECT outputs FROM items WHERE conditions
+
+Selections, projections and inner joins commute, so whoever judges, orders, builds or indexes a plan wants
+them out of the way. What is left are the items of the block: streams, relations, and the results of pipeline
+breakers (aggregates and set operators), beneath which there are further blocks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
+from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
+from seine.optimizer.stated import stated
+from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
+
+
+@dataclass(frozen=True)
+class Block:
+    """Items joined in any order, the conditions on their combinations, and the columns of the result.
+
+    Expressions address the concatenation of the items' columns, in the order of the items.
+    """
+
+    items: tuple[Plan, ...]
+    conditions: tuple[Expression, ...]
+    outputs: tuple[Expression, ...]
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The position of each item's first column, and the total width at the end."""
+        offsets = [0]
+        for item in self.items:
+            offsets.append(offsets[-1] + len(item.schema))
+        return tuple(offsets)
+
+    @cached_property
+    def reads(self) -> list[frozenset[int]]:
+        """For each condition, the numbers of the items that it reads."""
+        return [self.items_of(condition) for condition in self.conditions]
+
+    @cached_property
+    def scans(self) -> list[tuple[Scan, int]]:
+        """The streams among the items, each with the position of its first column."""
+        pairs = zip(self.items, self.offsets, strict=False)
+        return [(item, first) for item, first in pairs if isinstance(item, Scan)]
+
+    @property
+    def is_of_tables(self) -> bool:
+        """Whether its rows are combinations of tuples of streams and relations, of nothing computed."""
+        return all(isinstance(item, Scan | Lookup) for item in self.items)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it gives the rows of its one item as they are."""
+        return len(self.items) == 1 and not self.conditions and [*self.outputs] == identity(self.items[0])
+
+    def owner(self, column: int) -> int:
+        """The number of the item that has a column."""
+        return bisect_right(self.offsets, column) - 1
+
+    def columns(self, item: int) -> range:
+        """The positions of an item's columns."""
+        return range(self.offsets[item], self.offsets[item + 1])
+
+    def items_of(self, expression: Expression) -> frozenset[int]:
+        """The numbers of the items whose columns an expression reads."""
+        return frozenset(map(self.owner, expression.columns))
+
+    def among(self, numbers: Sequence[int]) -> Block:
+        """The block of some of the items, in this order, with the conditions that read no others."""
+        chosen = frozenset(numbers)
+        position = {column: at for at, column in enumerate(c for n in numbers for c in self.columns(n))}
+        return Block(
+            tuple(self.items[number] for number in numbers),
+            tuple(
+                shift_columns(condition, position.__getitem__)
+                for condition, reads in zip(self.conditions, self.reads, strict=True)
+                if reads and reads <= chosen
+            ),
+            (),
+        )
+
+
+class Blocks:
+    """The blocks of a plan and of the plans beneath its pipeline breakers, each worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Plan, Block]] = {}  # by identity: to compare plans costs as much
+
+    def know(self, plan: Plan, block: Block) -> None:
+        """Take a block for the one of a plan."""
+        self._known[id(plan)] = (plan, block)
+
+    def of(self, plan: Plan) -> Block:
+        known = self._known.get(id(plan))
+        if known is None:
+            known = self._known[id(plan)] = (plan, block_of(plan))
+        return known[1]
+
+
+def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block:
+    """The block at the top of a plan, with the equalities that its conditions imply stated plainly.
+
+    See `take_apart` for `largest`, and `stated` for the equalities: who judges a plan and who builds it read
+    the same ones.
+    """
+    block = take_apart(plan, largest=largest)
+    return Block(block.items, stated(block.conditions), block.outputs)
+
+
+def take_apart(
+    plan: Plan,
+    *,
+    largest: int | None = LARGEST_SUBSTITUTION,
+    is_item: Callable[[Plan], bool] | None = None,
+) -> Block:
+    """The block at the top of a plan, its conditions as they are written, those of lower joins first.
+
+    Columns that projections compute are written out wherever they are read. A selection or projection whose
+    expressions would thereby exceed `largest` nodes ends the block, and what is beneath it is an item; None
+    sets no limit, for those who compute nothing. Plans for which `is_item` holds are not entered.
+
+    A chain of joins is walked, not recursed into: a query of a thousand streams takes a thousand steps.
+
+    before: Project(Select(Join(a, Project(b, [#1 + 1])), #0 = #2), [#2])   with a and b of two columns
+    after:  items (a, b), conditions (#0 = #3 + 1), outputs (#3 + 1)
+    """
+    taking = _TakingApart(largest, is_item)
+    row = taking.take(plan)
+    return Block(tuple(taking.items), tuple(taking.conditions), tuple(row.outputs(taking.items)))
+
+
+@dataclass
+class _Row:
+    """The columns of a plan over those of the items: from `first` on as they are, or else as `expressions`.
+
+    `item` is the number of the first item beneath the plan; later ones up to the last are beneath it too.
+    """
+
+    item: int
+    first: int
+    expressions: list[Expression] | None = None
+
+    def over_items(self, expression: Expression) -> Expression:
+        """An expression over columns of the plan as one over columns of the items."""
+        outputs, first = self.expressions, self.first
+        if outputs is None:
+            return expression if not first else shift_columns(expression, lambda index: index + first)
+        if all(isinstance(outputs[index], Column) for index in expression.columns):
+            return shift_columns(expression, lambda index: _index(outputs[index]))
+        return substitute(expression, outputs)
+
+    def takes(self, expressions: Sequence[Expression], largest: int) -> bool:
+        """Whether expressions over the plan stay small when they are written over the items."""
+        if self.expressions is None:
+            return sum(expression.size for expression in expressions) <= largest
+        return stays_small(expressions, self.expressions, largest)
+
+    def outputs(self, items: Sequence[Plan]) -> list[Expression]:
+        """The columns as expressions; `items` are all up to the last one beneath the plan."""
+        if self.expressions is None:
+            fields = [field for item in items[self.item :] for field in item.schema]
+            return [Column(self.first + index, field.type) for index, field in enumerate(fields)]
+        return self.expressions
+
+
+class _TakingApart:
+    def __init__(self, largest: int | None, is_item: Callable[[Plan], bool] | None) -> None:
+        self.items: list[Plan] = []
+        self.conditions: list[Expression] = []
+        self._width = 0
+        self._largest = largest
+        self._is_item = is_item
+
+    def take(self, plan: Plan) -> _Row:
+        """Add the items and conditions beneath a plan; the result is the plan's row."""
+        if self._is_item is None or not self._is_item(plan):
+            match plan:
+                case Select(input, predicate):
+                    parts = conjuncts(predicate)
+                    row = self._take_input(input, parts)
+                    self.conditions += map(row.over_items, parts)
+                    return row
+                case Project(input, expressions, _):
+                    row = self._take_input(input, expressions)
+                    return _Row(row.item, row.first, [*map(row.over_items, expressions)])
+                case Join():
+                    return self._take_joins(plan)
+        return self._take_item(plan)
+
+    def _take_input(self, plan: Plan, expressions: Sequence[Expression]) -> _Row:
+        """Take a plan whose columns expressions read; as an item if they would grow too large by that."""
+        before = len(self.items), len(self.conditions), self._width
+        row = self.take(plan)
+        if self._largest is None or row.takes(expressions, self._largest):
+            return row
+        items, conditions, self._width = before
+        del self.items[items:], self.conditions[conditions:]
+        return self._take_item(plan)
+
+    def _take_joins(self, plan: Join) -> _Row:
+        chain: list[Join] = []
+        left: Plan = plan
+        while isinstance(left, Join):
+            chain.append(left)
+            left = left.left
+        row = self.take(left)
+        for join in reversed(chain):
+            count = len(self.items)
+            right = self.take(join.right)
+            if row.expressions is not None or right.expressions is not None:
+                if row.expressions is None:
+                    row.expressions = row.outputs(self.items[:count])
+                row.expressions += right.outputs(self.items)
+            self.conditions += map(row.over_items, conjuncts(join.predicate))
+        return row
+
+    def _take_item(self, plan: Plan) -> _Row:
+        row = _Row(len(self.items), self._width)
+        self.items.append(plan)
+        self._width += len(plan.schema)
+        return row
+
+
+def _index(column: Expression) -> int:
+    assert isinstance(column, Column)
+    return column.index

@@ -1,0 +1,48 @@
+"""What punctuations and watermarks would free, but no operator does: the gap between safe and runnable.
+
+The closure over the punctuation graph says that rows are finished. A join forgets them only where nothing can
+take back what it has reported of them, and where it sees the columns that are punctuated. The check counts
+state as never freed for these reasons, and the builder places no purges for them.
+"""
+
+from __future__ import annotations
+
+from seine.algebra.plan import Lookup, Plan, Project, Scan, Select
+from seine.optimizer.block import Block, take_apart
+from seine.optimizer.optimise import optimise
+
+JOINED = "punctuations do not free rows joined with groups, set operators or RETRACTABLE streams"
+COMPUTED = "punctuations do not free rows joined with columns whose expressions are too large to be inlined"
+GROUPED = "punctuations free groups only if all streams beneath punctuate their keys and none expires"
+RESULTS = "punctuations do not free results that may end"
+
+
+def is_appended(block: Block) -> bool:
+    """Whether the rows of a block are combinations of tuples that nothing deletes."""
+    streams = [item for item in block.items if not isinstance(item, Lookup)]
+    return all(isinstance(item, Scan) and not item.stream.retractable for item in streams)
+
+
+def why_not_purged(plan: Plan, block: Block) -> str | None:
+    """Why the joins of a plan's top block free no rows by punctuations and watermarks; None if they do.
+
+    `block` is the plan's with everything inlined. A join with rows that may end early (of a RETRACTABLE
+    stream, of groups, of a set operator) has to know all pairs that it reported, to retract them. Columns
+    that are not inlined where they are joined are computed before: of their rows no punctuation is known.
+    """
+    if not is_appended(block):
+        return JOINED
+    return COMPUTED if len(block.items) > 1 and not _is_inlined(plan) else None
+
+
+def _is_inlined(plan: Plan) -> bool:
+    """Whether the joins of a plan read streams and relations as they are, once it is optimised."""
+    return _reads_tables(take_apart(plan)) or _reads_tables(take_apart(optimise(plan)))
+
+
+def _reads_tables(block: Block) -> bool:
+    """Whether no join of a block, or of those that are its items, has an item that is computed."""
+    computed = [item for item in block.items if isinstance(item, Select | Project)]
+    if len(block.items) > 1:
+        return not computed
+    return all(_reads_tables(take_apart(item)) for item in computed)

@@ -1,0 +1,124 @@
+"""What a service answers, as types: JSON objects whose fields the HTTP interface describes from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+MOST_QUERIES = 20  # of a script, that are searched for what they have in common with others
+
+ExactShare = Annotated[
+    float | None,
+    Field(description="an estimate of the share of the exact importance that was delivered within memory"),
+]
+
+
+class QueryCounts(TypedDict):
+    """How many queries are registered."""
+
+    running: int
+    paused: int
+
+
+class StageCounts(TypedDict):
+    """How many stages the network uses, and how many the pipeline has."""
+
+    used: int
+    stages: int
+
+
+class StatusAnswer(TypedDict):
+    """What the service is doing, in numbers."""
+
+    folder: str
+    process: int
+    version: Annotated[int, Field(description="of the network")]
+    entry: Annotated[int, Field(description="the last that was delivered; -1 before the first")]
+    written: Annotated[int, Field(description="the last that was admitted")]
+    batches: int
+    input_rows: int
+    output_rows: int
+    dead_letters: int
+    rows_per_second: Annotated[float, Field(description="over the last seconds")]
+    state_rows: Annotated[int, Field(description="tuples and punctuations held for joins")]
+    shed: Annotated[int, Field(description="tuples that memory limits pushed out or kept out")]
+    exact_share: ExactShare
+    state_by_query: Annotated[
+        dict[str, dict[str, int]],
+        Field(description="of the queries that hold most, how much of which streams; joins are shared"),
+    ]
+    streams: int
+    relations: int
+    queries: QueryCounts
+    nodes: int
+    depth: StageCounts
+
+
+class RegistrationPosition(TypedDict):
+    """Where the streams were when a query was registered: what comes after counts."""
+
+    entry: Annotated[int, Field(description="the first that counts")]
+    results: Annotated[int, Field(description="the length of the results then, in bytes")]
+    streams: Annotated[
+        dict[str, int], Field(description="of each of its streams the number of the next arrival")
+    ]
+
+
+class QueryAnswer(TypedDict):
+    """One registered query."""
+
+    query: str
+    state: Literal["running", "paused"]
+    since: RegistrationPosition
+    outputs: int
+    importance: Annotated[float | None, Field(description="the sum over its results; null if they have none")]
+    shed: Annotated[int, Field(description="tuples that its memory pushed out or kept out")]
+    exact_share: ExactShare
+    state_rows: Annotated[
+        dict[str, int], Field(description="tuples and punctuations held for its joins, by stream")
+    ]
+    text: str
+
+
+class RelationAnswer(TypedDict):
+    """What one part of a query has in common with other queries."""
+
+    kind: Annotated[
+        str,
+        Field(
+            description="what is compared: conditions, keys of groups, inputs of a set operator",
+            json_schema_extra={"enum": ["select", "join", "group", "union", "union_all", "except"]},
+        ),
+    ]
+    over: Annotated[list[str], Field(description="the tables that the conditions are on; else empty")]
+    equal: Annotated[list[str], Field(description="queries that have the same")]
+    weaker: Annotated[list[str], Field(description="queries with weaker conditions, or fewer keys or inputs")]
+    stronger: Annotated[
+        list[str], Field(description="queries with stronger conditions, or more keys or inputs")
+    ]
+    text: Annotated[str, Field(description="the same in words")]
+
+
+class RelatedAnswer(TypedDict):
+    """What a query has in common with those that run."""
+
+    query: str
+    related: list[RelationAnswer]
+
+
+class OutcomeAnswer(TypedDict):
+    """What a change did."""
+
+    version: Annotated[int, Field(description="of the network after the change")]
+    entry: Annotated[int, Field(description="the first that runs with it")]
+    registered: list[str]
+    dropped: list[str]
+    related: Annotated[
+        dict[str, list[RelationAnswer]] | None,
+        Field(
+            description="of each query that was registered, a few that have something in common with it; "
+            f"null if nobody has looked: they are more than {MOST_QUERIES}, or the request said not to"
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""The HTTP interface of a service: FastAPI on uvicorn, with limits on who asks, how much and how slowly."""

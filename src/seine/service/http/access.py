@@ -1,0 +1,99 @@
+"""Who may ask: the checks that every request passes before it is routed.
+
+They come in this order: sizes of the head, the method, the token or the Host header, the Origin header,
+the address. Nothing of the body has been read by then.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from seine.errors import SeineError
+from seine.service.http.listening import Listening, is_loopback
+from seine.service.http.refusals import Refusal, refusal_answer
+
+MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
+_MOST_HEADERS = 100
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_logger = logging.getLogger(__name__)
+
+
+class AccessGuard:
+    """Lets requests through to an ASGI application that may be answered; refuses the others."""
+
+    def __init__(self, app: ASGIApp, listening: Listening) -> None:
+        self._app = app
+        self._listening = listening
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            _refuse_long_head(scope)
+            _refuse_unknown_protocol(scope)
+            self._let_in(Headers(scope=scope))
+            routed = {**scope, **_address(scope)}
+        except Refusal as refusal:
+            await refusal_answer(refusal)(scope, receive, send)
+            return
+        try:
+            await self._app(routed, receive, send)
+        except Exception:  # it has been answered: see app.py
+            _logger.exception("internal error")
+
+    def _let_in(self, headers: Headers) -> None:
+        """The token; and no page of another site, which a browser of this machine might have open."""
+        if self._listening.token is not None:
+            given = headers.get("Authorization", "").encode("latin-1")
+            if not hmac.compare_digest(given, f"Bearer {self._listening.token}".encode()):
+                error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
+                raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})
+        elif not is_loopback(_hostname(headers.getlist("Host"))):
+            raise Refusal(HTTPStatus.FORBIDDEN, SeineError("this service answers to localhost only"))
+        origin = headers.get("Origin")
+        if origin is not None and origin != f"http://{headers.get('Host')}":
+            raise Refusal(HTTPStatus.FORBIDDEN, SeineError("requests from other sites are refused"))
+
+
+def _refuse_long_head(scope: Scope) -> None:
+    if len(scope["raw_path"]) + len(scope["query_string"]) > MOST_HEAD_LINE:
+        raise Refusal(HTTPStatus.REQUEST_URI_TOO_LONG, SeineError("the address is too long"))
+    headers = scope["headers"]
+    if len(headers) > _MOST_HEADERS or any(len(name) + len(text) > MOST_HEAD_LINE for name, text in headers):
+        error = SeineError("the headers are too long, or too many")
+        raise Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, error)
+
+
+def _refuse_unknown_protocol(scope: Scope) -> None:
+    if scope["http_version"] not in ("1.0", "1.1"):
+        error = SeineError(f"HTTP/{scope['http_version']} is not spoken here")
+        raise Refusal(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, error)
+    if scope["method"] not in _METHODS:
+        raise Refusal(HTTPStatus.NOT_IMPLEMENTED, SeineError(f"there is no method {scope['method']}"))
+
+
+def _hostname(hosts: list[str]) -> str:
+    """The name in the one Host header that a request must have."""
+    try:
+        return urlsplit(f"//{hosts[0]}").hostname or "" if len(hosts) == 1 else ""
+    except ValueError:
+        return ""
+
+
+def _address(scope: Scope) -> dict[str, object]:
+    """The path and query string, as they came: a name in a path may hold an escaped slash.
+
+    >>> _address({"raw_path": b"http://localhost/v1/queries/a%2Fb", "query_string": b"x=1"})
+    {'path': '/v1/queries/a%2Fb', 'query_string': b'x=1'}
+    """
+    text = f"{scope['raw_path'].decode('latin-1')}?{scope['query_string'].decode('latin-1')}"
+    try:
+        target = urlsplit(f"/{text.lstrip('/')}" if text.startswith("//") else text)
+    except ValueError:
+        raise Refusal(HTTPStatus.BAD_REQUEST, SeineError("this is no address")) from None
+    return {"path": target.path, "query_string": target.query.encode("latin-1")}

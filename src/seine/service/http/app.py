@@ -1,0 +1,287 @@
+"""What can be asked of a service over HTTP: its routes, their types, and how errors are answered."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Any, cast
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from pydantic import AfterValidator
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from seine.errors import RunError, SeineError
+from seine.service.answers import OutcomeAnswer, QueryAnswer, RelatedAnswer, StatusAnswer
+from seine.service.http.daemon_threads import DaemonThreads
+from seine.service.http.guarded_route import GuardedRoute
+from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
+from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
+from seine.service.http.wakeup import Wakeup
+from seine.service.published_state import PublishedState
+from seine.service.registrar import Outcome
+from seine.service.service import Service
+from seine.service.tail import TailedRecords, read_records
+
+DESCRIPTION = "/v1/openapi.json"
+_MOST_READS = 32  # at a time
+_MOST_CHANGES = 4  # at a time: they take turns anyway, and must leave threads to readers
+_NEXT = "Seine-Next"
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorAnswer, "description": text}
+    for status, text in (
+        (400, "refused: the script, or the request, is wrong"),
+        (401, "the token is missing or wrong"),
+        (404, "there is no such query or path"),
+        (409, "somebody else has taken the name, or still uses what is to be dropped"),
+        (413, "the body is too large"),
+        (415, "the body is not application/json"),
+        ("default", "refused before it was looked at, or the service failed"),
+    )
+}
+_RECORDS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "records, one a line",
+        "headers": {_NEXT: {"schema": {"type": "integer"}, "description": "where to go on"}},
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+    }
+}
+
+
+class ServiceCalls:
+    """The service that an application speaks for, and how its handlers wait for it."""
+
+    def __init__(self, service: Service, wakeup: Wakeup) -> None:
+        self.service = service
+        self.wakeup = wakeup
+        self.reads = DaemonThreads(_MOST_READS)
+        self.changes = DaemonThreads(_MOST_CHANGES)
+
+
+async def _calls(request: Request) -> ServiceCalls:
+    return cast(ServiceCalls, request.app.state.calls)
+
+
+Calls = Annotated[ServiceCalls, Depends(_calls)]
+QueryName = Annotated[str, Path(alias="name"), AfterValidator(unquote)]
+
+ROUTER = APIRouter(route_class=GuardedRoute, responses=_REFUSALS, redirect_slashes=False)
+
+
+@ROUTER.get(
+    "/v1/status",
+    operation_id="status",
+    summary="What the service is doing, in numbers",
+    response_model=StatusAnswer,
+)
+async def _status(calls: Calls) -> Response:
+    return JsonAnswer(await calls.reads.run(calls.service.status))
+
+
+@ROUTER.get(
+    "/v1/queries",
+    operation_id="list",
+    summary="Every query, with what it has delivered",
+    response_model=list[QueryAnswer],
+)
+async def _list(calls: Calls) -> Response:
+    return await calls.reads.run(lambda: JsonAnswer(calls.service.queries()))
+
+
+@ROUTER.get("/v1/queries/{name}", operation_id="show", summary="One query", response_model=QueryAnswer)
+async def _show(calls: Calls, name: QueryName) -> Response:
+    return JsonAnswer(calls.service.query(name))
+
+
+@ROUTER.get(
+    "/v1/queries/{name}/related",
+    operation_id="related",
+    summary="What a query has in common with the others",
+    response_model=RelatedAnswer,
+)
+async def _related(calls: Calls, name: QueryName) -> Response:
+    return JsonAnswer(await calls.reads.run(lambda: calls.service.related(name)))
+
+
+@ROUTER.delete(
+    "/v1/queries/{name}", operation_id="drop", summary="Drop a query", response_model=OutcomeAnswer
+)
+async def _drop(calls: Calls, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.registrar.drop(name))
+    return JsonAnswer(outcome.to_json())
+
+
+@ROUTER.post(
+    "/v1/queries/{name}/pause", operation_id="pause", summary="Pause a query", response_model=OutcomeAnswer
+)
+async def _pause(calls: Calls, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.registrar.pause(name))
+    return JsonAnswer(outcome.to_json())
+
+
+@ROUTER.post(
+    "/v1/queries/{name}/resume",
+    operation_id="resume",
+    summary="Let a paused query begin anew",
+    response_model=OutcomeAnswer,
+)
+async def _resume(calls: Calls, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.registrar.resume(name))
+    return JsonAnswer(outcome.to_json())
+
+
+@ROUTER.get(
+    "/v1/queries/{name}/results",
+    operation_id="results",
+    summary="The records of a query from a place on, as JSON Lines; Seine-Next says where to go on",
+    response_class=Response,
+    responses=_RECORDS,
+)
+async def _results(
+    request: Request,
+    calls: Calls,
+    name: QueryName,
+    begin: Annotated[
+        str, Query(alias="from", description="start, end, or the Seine-Next of the answer before")
+    ] = "start",
+    wait: Annotated[
+        float,
+        Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="seconds to wait for a record"),
+    ] = 0.0,
+) -> Response:
+    """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
+    service = calls.service
+    state = service.published
+    registered = state.view.find(name)
+    start = _start(state, registered.position.results, begin)
+    records = await _read(calls, registered.query.name, start, state)
+    if wait and not records.lines and records.next >= service.published.figures.settled:
+        publisher, end = service.publisher, records.next
+        await calls.wakeup.wait_for(
+            lambda: publisher.ended or publisher.current.figures.settled > end, wait, _gone(request)
+        )
+        records = await _read(calls, registered.query.name, end, service.published)
+    return Response(records.lines, headers={_NEXT: str(records.next)}, media_type="application/x-ndjson")
+
+
+@ROUTER.post(
+    "/v1/scripts",
+    operation_id="register",
+    summary="Carry out a script, all of it or nothing",
+    response_model=OutcomeAnswer,
+)
+async def _register(calls: Calls, body: ScriptRequest) -> Response:
+    registrar, base = calls.service.registrar, calls.service.folder.path
+
+    def register() -> Outcome:
+        folder = os.path.join(base, body.folder)
+        return registrar.register(body.script, file=body.file, folder=folder, replace=body.replace)
+
+    outcome = await calls.changes.run(register)
+    if body.related:
+        outcome = await calls.reads.run(lambda: registrar.relate(outcome))
+    return JsonAnswer(outcome.to_json())
+
+
+@ROUTER.get(DESCRIPTION, include_in_schema=False)
+async def _describe() -> Response:
+    return JsonAnswer(description())
+
+
+async def _read(calls: ServiceCalls, query: str, start: int, state: PublishedState) -> TailedRecords:
+    path, end = calls.service.folder.results, state.figures.settled
+    return await calls.reads.run(lambda: read_records(path, query, start, end))
+
+
+def _start(state: PublishedState, first: int, word: str) -> int:
+    """The place in the results that a request's `from` stands for."""
+    settled = state.figures.settled
+    if word in ("start", "end"):
+        return first if word == "start" else settled
+    if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:
+        raise SeineError(
+            f"there is no place '{word}' in the results",
+            hint="from is start, end, or what the answer before this one said in Seine-Next",
+        )
+    return int(word)
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+@cache
+def description() -> dict[str, Any]:
+    """The OpenAPI document, made from the types of the routes."""
+    document: dict[str, Any] = get_openapi(
+        title="Seine", version="1", description="Standing queries that come and go.", routes=ROUTER.routes
+    )
+    schemes = {"token": {"type": "http", "scheme": "bearer"}}
+    document["components"]["securitySchemes"] = schemes
+    document["security"] = [{}, {"token": []}]  # a token is needed only where one was set
+    return document
+
+
+def make_app(service: Service, wakeup: Wakeup, most_body: int) -> FastAPI:
+    """The application that answers for a service."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.calls = ServiceCalls(service, wakeup)
+    app.state.most_body = most_body
+    app.include_router(ROUTER)
+    for error, answer in (
+        (Refusal, _refused),
+        (SeineError, _refused),
+        (OSError, _failed),
+        (HTTPException, _not_routed),
+        (RequestValidationError, _invalid),
+        (Exception, _broken),
+    ):
+        app.add_exception_handler(error, answer)
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return refusal_answer(error if isinstance(error, Refusal) else refusal_of(cast(SeineError, error)))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    reason = getattr(error, "strerror", None) or error
+    return refusal_answer(refusal_of(RunError(f"the service failed: {reason}")))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    return refusal_answer(refusal_of(invalid(cast(RequestValidationError, error).errors())))
+
+
+async def _not_routed(request: Request, error: Exception) -> Response:
+    """There is no such path, or not this method of it; or a body that cannot be parsed."""
+    status, path = cast(HTTPException, error).status_code, request.scope["path"]
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = ", ".join(_methods(request))
+        reason = SeineError(f"{request.method} is not possible on {path}", hint=f"possible: {allowed}")
+        return refusal_answer(Refusal(HTTPStatus.METHOD_NOT_ALLOWED, reason, Allow=allowed))
+    if status == HTTPStatus.NOT_FOUND:
+        reason = SeineError(f"there is no {path}", hint=f"see {DESCRIPTION}")
+        return refusal_answer(Refusal(HTTPStatus.NOT_FOUND, reason))
+    return refusal_answer(refusal_of(SeineError("the body is no JSON")))
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods that are possible on a path."""
+    routes = [route for route in ROUTER.routes if isinstance(route, Route)]
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted(method for route in matching for method in route.methods or ())
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """A fault of ours; whoever called the application logs it."""
+    reason = SeineError(f"internal error: {type(error).__name__}", hint="the service's log says more")
+    return refusal_answer(Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, reason))

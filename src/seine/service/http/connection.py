@@ -1,0 +1,153 @@
+"""One connection of the HTTP server: how many there are, how slow they may be, and what is no HTTP.
+
+uvicorn's protocol for HTTP/1.1 bounds none of this by itself: it waits for ever for the rest of a request,
+and answers what it cannot parse with plain text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from seine.errors import SeineError
+from seine.service.http.listening import Listening
+from seine.service.http.refusals import Refusal, refusal_answer
+
+_ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client of whom something is expected
+
+_requests_logger = logging.getLogger(f"{__name__}.requests")
+_requests_logger.setLevel(logging.ERROR)  # requests are not logged, however wrong they are
+
+
+class GuardedConnection(H11Protocol):
+    """A connection that is cut off when its client keeps it waiting.
+
+    Two clocks run while a request is expected or arrives: one since anything was received, one since the
+    request before it was answered. Two run while an answer is being sent and the client does not take it.
+    """
+
+    limits: ClassVar[Listening]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.logger = _requests_logger
+        self._silence: asyncio.TimerHandle | None = None
+        self._arrival: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+        self._blocked_since: float | None = None  # since when an answer waits for its client
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # so that whatever the client does not take is noticed
+        if len(self.connections) > self.limits.most_connections:
+            transport.close()
+        else:
+            self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_clocks()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._expect()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._blocked_since = self.loop.time()
+        self._await_taking(self.transport.get_write_buffer_size())
+        self._expect()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._blocked_since = None
+        _cancel(self._stalled)
+        self._expect()
+
+    def _should_upgrade(self) -> bool:
+        return False  # there is nothing but HTTP here
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP: called while the parser's complaint is handled."""
+        refusal = self._complaint(sys.exception())
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # its handler speaks to nobody
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            answer = refusal_answer(refusal)
+            headers = [*self.server_state.default_headers, *answer.raw_headers]
+            reason = refusal.status.phrase.encode()
+            for event in (
+                h11.Response(status_code=refusal.status, headers=headers, reason=reason),
+                h11.Data(data=bytes(answer.body)),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _complaint(self, error: BaseException | None) -> Refusal:
+        text = str(error)
+        status = HTTPStatus(getattr(error, "error_status_hint", HTTPStatus.BAD_REQUEST))
+        if "Host:" in text:  # none, or several: whom this is for cannot be known
+            status = HTTPStatus.FORBIDDEN
+        elif "Transfer-Encoding" in text:
+            status = HTTPStatus.LENGTH_REQUIRED
+        elif status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE and b"\n" not in self.conn.trailing_data[0]:
+            status = HTTPStatus.REQUEST_URI_TOO_LONG
+        return Refusal(status, SeineError(f"this is no request: {text}"))
+
+    def _expect(self) -> None:
+        """Start the clocks of a request that is to come or arrives; stop them when it is there."""
+        _cancel(self._silence)
+        expected = self.conn.their_state in _ARRIVING and self._blocked_since is None
+        if not expected or self.transport.is_closing():
+            _cancel(self._arrival)
+            self._silence = self._arrival = None
+            return
+        self._silence = self.loop.call_later(self.limits.longest_silence, self._cut_off)
+        if self._arrival is None:
+            self._arrival = self.loop.call_later(self.limits.longest_request, self._cut_off)
+
+    def _await_taking(self, waiting: int) -> None:
+        """Look in a while whether the client has taken any of the bytes that wait for it."""
+        _cancel(self._stalled)
+        self._stalled = self.loop.call_later(self.limits.longest_silence, self._check_taking, waiting)
+
+    def _check_taking(self, before: int) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        if self._blocked_since is None:
+            return
+        slow = self.loop.time() - self._blocked_since >= self.limits.longest_request
+        if slow or waiting >= before:
+            self._cut_off()
+        else:
+            self._await_taking(waiting)
+
+    def _cut_off(self) -> None:
+        self._stop_clocks()
+        self.transport.abort()
+
+    def _stop_clocks(self) -> None:
+        for clock in (self._silence, self._arrival, self._stalled):
+            _cancel(clock)
+        self._silence = self._arrival = self._stalled = None
+
+
+def guarded_connections(limits: Listening) -> type[GuardedConnection]:
+    """The protocol of a server with these limits: uvicorn makes its connections by itself."""
+    return type("LimitedConnection", (GuardedConnection,), {"limits": limits})
+
+
+def _cancel(clock: asyncio.TimerHandle | None) -> None:
+    if clock is not None:
+        clock.cancel()

@@ -1,0 +1,53 @@
+"""Blocking calls of an event loop, each on a thread of its own, so many at a time.
+
+The threads are daemons: a process that is told to stop does not wait for a long registration, which a crash
+would not harm either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class DaemonThreads:
+    """Runs blocking calls for coroutines; whoever comes when `most` are running waits for a turn."""
+
+    def __init__(self, most: int) -> None:
+        self._free = asyncio.Semaphore(most)
+
+    async def run(self, call: Callable[[], Result]) -> Result:
+        """The result of `call`, or what it raises."""
+        async with self._free:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[Result] = loop.create_future()
+
+            def work() -> None:
+                try:
+                    result = call()
+                except BaseException as error:
+                    _settle(loop, future, future.set_exception, error)
+                else:
+                    _settle(loop, future, future.set_result, result)
+
+            threading.Thread(target=work, name="seine-http-call", daemon=True).start()
+            return await future
+
+
+def _settle(
+    loop: asyncio.AbstractEventLoop,
+    future: asyncio.Future[Result],
+    setter: Callable[..., None],
+    outcome: object,
+) -> None:
+    def settle() -> None:
+        if not future.cancelled():
+            setter(outcome)
+
+    with suppress(RuntimeError):  # the loop was closed while the call ran: nobody waits
+        loop.call_soon_threadsafe(settle)

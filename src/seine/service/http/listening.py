@@ -1,0 +1,57 @@
+"""Where the HTTP server listens, whom it lets in, and what it bounds."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from seine.errors import SeineError
+
+MOST_BODY = 64 << 20  # bytes of a request's body
+_LEAST_TOKEN = 16  # characters
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where to listen, whom to let in, and the limits of connections.
+
+    A client may say nothing, or take nothing of an answer, for `longest_silence` seconds; a request may take
+    `longest_request` seconds to arrive, however it trickles in, and so may an answer to be taken.
+    """
+
+    address: str = "127.0.0.1"
+    port: int = 0
+    token: str | None = None
+    most_body: int = MOST_BODY
+    most_connections: int = 512
+    longest_request: float = 300.0
+    longest_silence: float = 30.0
+
+
+def refuse_open_door(listening: Listening) -> None:
+    """Whoever listens beyond this machine needs a token, and a long one."""
+    if listening.token is None and not is_loopback(listening.address):
+        raise SeineError(
+            f"listening on {listening.address} needs a token: "
+            "anybody who can reach it could register queries",
+            hint="name a file with --token-file or set SEINE_TOKEN, or listen on 127.0.0.1",
+        )
+    if listening.token is not None and len(listening.token) < _LEAST_TOKEN:
+        raise SeineError(
+            f"the token is too short to protect anything: {len(listening.token)} characters",
+            hint=f"at least {_LEAST_TOKEN}; e.g. openssl rand -hex 32",
+        )
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or address stands for this machine alone.
+
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("")
+    (True, True, False, False)
+    """
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

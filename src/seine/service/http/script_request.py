@@ -1,0 +1,59 @@
+"""The body of a registration, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from seine.errors import SeineError
+from seine.service.http.refusals import possible
+
+LONGEST_WAIT = 60.0  # seconds of a long poll
+_TYPES = {"string_type": "string", "bool_type": "boolean"}
+
+
+def _refuse_broken_text(text: str) -> str:
+    if re.search("[\0\ud800-\udfff]", text):
+        raise ValueError("broken text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_refuse_broken_text)]
+
+
+class ScriptRequest(BaseModel):
+    """A script to carry out, all of it or nothing."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    script: Annotated[Text, Field(description="statements, as in a file")]
+    file: Annotated[Text, Field(description="what to call it when something in it is refused")] = "<request>"
+    folder: Annotated[Text, Field(description="what relative paths in FROM are relative to")] = ""
+    replace: Annotated[bool, Field(description="let queries take the place of those of their name")] = False
+    related: Annotated[bool, Field(description="say what they have in common with others")] = True
+
+
+def invalid(errors: Sequence[Mapping[str, Any]]) -> SeineError:
+    """What is wrong with a request, by the first complaint of its validation.
+
+    >>> invalid([{"type": "missing", "loc": ("body", "script")}]).message
+    "'script' is missing"
+    """
+    kind, loc = errors[0]["type"], errors[0]["loc"]
+    name = loc[-1]
+    if loc[0] == "query":
+        return SeineError(f"{name} must be a number from 0 to {LONGEST_WAIT:g}")
+    if kind == "json_invalid" or (kind == "missing" and len(loc) == 1):
+        return SeineError("the body is no JSON")
+    if len(loc) == 1:
+        return SeineError("the body must be a JSON object")
+    if kind == "missing":
+        return SeineError(f"'{name}' is missing")
+    if kind == "extra_forbidden":
+        return SeineError(f"unknown property '{name}'", hint=possible(list(ScriptRequest.model_fields)))
+    if kind in _TYPES:
+        return SeineError(f"'{name}' must be a {_TYPES[kind]}")
+    return SeineError(f"'{name}' has a character that is none", hint="leave out U+0000 and surrogates")

@@ -1,0 +1,110 @@
+"""The immutable view of a service that its readers get: declarations, registered queries, network nodes.
+
+Law: a view never changes. The registrar makes another one for each committed change and publishes it; the
+network that it changes in place meanwhile is reachable from no view. So a reader sees every change whole or
+not at all, whatever happens to the network while it reads, and a change that is undone is never seen.
+
+The cost of a view is that of copying a few dictionaries of references. What readers want to know is worked
+out from these when they ask: nothing is rendered for a view that nobody reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from seine.algebra.plan import Query
+from seine.catalog import QueryPosition
+from seine.errors import SeineError
+from seine.frontends.script.script import Declarations
+from seine.graph.node import Node
+from seine.graph.state_place import Holding
+from seine.network.state_places import state_places
+from seine.operators.limited.limited_node import LimitedNode
+from seine.optimizer.estimates import Estimates
+
+MOST_USERS = 10  # queries that a view names for one node
+
+
+class MissingError(SeineError):
+    """A request names a query that is not registered."""
+
+
+@dataclass(frozen=True)
+class RegisteredQuery:
+    """A registered query: it counts tuples of epoch `birth_epoch` and later.
+
+    `position` is where the streams were at its registration. `nodes` are the ids of the nodes that it uses;
+    a paused query uses none.
+    """
+
+    query: Query
+    birth_epoch: int
+    position: QueryPosition
+    paused: bool = False
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServiceView:
+    """Everything registered in a service after one committed change, by lower-case names.
+
+    `version`, `next_id` and `depth` are those of the network whose `nodes` these are; `estimates` is
+    what its plans were chosen by.
+    """
+
+    declared: Declarations
+    registered: Mapping[str, RegisteredQuery]
+    version: int
+    nodes: Mapping[int, Node]
+    next_id: int
+    depth: int
+    epoch: int
+    since: Mapping[str, int]  # of each stream, the first entry that can have tuples of it
+    estimates: Estimates | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("registered", "nodes", "since"):
+            value = getattr(self, name)
+            if not isinstance(value, MappingProxyType):  # one that is, nobody can change
+                object.__setattr__(self, name, MappingProxyType(dict(value)))
+
+    def find(self, name: str) -> RegisteredQuery:
+        """The query of a name, in any case."""
+        registered = self.registered.get(name.lower())
+        if registered is None:
+            raise MissingError(f"there is no query {name}", hint="seine list shows what there is")
+        return registered
+
+    def state_places(self, registered: RegisteredQuery) -> Mapping[tuple[str, ...], Holding]:
+        """The inputs of joins in which a query holds rows, by the streams that made these rows."""
+        places = self._places.get(registered.nodes)
+        if places is None:
+            places = self._places[registered.nodes] = state_places(registered.nodes, self.nodes)
+        return places
+
+    def limited_node(self, registered: RegisteredQuery) -> int | None:
+        """The join of a query that is limited by memory."""
+        return next((i for i in registered.nodes if isinstance(self.nodes[i], LimitedNode)), None)
+
+    def users(self, node: int) -> tuple[str, ...]:
+        """The names of queries that use a node, at most `MOST_USERS` of them, in order of registration."""
+        return tuple(self._users.get(node, ()))
+
+    @cached_property
+    def _users(self) -> dict[int, list[str]]:
+        """Worked out when first asked for; two readers that do it at once get the same."""
+        users: dict[int, list[str]] = {}
+        for registered in self.registered.values():
+            for node in registered.nodes:
+                names = users.setdefault(node, [])
+                if len(names) < MOST_USERS:
+                    names.append(registered.query.name)
+        return users
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, ...], Mapping[tuple[str, ...], Holding]]:
+        """What `state_places` worked out already: queries of one shape use the same nodes."""
+        return {}

@@ -1,0 +1,71 @@
+"""Restores what a service had registered when it last ran, from its catalog and network files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from seine.algebra.plan import Query, tables_of
+from seine.algebra.serialise import plan_from_json
+from seine.catalog import CatalogView, QueryPosition, StoredQuery
+from seine.errors import RunError
+from seine.frontends.script.script import Declarations
+from seine.network.network import Network
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.runtime.folder.deployment import Deployment
+from seine.service.published_view import RegisteredQuery, ServiceView
+
+
+@dataclass(frozen=True)
+class RelationsInUse:
+    """The relations that running queries read: how many queries read each one, and its tuples."""
+
+    uses: Counter[str] = field(default_factory=Counter)
+    tuples: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+
+
+def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, Network, RelationsInUse]:
+    """What a catalog says is registered; the network is the version that it names."""
+    version, last = catalog.version(), deployment.journal.last()
+    if last is not None and last.network > version:
+        raise RunError(
+            f"the catalog is older than the pipeline: it knows version {version} of the network, "
+            f"entry {last.number} was cut for version {last.network}",
+            hint="put the catalog back that belongs to this folder",
+        )
+    network = deployment.versions.network(version, CONFIGURATIONS["all"])
+    registered = {query.name.lower(): _registered(query, network) for query in catalog.queries()}
+    queries = {key: one.query for key, one in registered.items()}
+    declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges(), queries)
+    view = ServiceView(
+        declared,
+        registered,
+        version,
+        network.nodes,
+        network.next_id,
+        network.depth,
+        catalog.setting("epoch", 0),
+        catalog.setting("since", {}),
+    )
+    running = (one.query for one in registered.values() if not one.paused)
+    return (
+        view,
+        network,
+        RelationsInUse(relations_of(running, declared), deployment.versions.relations(version)),
+    )
+
+
+def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:
+    """How many of these queries read each relation."""
+    return Counter(name for query in queries for name in tables_of(query) if name in declared.relations)
+
+
+def _registered(stored: StoredQuery, network: Network) -> RegisteredQuery:
+    options = tuple(stored.options.items())
+    query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
+    nodes = network.used_nodes(stored.name)
+    position = stored.position or QueryPosition(0, 0, {})
+    return RegisteredQuery(query, stored.born, position, stored.paused, nodes)

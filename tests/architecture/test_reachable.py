@@ -1,0 +1,60 @@
+"""What is not used is deleted: every function and class is come to from a command or the Python interface."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.architecture.reachable import COMMAND, definitions, reachable
+
+# what a program may call: `seine.Engine`, `seine.Aggregate`, and what a run of theirs gives them
+INTERFACE = (
+    "__init__:__getattr__",
+    "spark.engine:Engine",
+    "spark.engine:Engine.explain",
+    "spark.running:Running.statistics",
+    "algebra.aggregates:UserAggregate",
+)
+# module or definition -> why it stays though nothing comes to it
+KEPT = {
+    "catalog.index.spots": "nodes seen from their joins (ARGUS 5.1.4), to be entered for running nodes",
+    "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
+    "catalog.catalog_view:CatalogView.readers": "topology as a relation (ARGUS 5.1.5), to be asked with SQL",
+    "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
+    "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
+    "operators.state.store:MemoryStore": "the store of doctests and tests of operators",
+}
+
+
+def _unreached() -> set[str]:
+    """Functions and classes, the members of unreached classes apart."""
+    kept = [name for name in definitions() if name in KEPT or name.partition(":")[0] in KEPT]
+    reached = reachable(COMMAND, *INTERFACE, *kept)
+    return {
+        name
+        for name, node in definitions().items()
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and name not in reached
+        and ("." not in name.partition(":")[2] or name.rpartition(".")[0] in reached)
+    }
+
+
+def test_everything_is_used() -> None:
+    assert len(definitions()) > 3000
+    assert sorted(_unreached()) == []
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_is_kept_is_there_and_not_used_yet(name: str) -> None:
+    named = [one for one in definitions() if one == name or one.partition(":")[0] == name]
+    assert named
+    reached = reachable(COMMAND, *INTERFACE)
+    assert [one for one in named if one in reached] == []
+
+
+def test_the_search_follows_references() -> None:
+    reached = reachable(COMMAND)
+    assert {"run:Run", "runtime.flow.tasks:read_slice", "spark.stage:Stage.handleInputRows"} <= reached
+    assert "cli.tail_command:command" in reached  # by a module that is handed about
+    assert "network.build:Builder" not in reachable("errors:SeineError")

@@ -1,0 +1,181 @@
+"""Aggregates of every kind over random rows, and what they must be, computed the slow way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from seine.algebra.expressions import Column
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type
+from seine.graph.node import Port
+from seine.operators.group.aggregate_node import AggregateNode
+from tests.support.changelog_law import (
+    Results,
+    Row,
+    World,
+    canonical,
+    random_rows,
+)
+
+DECIMAL = Type.parse("DECIMAL(20,2)")
+TYPES = (STRING, DOUBLE, BIGINT, DOUBLE, DECIMAL, STRING, BOOLEAN)
+
+
+N, X, D, S, B = (Column(i, TYPES[i]) for i in range(2, 7))
+
+
+def call(function: str, arg: Column | None, type_: Type, distinct: bool = False) -> AggregateCall:
+    return AggregateCall(function, () if arg is None else (arg,), type_, distinct)
+
+
+CALLS = (
+    call("count_all", None, BIGINT),
+    call("count", X, BIGINT),
+    call("sum", N, BIGINT),
+    call("sum", X, DOUBLE),
+    call("sum", D, Type.parse("DECIMAL(21,2)")),
+    call("avg", N, DOUBLE),
+    call("avg", X, DOUBLE),
+    call("avg", D, Type.parse("DECIMAL(24,6)")),
+    call("min", S, STRING),
+    call("max", S, STRING),
+    call("min", X, DOUBLE),
+    call("max", X, DOUBLE),
+    call("min", D, DECIMAL),
+    call("max", B, BOOLEAN),
+    call("count", S, BIGINT, distinct=True),
+    call("sum", X, DOUBLE, distinct=True),
+    call("avg", N, DOUBLE, distinct=True),
+    call("stddev", X, DOUBLE),
+    call("stddev_pop", X, DOUBLE),
+    call("variance", X, DOUBLE, distinct=True),
+    call("var_pop", X, DOUBLE),
+)
+
+
+def node(keys: tuple[Column, ...], calls: tuple[AggregateCall, ...] = CALLS) -> AggregateNode:
+    types = tuple(key.type for key in keys) + tuple(c.type for c in calls)
+    return AggregateNode(
+        9,
+        (Port(0, TYPES, ("a",), 1, keys),),
+        types,
+        tuple(range(len(types))),
+        ("a",),
+        ("a",),
+        1,
+        1,
+        "",
+        calls,
+    )
+
+
+def random_value(random: Random, wild: bool) -> tuple[Any, ...]:
+    big = random.choice([1e300, -1e300, 1.0, 0.1, 5e-324, -0.0, 1e-9, 123456789.123])
+    odd = random.choice([math.inf, -math.inf, math.nan])
+    double = odd if wild and random.random() < 0.1 else big if wild else random.randrange(-8, 8) / 4
+    integer = random.choice([2**63 - 1, -(2**63), 7, -1]) if wild else random.randrange(-5, 5)
+    decimal = Decimal(random.choice([10**20 - 1, -(10**20) + 1, 12345, -5, 0])) / 100
+    values = (double, integer, decimal, random.choice(["a", "b", "é", "", "ab"]), random.random() < 0.5)
+    nulls = [None if random.random() < 0.2 else value for value in values]
+    key = random.choice(["x", "y", None]), random.choice([0.0, -0.0, math.nan])
+    return (*key, nulls[1], nulls[0], *nulls[2:])
+
+
+def world(random: Random, keys: tuple[Column, ...], wild: bool, hashes: int | None) -> World:
+    rows = random_rows(random, 50, lambda: random_value(random, wild))
+    arrow = [type_.arrow() for type_ in TYPES]
+    return World(arrow, rows, lambda batch: [batch[f"c{key.index}"] for key in keys], hashes)
+
+
+def nearest(value: Fraction) -> float:
+    try:
+        return value.numerator / value.denominator
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def total(values: list[float]) -> float:
+    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
+        return math.nan
+    infinite = [value for value in values if math.isinf(value)]
+    return infinite[0] if infinite else nearest(sum(map(Fraction, values), Fraction(0)))
+
+
+def spread(values: list[float], sample: bool, root: bool) -> float | None:
+    n = len(values)
+    if n <= sample:
+        return None
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    exact = [Fraction(value) for value in values]
+    numerator = n * sum(x * x for x in exact) - sum(exact) ** 2
+    scale = 0  # away from the edges of the range of doubles, by an even power of two
+    while numerator and numerator > 2**1000:
+        numerator, scale = numerator / 2**1000, scale + 1000
+    while numerator and numerator < Fraction(1, 2**900):
+        numerator, scale = numerator * 2**1000, scale - 1000
+    variance = nearest(numerator) / (n * (n - sample))
+    try:
+        return math.ldexp(math.sqrt(variance), scale // 2) if root else math.ldexp(variance, scale)
+    except OverflowError:
+        return math.inf
+
+
+def decimal_within(value: Fraction, type_: Type) -> Decimal | None:
+    with localcontext(prec=60):
+        exact = Decimal(value.numerator) / Decimal(value.denominator)
+        rounded = exact.quantize(Decimal(1).scaleb(-type_.scale), rounding=ROUND_HALF_UP)
+        return rounded if abs(rounded) < Decimal(10) ** (type_.precision - type_.scale) else None
+
+
+def order(value: Any) -> Any:
+    if isinstance(value, float):
+        return math.isnan(value), value
+    return value.encode() if isinstance(value, str) else value
+
+
+def aggregate(one: AggregateCall, rows: list[Row]) -> Any:
+    """One aggregate of rows, the slow and exact way."""
+    if one.function == "count_all":
+        return len(rows)
+    values = [row.values[one.args[0].index] for row in rows]
+    values = [value for value in values if value is not None]
+    if one.distinct:
+        values = list({canonical(value): value for value in values}.values())
+    if one.function == "count":
+        return len(values)
+    if not values:
+        return None
+    if one.function in ("min", "max"):
+        return {"min": min, "max": max}[one.function](values, key=order)
+    if one.function in ("sum", "avg"):
+        return summed(one, values)
+    return spread(values, one.function in ("stddev", "variance"), one.function.startswith("stddev"))
+
+
+def summed(one: AggregateCall, values: list[Any]) -> Any:
+    divisor = len(values) if one.function == "avg" else 1
+    if one.args[0].type == DOUBLE:
+        return total(values) / divisor
+    exact = sum(map(Fraction, values), Fraction(0))
+    if one.type == DOUBLE:
+        return nearest(exact) / divisor
+    if one.type == BIGINT:
+        return int(exact) if -(2**63) <= exact < 2**63 else None
+    return decimal_within(exact / divisor, one.type)
+
+
+def reference(keys: tuple[Column, ...], calls: tuple[AggregateCall, ...]) -> Callable[[list[Row]], Results]:
+    def results(rows: list[Row]) -> Results:
+        groups: dict[Any, list[Row]] = {} if keys else {(): []}
+        for row in rows:
+            group = tuple(canonical(row.values[key.index]) for key in keys)
+            groups.setdefault(group, []).append(row)
+        return {g: (*g, *(canonical(aggregate(c, members)) for c in calls)) for g, members in groups.items()}
+
+    return results

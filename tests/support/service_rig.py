@@ -1,0 +1,49 @@
+"""A service whose micro-batches run in this process, by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from seine.runtime.local_host import LocalHost
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
+from seine.service.tail import read_records
+
+STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
+
+
+class Rig:
+    """A service with its source beside it; `run` does what there is to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.depth = 2
+        self.open()
+
+    def open(self) -> None:
+        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=self.depth))
+        self.host = LocalHost(self.service.deployment)
+
+    def register(self, text: str, **options: Any) -> Any:
+        return self.service.registrar.register(text, file="x.sql", folder=str(self.folder), **options)
+
+    def feed(self, *values: int, stream: str = "s", ts: int = 1) -> None:
+        with (self.folder / f"{stream}.jsonl").open("a") as file:
+            file.writelines(json.dumps({"a": value, "ts": ts}) + "\n" for value in values)
+
+    def run(self) -> None:
+        while self.service.driver.run_some(self.host.run):
+            pass
+
+    def records(self, query: str) -> list[Any]:
+        path = self.service.folder.results
+        found = read_records(path, query, 0, self.service.sink.settled)
+        return [json.loads(line)["row"] for line in found.lines.splitlines()]
+
+    def crash(self) -> None:
+        """Leave everything as a kill would: nothing is closed in order, only the lock goes."""
+        self.service._lock.release()
+        self.service.driver.close()
+        self.open()

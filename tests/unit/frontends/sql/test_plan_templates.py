@@ -1,0 +1,202 @@
+"""A plan assembled from templates equals the one that the parser makes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from seine.algebra.plan import Plan
+from seine.errors import ScriptError
+from seine.frontends.sql.context import Table
+from seine.frontends.sql.parse_select import parse_select
+from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.text.lexer import TokenKind, tokenize
+from seine.frontends.text.source_text import ScriptText
+from tests.generators.scenario import random_scenario, related_scenario
+from tests.support.front_end import TABLES, parse, refusal
+from tests.support.seeds import seeds
+
+NUMBERS = (
+    "0",
+    "7",
+    "007",
+    "2147483648",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1.5",
+    "1.50",
+    "0.000",
+    "12345678901234567890123456789012345678.9",
+    "1e5",
+    ".5",
+    "1.",
+    "5L",
+    "2.5BD",
+    "-3",
+    "- -3",
+)
+STRINGS = (
+    "''",
+    "'it''s'",
+    "'5'",
+    "'5 day'",
+    "'-5'",
+    "'1.5'",
+    "'a%'",
+    "'2020-01-31'",
+    "'2020-02-30'",
+    "'2020-01-01 00:00:00'",
+    "' AND '",
+    "' OR 1 = 1 '",
+    "'('",
+    "'WHERE'",
+    "'x -- y'",
+    "'/* x'",
+    r"'\n'",
+    "'\u00e9'",
+    "'0'",
+)
+CONDITIONS = (
+    "a BETWEEN 1 AND 2 AND b > 1",
+    "NOT a BETWEEN 1 AND 2 AND a NOT BETWEEN 3 AND 4 AND k",
+    "a BETWEEN 1 AND 2 OR b > 1",
+    "a = 1 OR b = 2 AND c = 'x'",
+    "(a = 1 OR b = 2) AND c = 'x'",
+    "a = 1 AND b = 2 OR c = 'x'",
+    "CASE WHEN a = 1 AND b = 2 THEN k ELSE TRUE END AND k",
+    "(CASE WHEN a = 1 AND b = 2 THEN k ELSE TRUE END) AND k",
+    "d > DATE '2020-01-01' - INTERVAL '1' DAY AND k",
+    "d > DATE '2020-01-01' - INTERVAL '1 day' AND k",
+    "d > DATE '2020-01-01' - INTERVAL '1' AND k",
+    "d > DATE '2020-01-01' - INTERVAL 1 DAY AND k",
+    "d + 5 > d AND a IN (1, 2, 3) AND c LIKE 'x%' ESCAPE '!'",
+    "c NOT IN ('a', 'b') AND c NOT LIKE '5%' AND c RLIKE 'a+'",
+    "c RLIKE '(' AND k",
+    "a = -5 AND a - -5 > 0 AND a-5>0 AND 5-a<0",
+    "a = - 9223372036854775808 AND k",
+    "b * 1.5 > 2.50 AND b / 3 < 1e3",
+    "1e5-1 > a AND k",
+    "a > 1AND b > 2",
+    "a > 1 and b > 2 And k",
+    "c = 'a'AND b > 2",
+    "c = 'a' 'b' AND k",
+    "((a > 1 AND b > 2) AND k) AND NOT (k AND a > 1)",
+    "k IS NULL AND c IS NOT NULL AND k IS TRUE AND NOT k IS FALSE",
+    "c IS DISTINCT FROM 'x' AND k",
+    "NULL AND k",
+    "TRUE AND k",
+    "EXTRACT(YEAR FROM d) = 2020 AND k",
+    "SUBSTRING(c, 1, 2) = 'ab' AND TRIM(c) = 'x' AND CAST(b AS DECIMAL(10, 2)) > 1.25",
+    "CAST('2020-01-01' AS DATE) < d AND a % 3 = 1",
+    "c || 'x' = 'yx' AND a <=> 3 AND a != 4 AND a <> 5 AND NOT a == 6",
+    "COALESCE(a, 5) > 3 AND IF(k, a, 3) > 2 AND GREATEST(a, 1) = 2",
+    's.a > 1 AND "a" < 5 AND `a` < 6',
+    "current_date = d AND k",
+    "nope = 1 AND k",
+    "k AND a IN (SELECT a FROM t)",
+    "k AND COUNT(*) > 1",
+    "k AND",
+    "AND k",
+    "k AND AND k",
+    "a IN (1,) AND k",
+    "a + AND k",
+    "k ORDER BY a",
+    "k AND a > 1 LIMIT 3",
+    "k /* a */ AND a > 1",
+    "k -- and\n AND a > 1",
+    "k AND a > 1 GROUP BY a, c",
+    "k AND a > 1 UNION SELECT a, c FROM s WHERE a < 5 AND b > 2",
+    "k AND a > 1 EXCEPT SELECT a, c FROM s",
+    "k AND a > 1 HAVING a > 1",
+    "a -> 1 AND k",
+    "a: b AND k",
+    "group > 1 AND k",
+    "k AND a > 1 union",
+)
+SELECTS = (
+    "SELECT a, c FROM s WHERE {}",
+    "SELECT DISTINCT s.a, s.c FROM s, t WHERE {}",
+    "SELECT q.a, q.c FROM (SELECT * FROM s WHERE {}) q WHERE q.a > 3 AND q.c = 'x'",
+    "SELECT n, q.a FROM (SELECT a, COUNT(*) AS n FROM s WHERE {} GROUP BY a) q WHERE n > 3",
+    "SELECT a, COUNT(*) AS n, SUM(b) FILTER (WHERE b > 1 AND k) AS m FROM s WHERE {} GROUP BY 1",
+    "SELECT a, COUNT(*) AS n FROM s WHERE {} GROUP BY 1 HAVING COUNT(*) > 2 AND MIN(b) < 5",
+    "SELECT s.a, name FROM s JOIN r ON s.a = r.a AND name > 'b' JOIN v USING (a) WHERE {}",
+    "SELECT one, a FROM (SELECT 1 AS one, a, c, d, k, b FROM s) s WHERE {} AND one > 0",
+    "WITH w AS (SELECT * FROM s WHERE {}) SELECT x.a, y.c FROM w x, w y WHERE x.a = y.a",
+)
+
+
+def _ordinary(text: str, tables: dict[str, Table]) -> Plan | None:
+    try:
+        return parse_select(ScriptText(text, "q"), 0, len(text), tables)
+    except ScriptError:
+        return None
+
+
+def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
+    source = ScriptText(text, "q")
+    try:
+        tokens = tokenize(source)[:-1]
+    except ScriptError:
+        return None
+    return templates.plan(source, tokens, 0, len(text))
+
+
+def _changed(text: str, rng: Random) -> str:
+    """The same with other constants, some of them strange."""
+    source, parts, kept = ScriptText(text, "q"), [], 0
+    for token in tokenize(source):
+        choices = {TokenKind.NUMBER: NUMBERS, TokenKind.STRING: STRINGS}.get(token.kind)
+        if choices is not None and rng.random() < 0.6:
+            parts += [text[kept : token.start], rng.choice(choices)]
+            kept = token.end
+    return "".join([*parts, text[kept:]])
+
+
+def _agree(texts: list[str], tables: dict[str, Table]) -> int:
+    """Compare the two ways for each text; the result is how many were assembled from templates."""
+    templates, found = PlanTemplates(tables), 0
+    for text in texts:
+        plan, expected = _from_templates(templates, text), _ordinary(text, tables)
+        assert plan is None or plan == expected, text
+        found += plan is not None
+    return found
+
+
+@seeds(12)
+def test_templates_agree_with_the_parser(seed: int) -> None:
+    rng = Random(seed)
+    scenario = (related_scenario if seed % 2 else random_scenario)(seed)
+    tables = dict(parse("\n".join(scenario.declarations)).declarations.tables)
+    texts = [text for text in scenario.queries.values() for _ in range(2)]
+    texts += [_changed(text, rng) for text in scenario.queries.values() for _ in range(12)]
+    assert _agree(texts, tables) >= 20
+
+
+def test_strange_conditions() -> None:
+    tables = dict(parse(TABLES).declarations.tables)
+    rng = Random(1)
+    plain = 0
+    for select in SELECTS:
+        texts = [select.format(condition) for condition in CONDITIONS]
+        texts += [_changed(text, rng) for text in texts]
+        plain += _agree(texts, tables)
+    assert plain > 150
+
+
+def test_a_refusal_has_its_place_whatever_came_before() -> None:
+    good = "CREATE QUERY q{} AS\n  SELECT a FROM s WHERE a > {} AND c = 'x';\n"
+    before = TABLES + "".join(good.format(i, i) for i in range(5))
+    for wrong in ("a > 1 AND nope = 2", "a > 1 AND k > DATE '2020-01-01'", "a > 1 AND", "a > 1 AND c"):
+        told = refusal(f"{before}CREATE QUERY q AS\n  SELECT a FROM s WHERE {wrong};")
+        alone = refusal(f"{TABLES}{chr(10) * 10}CREATE QUERY q AS\n  SELECT a FROM s WHERE {wrong};")
+        assert (str(told), told.where, told.hint) == (str(alone), alone.where, alone.hint)
+
+
+def test_what_was_learned_of_a_table_goes_with_it() -> None:
+    stream = "CREATE STREAM m ({} BIGINT, w STRING, ts BIGINT) TIMESTAMP BY ts FROM 'm.jsonl';\n"
+    queries = "".join(f"CREATE QUERY q{{0}}{i} AS SELECT w FROM m WHERE ts > {i};\n" for i in range(3))
+    drop = "".join(f"DROP QUERY q1{i};\n" for i in range(3)) + "DROP STREAM m;\n"
+    text = stream.format("u") + queries.format(1) + drop + stream.format("v") + queries.format(2)
+    found = parse(text).declarations.queries
+    fresh = parse(stream.format("v") + queries.format(2)).declarations.queries
+    assert found == fresh and len(found) == 3
