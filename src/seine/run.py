@@ -1,4 +1,4 @@
-"""The facade: everything a command or a program does with Seine goes through here."""
+"""A run: a script on its way through a pipeline, from its first input to its last result."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import math
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from seine.algebra.plan import Query
-from seine.algebra.serialise import plan_to_json, relation_to_json, stream_to_json
-from seine.catalog import Catalog, StoredQuery
+from msgspec.structs import replace
+
+from seine.algebra.serialise import relation_to_json, stream_to_json
+from seine.catalog import Catalog, StoredNode, StoredQuery
 from seine.errors import SeineError
-from seine.frontends.script.parser import parse_script
-from seine.frontends.script.script import Declarations, Script, tables_of
+from seine.frontends.script.script import Declarations, Script
 from seine.graph.node_kinds import node_to_json
+from seine.graph.state_place import Holding, StatePlace
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
-from seine.network.plan.output_form import DEFAULT_LIMIT
+from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.driver import Driver
-from seine.runtime.folder.bucket_labels import labels
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
-from seine.runtime.output.sink import Sink, exact_share
+from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, RowsHeld, RunStatistics
+from seine.runtime.output.sink import Sink
+from seine.runtime.output.totals import exact_share
 from seine.safety.verdict import refuse_unsafe
 
 _logger = logging.getLogger(__name__)
-
-_FORMAT = 6  # of the deployment folder
 
 
 @dataclass(frozen=True)
@@ -58,34 +58,8 @@ class Options:
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
 
 
-def read_script(path: str, known: Declarations | None = None) -> Script:
-    """Parse a script file; relative paths in it are resolved against its folder."""
-    return parse_script(
-        read_text(path), file=path, folder=os.path.dirname(os.path.abspath(path)), known=known
-    )
-
-
-def read_text(path: str) -> str:
-    """The text of a script file."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SeineError(f"cannot read script '{path}': {reason}") from error
-
-
-def read_statements(
-    text: str, file: str, folder: str, known: Declarations, *, replace: bool = False
-) -> Script:
-    """Add statements to what is known already; refuses what is wrong or unsafe in them."""
-    script = parse_script(text, file=file, folder=folder, known=known, replace=replace)
-    refuse_unsafe(script)
-    return script
-
-
 class Run:
-    """A script on its way through a pipeline, whoever hosts the tasks.
+    """A script on its way through a pipeline, whichever host runs the tasks.
 
     Opening it refuses what cannot run: an unsafe query, a missing file, an unwritable output, a
     checkpoint of another script. `driver.drive` then feeds it to its end.
@@ -98,7 +72,7 @@ class Run:
         refuse_overwriting([out, options.dead_letter], declarations.paths)
         self.network = build_network(declarations.queries.values(), options.sharing)
         self.catalog = Catalog()
-        enter(self.catalog, declarations, self.network)
+        _enter(self.catalog, declarations, self.network)
         self._temporary = None if options.checkpoint else _temporary()
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
@@ -121,9 +95,10 @@ class Run:
         self._joins = _joins_of(self.network)
         self._important = self.network.important()
         self._places = {query: self.network.state_places(query) for query in self._joins}
-        sets = frozenset([*self._joins.values(), *(p for of in self._places.values() for p in of.values())])
+        by_stream = (holding for places in self._places.values() for holding in places.values())
+        holdings = frozenset([*self._joins.values(), *by_stream])
         self.driver = Driver(
-            self.deployment, open_intake, options.follow, self.sink, lambda _: sets, options.progress
+            self.deployment, open_intake, options.follow, self.sink, lambda _: holdings, options.progress
         )
         _logger.info(
             "run opened",
@@ -138,15 +113,15 @@ class Run:
 
     def _prepare(self, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline, or check that it belongs to this script."""
-        mark = fingerprint(declarations, options.sharing)
+        mark = _fingerprint(declarations, options.sharing)
         if self.deployment.exists():
-            refuse_other_format(self.deployment)
-            if self.deployment.settings.get("script") != mark:
+            self.deployment.refuse_other_format()
+            if self.deployment.settings.script != mark:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' belongs to another script",
                     hint="use the script that made it, or name a new folder",
                 )
-            if self.deployment.settings.get("memory") != options.memory:
+            if self.deployment.settings.memory != options.memory:
                 raise SeineError(
                     f"checkpoint '{self.deployment.folder}' was made with another --memory",
                     hint="give the one that it was made with, or name a new folder",
@@ -159,9 +134,7 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create(
-            {"script": mark, **new_settings(options.buckets, depth), "memory": options.memory}
-        )
+        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory))
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
         """The relations as the last entry knows them, from now on followed."""
@@ -178,7 +151,7 @@ class Run:
         self.driver.close()
         self.sink.close()
         self.catalog.close()
-        shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
+        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
         if self._temporary:
             self._temporary.cleanup()
         totals = self.sink.totals
@@ -192,43 +165,40 @@ class Run:
             },
         )
 
-    def statistics(self, elapsed: float) -> dict[str, Any]:
-        """The contract's `--stats` document."""
+    def statistics(self, elapsed: float) -> RunStatistics:
+        """What the run has come to after so many seconds."""
         totals = self.sink.totals
         joins = sum(node.is_join for node in self.network.nodes.values())
-        return {
-            "input_rows": totals.input_rows,
-            "output_rows": totals.output_rows,
-            "dead_letters": totals.dead_letters,
-            "batches": totals.batches,
-            "elapsed_s": round(elapsed, 3),
-            "network": {
-                "nodes": len(self.network.nodes),
-                "joins": joins,
-                "queries": len(self.network.queries),
-            },
-            "state_rows": {"peak": totals.state_peak, "final": sum(totals.state_rows.values())},
-            "queries": {query: self._query_statistics(query) for query in self.network.queries},
-        }
+        return RunStatistics(
+            totals.input_rows,
+            totals.output_rows,
+            totals.dead_letters,
+            totals.batches,
+            round(elapsed, 3),
+            NetworkSize(len(self.network.nodes), joins, len(self.network.queries)),
+            RowsHeld(totals.state_peak, sum(totals.state_rows.values())),
+            {query: self._query_statistics(query) for query in self.network.queries},
+        )
 
-    def _query_statistics(self, query: str) -> dict[str, Any]:
-        totals, joins = self.sink.totals, self._joins.get(query, "")
-        memory = totals.memory.get(str(self.network.limited_node(query)))
-        return {
-            "outputs": totals.outputs.get(query, 0),
-            "importance": self._importance(query),
-            "shed": memory["shed"] if memory else 0,
-            "state_rows_peak": memory["peak"] if memory else totals.join_peak.get(joins, 0),
-            "state_rows_final": totals.join_state.get(joins, 0),
-            "state_rows_by_stream": {
-                streams: {
-                    "peak": totals.join_peak.get(places, 0),
-                    "final": totals.join_state.get(places, 0),
-                }
-                for streams, places in self._places.get(query, {}).items()
+    def _query_statistics(self, query: str) -> QueryStatistics:
+        totals, joins = self.sink.totals, self._joins.get(query, ())
+        limited = self.network.limited_node(query)
+        account = None if limited is None else totals.memory.get(limited)
+        statistics = QueryStatistics(
+            totals.outputs.get(query, 0),
+            self._importance(query),
+            0,
+            totals.held_peak.get(joins, 0),
+            totals.held.get(joins, 0),
+            {
+                ", ".join(streams): RowsHeld(totals.held_peak.get(holding, 0), totals.held.get(holding, 0))
+                for streams, holding in self._places.get(query, {}).items()
             },
-            **({"exact_share": exact_share([memory])} if memory else {}),
-        }
+        )
+        if account is None:
+            return statistics
+        share = exact_share([account])
+        return replace(statistics, shed=account.shed, state_rows_peak=account.peak, exact_share=share)
 
     def _importance(self, query: str) -> float | None:
         """The sum over all records; none where they have none, or were cut at a limit."""
@@ -238,7 +208,7 @@ class Run:
         return total if math.isfinite(total) else None
 
 
-def enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:
+def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:
     """Record every declaration and the network version in a catalog: all of it or nothing."""
     with catalog.change() as change:
         for stream in declarations.streams.values():
@@ -247,22 +217,10 @@ def enter(catalog: Catalog, declarations: Declarations, network: Network) -> Non
             change.add_relation(relation)
         for edge in declarations.edges:
             change.add_edge(edge)
-        change.add_queries([stored(query) for query in declarations.queries.values()])
+        change.add_queries([StoredQuery.of(query) for query in declarations.queries.values()])
         if network.version:
-            change.save_version(network.version, added=[node_to_json(node) for node in network])
-
-
-def stored(query: Query, born: int = 0, position: dict[str, Any] | None = None) -> StoredQuery:
-    """A query as the catalog keeps it."""
-    inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
-    return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position or {})
-
-
-def limit_of(query: Query) -> int:
-    """How many records a query may deliver."""
-    limit = query.option("limit", DEFAULT_LIMIT)
-    assert isinstance(limit, int)
-    return limit
+            nodes = [StoredNode(n.id, n.kind, n.stage, n.inputs, node_to_json(n)) for n in network]
+            change.save_version(network.version, added=nodes)
 
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:
@@ -270,27 +228,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="seine-", ignore_cleanup_errors=True)
 
 
-def new_settings(buckets: int, depth: int) -> dict[str, Any]:
-    """What is fixed when a pipeline is first started."""
-    return {
-        "format": _FORMAT,
-        "labels": labels(buckets),
-        "parallelism": buckets,
-        "depth": depth,
-        "start": -1,
-        "cache": os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}"),
-    }
-
-
-def refuse_other_format(deployment: Deployment) -> None:
-    if deployment.settings.get("format") != _FORMAT:
-        raise SeineError(
-            f"checkpoint '{deployment.folder}' was made by another version of Seine",
-            hint="use that version, or name a new folder",
-        )
-
-
-def fingerprint(declarations: Declarations, sharing: Strategy = CONFIGURATIONS["all"]) -> str:
+def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
     """What must be equal for a checkpoint to fit: every declaration that gives it its meaning."""
     form = {
         "streams": [stream_to_json(stream) for stream in declarations.streams.values()],
@@ -301,11 +239,11 @@ def fingerprint(declarations: Declarations, sharing: Strategy = CONFIGURATIONS["
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 
 
-def _joins_of(network: Network) -> dict[str, str]:
-    """The joins of each query that has some: their ids, parted by commas."""
-    joins: dict[str, list[int]] = {}
-    for node in network:
+def _joins_of(network: Network) -> dict[str, Holding]:
+    """The joins of each query that has any."""
+    joins: dict[str, list[StatePlace]] = {}
+    for node in sorted(network.nodes.values(), key=lambda node: node.id):
         if node.is_join:
             for query in network.users(node.id):
-                joins.setdefault(query, []).append(node.id)
-    return {query: ",".join(map(str, sorted(ids))) for query, ids in joins.items()}
+                joins.setdefault(query, []).append(StatePlace(node.id))
+    return {query: tuple(places) for query, places in joins.items()}

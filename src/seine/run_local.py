@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
 
 
@@ -49,7 +50,7 @@ def run_local(
         host = LocalHost(run.deployment)
         run.driver.run_all(host.run)
         run.close()
-        return LocalResult(_lines(out), _lines(dead), run.statistics(time.monotonic() - started))
+        return LocalResult(_lines(out), _lines(dead), run.statistics(time.monotonic() - started).document())
 
 
 def _lines(path: str) -> list[dict[str, Any]]:

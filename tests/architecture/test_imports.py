@@ -12,6 +12,7 @@ from tests.architecture.source_tree import FILES, imports_of, module_of, package
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "disk_sync": (),
+    "typed_json": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "evaluate": ("algebra",),
@@ -22,8 +23,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": ("algebra", "errors", "graph", "operators", "optimizer", "safety"),
-    "catalog": ("algebra", "errors", "optimizer"),
-    "intake": ("disk_sync", "algebra", "errors", "rows"),
+    "catalog": ("algebra", "errors", "optimizer", "typed_json"),
+    "intake": ("disk_sync", "algebra", "errors", "rows", "typed_json"),
     "runtime": (
         "disk_sync",
         "algebra",
@@ -35,6 +36,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "optimizer",
         "network",
         "intake",
+        "typed_json",
     ),
     "archive": (
         "algebra",
@@ -48,20 +50,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "run": ("algebra", "errors", "graph", "frontends", "safety", "network", "catalog", "intake", "runtime"),
-    "run_local": ("network", "runtime", "run"),
+    "run_local": ("frontends", "network", "runtime", "run"),
     "service": (
         "algebra",
         "errors",
         "graph",
         "frontends",
         "optimizer",
+        "safety",
         "network",
         "catalog",
         "intake",
         "runtime",
-        "run",
     ),
-    "spark": ("algebra", "errors", "frontends", "network", "intake", "runtime", "run"),
+    "spark": ("algebra", "errors", "frontends", "safety", "network", "intake", "runtime", "run"),
     "demo": ("algebra",),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last

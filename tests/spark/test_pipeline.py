@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seine.errors import RunError, SeineError
-from seine.run import Options, Run, read_script
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.spark.spark_host import run_on_spark
 from tests.support.command import start
@@ -43,7 +44,7 @@ def finished(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     options = Options(*paths, batch_rows=BATCH, buckets=2)
     run = Run(read_script(str(script)), options)
     run_on_spark(spark, run)
-    statistics = run.statistics(0.0)
+    statistics = run.statistics(0.0).document()
     run.close()
     return Finished(script, options, statistics)
 
@@ -65,7 +66,7 @@ def test_a_finished_checkpoint_is_not_run_again(spark: SparkSession, finished: F
     run_on_spark(spark, run)
     run.close()
     assert finished.out.read_bytes() == before
-    assert run.statistics(0.0) == finished.statistics
+    assert run.statistics(0.0).document() == finished.statistics
 
 
 def test_a_finished_checkpoint_cannot_be_followed(finished: Finished) -> None:

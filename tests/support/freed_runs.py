@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from seine.algebra.plan import Query
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.endable_rows import EndableRuns
 from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
-from seine.run import read_script
 from tests.support.live_runs import Pipeline, read_story
 from tests.support.seeds import seed_range
 

@@ -19,6 +19,7 @@ from seine.network.network import Network, build_network
 from seine.operators.join.lookup import index_relation
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.limited.limited_node import LimitedNode
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.match.filters import any_of
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.state.relation_index import RelationIndex
@@ -252,7 +253,7 @@ class Played:
 
     told: Counter[Any]
     sizes: list[int]
-    account: dict[str, float]
+    account: MemoryAccount
 
 
 def ready(tables: dict[str, list[Row]]) -> dict[str, list[Row]]:

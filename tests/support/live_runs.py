@@ -15,6 +15,7 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
 from seine.frontends.script.script import Declarations
+from seine.frontends.script.script_file import read_script
 from seine.intake.intake import Intake
 from seine.intake.journal import Draft, Journal
 from seine.intake.relations import load_relation
@@ -22,9 +23,9 @@ from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.run import read_script
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
+from seine.runtime.folder.state_head import StateHead
 from seine.runtime.local_host import LocalHost
 
 DEPTH = 12
@@ -106,23 +107,25 @@ class Pipeline:
         self._commit()
         version = self.network.version
         draft = Draft(
-            version, input_.clock, input_.rows, input_.punctuations, [], {}, end=input_.end, epoch=version
+            version, input_.clock, input_.rows, input_.punctuations, [], end=input_.end, epoch=version
         )
         entry = self._deployment.journal.append(draft)
         found = []
         for report in self._host.run(entry.number):
-            assert not report.get("notices"), report["notices"]
-            if report["results"]:
-                lines = Path(report["results"]["path"]).read_text(encoding="utf-8").splitlines()
+            assert not report.state.notices, report.state.notices
+            if report.results:
+                path = Path(self._deployment.results(entry.number), report.results.file)
+                lines = path.read_text(encoding="utf-8").splitlines()
                 found += map(json.loads, lines)
         self.records.append(found)
 
     def stores(self) -> Iterator[Store]:
         """What every node holds in every bucket."""
         for (_, bucket), head in self._host.heads.items():
-            segments = Segments(json.loads(head), lambda name: pa.py_buffer(self._host.blobs[name]), bucket)
-            for node in json.loads(head)["nodes"]:
-                yield segments.of(int(node))
+            state = StateHead.unpacked(head)
+            segments = Segments(state, lambda name: pa.py_buffer(self._host.blobs[name]), bucket)
+            for node in list(state.nodes):
+                yield segments.of(node)
 
     def answer(self, query: str, first: int, last: int) -> Counter[str]:
         """What a query reported in the entries from first to last, the last one apart."""

@@ -17,6 +17,7 @@ from seine.operators.step.record_form import Chosen, Form
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.json_records import json_lines
 
 
@@ -45,7 +46,7 @@ def deployment(folder: Path, dead: Sequence[dict[str, Any]] = ()) -> Deployment:
     network = Network()
     network.version = 1
     made.versions.save(network, [], {}, dead)
-    made.create({"labels": [0, 1], "parallelism": 2, "depth": 0, "start": -1})
+    made.create(new_settings(2, 0))
     return made
 
 

@@ -12,10 +12,12 @@ import pytest
 
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.run import Options, Run, read_script
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.output.run_statistics import RunStatistics
 
 STREAM = (
     "CREATE STREAM s (a BIGINT, b STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM '{path}' {clauses};\n"
@@ -34,7 +36,7 @@ def select(items: str) -> str:
     return f"CREATE QUERY q AS SELECT {items} FROM s;"
 
 
-def carry(path: str, **options) -> dict:
+def carry(path: str, **options) -> RunStatistics:
     run = Run(read_script(path), Options(**options))
     try:
         run.driver.run_all(LocalHost(run.deployment).run)
@@ -199,6 +201,27 @@ def test_a_damaged_checkpoint_is_refused_and_no_output_lost(tmp_path, name, cont
     with pytest.raises(SeineError, match=r"damaged|cannot keep state"):
         carry(path, **options)
     assert (tmp_path / "out").read_bytes() == before != b""
+
+
+@pytest.mark.parametrize("form", [{"format": 5, "labels": [0]}, {"format": 7, "of": "the future"}])
+def test_a_checkpoint_of_another_format_is_refused_in_one_line(tmp_path, form):
+    path, options = checkpointed(tmp_path)
+    (tmp_path / "state" / "settings.json").write_text(json.dumps(form))
+    with pytest.raises(SeineError, match="was made by another version of Seine") as refusal:
+        carry(path, **options)
+    assert refusal.value.hint and "\n" not in refusal.value.message
+
+
+def test_names_of_files_that_are_not_utf8_are_read_and_resumed(tmp_path):
+    folder = os.fsencode(tmp_path / "data")
+    os.mkdir(folder)
+    for ts, name in enumerate((b"a\xff.jsonl", b"b\xfe.jsonl")):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(f'{{"a": 1, "b": "x", "ts": {ts}}}\n' * 2)
+    path = script(tmp_path, select("a"), path="data")
+    options = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "state"), "batch_rows": 1}
+    carry(path, **options)
+    assert carry(path, **options).output_rows == 4
 
 
 def test_a_damaged_journal_is_refused(tmp_path):

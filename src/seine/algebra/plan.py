@@ -253,3 +253,14 @@ def walk(plan: Plan) -> Iterator[Plan]:
         plan = stack.pop()
         yield plan
         stack += reversed(plan.inputs)
+
+
+def tables_of(query: Query) -> frozenset[str]:
+    """The names of the streams and relations that a query reads."""
+    names = set()
+    for node in walk(query.plan):
+        if isinstance(node, Scan):
+            names.add(node.stream.name)
+        elif isinstance(node, Lookup):
+            names.add(node.relation.name)
+    return frozenset(names)

@@ -1,4 +1,8 @@
-"""JSON serialisation of plans and of definitions of streams and relations."""
+"""JSON serialisation of plans and of definitions of streams and relations.
+
+Written by hand and not by msgspec: an expression is a short list and a type a short text, where a tagged
+union of the classes would write every field of every one of them.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@
 from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
-from seine.catalog.storage.stored_query import StoredQuery
+from seine.catalog.storage.stored_node import StoredNode
+from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 
-__all__ = ["Catalog", "CatalogChange", "CatalogView", "StoredQuery"]
+__all__ = ["Catalog", "CatalogChange", "CatalogView", "QueryPosition", "StoredNode", "StoredQuery"]

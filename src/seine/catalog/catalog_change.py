@@ -17,10 +17,12 @@ from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Placement
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.network_rows import save_version
-from seine.catalog.storage.stored_query import StoredQuery
+from seine.catalog.storage.stored_node import StoredNode
+from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_text import name_key, shown, storable
 from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows, refusing
 from seine.errors import SeineError
+from seine.typed_json import write_json
 
 _OTHER_NAME = "choose another name or drop it first"
 
@@ -107,10 +109,15 @@ class CatalogChange(CatalogView):
         if not deleted.rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
-    def set_query(self, name: str, **values: Any) -> None:
-        """Update the columns `born` (the birth epoch), `position` or `paused` of a query."""
-        if "position" in values:
-            values["position"] = json.dumps(values["position"])
+    def pause_query(self, name: str) -> None:
+        """Record that a query is paused: in no network for now."""
+        self._set_query(name, paused=True)
+
+    def resume_query(self, name: str, born: int, position: QueryPosition | None) -> None:
+        """Record that a query runs again, its birth epoch `born`, and where in the streams that was."""
+        self._set_query(name, paused=False, born=born, position=_position_text(position))
+
+    def _set_query(self, name: str, **values: object) -> None:
         statement = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
         if not self._connection.execute(statement).rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
@@ -119,14 +126,14 @@ class CatalogChange(CatalogView):
         self,
         version: int,
         *,
-        added: Iterable[dict[str, Any]] = (),
+        added: Iterable[StoredNode] = (),
         removed: Iterable[int] = (),
         users: Mapping[int, Iterable[str]] | None = None,
         note: str = "",
     ) -> None:
         """Record a network version as its difference from the version before.
 
-        `added` are nodes in their JSON form, `removed` are node ids; a node that changed is in both. `users`
+        `added` are nodes, `removed` are node ids; a node that changed is in both. `users`
         replaces, for the nodes that it names, the queries that use them.
         """
         message, hint = f"network version {version} is saved already", "read the catalog again, then retry"
@@ -143,7 +150,7 @@ class CatalogChange(CatalogView):
         return (ids[name_key(edge.left)], edge.left_column), (ids[name_key(edge.right)], edge.right_column)
 
     def _add_input(self, name: str, kind: str, fields: Sequence[Field], source: Source | None) -> int:
-        key = insert_row(
+        key: int = insert_row(
             self._connection,
             t.input_,
             key=name_key(name),
@@ -199,9 +206,13 @@ def _query_row(query: StoredQuery) -> dict[str, Any]:
         "options": json.dumps(query.options),
         "plan": json.dumps(query.plan),
         "born": query.born,
-        "position": json.dumps(query.position),
+        "position": _position_text(query.position),
         "paused": query.paused,
     }
+
+
+def _position_text(position: QueryPosition | None) -> str:
+    return "" if position is None else write_json(position).decode()
 
 
 def _edge_key(ends: tuple[tuple[int, int], tuple[int, int]]) -> str:

@@ -12,8 +12,9 @@ from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, Str
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
 from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.stored_query import StoredQuery
+from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_text import name_key
+from seine.typed_json import read_json
 
 
 class CatalogView:
@@ -209,6 +210,6 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         inputs=tuple(inputs),
         options=json.loads(row.options),
         born=row.born,
-        position=json.loads(row.position),
+        position=read_json(row.position.encode(), QueryPosition) if row.position else None,
         paused=row.paused,
     )

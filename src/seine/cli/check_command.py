@@ -8,8 +8,8 @@ import sys
 
 from seine.algebra.plan import Query, walk
 from seine.errors import ScriptError, printable
+from seine.frontends.script.script_file import read_script
 from seine.network.network import MOST_TABLES, build_network
-from seine.run import read_script
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import edges, safety_lines, to_dot
 

@@ -16,8 +16,10 @@ from seine.cli.hosting import add_hosting, buckets, carried
 from seine.cli.progress_line import ProgressLine
 from seine.demo import DESCRIPTIONS, write_demo
 from seine.frontends.script.script import Script
+from seine.frontends.script.script_file import read_script
 from seine.network.show.explain import explain_html
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
+from seine.runtime.output.run_statistics import RunStatistics
 from seine.runtime.output.sink import Sink
 
 _ABOUT = """\
@@ -100,15 +102,15 @@ def _draw(run: Run, script: Script, path: Path) -> None:
     )
 
 
-def _summarise(statistics: dict[str, Any], printer: AlertPrinter, folder: Path) -> None:
+def _summarise(statistics: RunStatistics, printer: AlertPrinter, folder: Path) -> None:
     print(f"\n{'alert':<20} {'records':>8}  what it watches for")
     for query, meaning in DESCRIPTIONS.items():
         print(f"{query:<20} {printer.counts[query]:>8,}  {meaning}")
-    network = statistics["network"]
+    network = statistics.network
     print(
-        f"\n{statistics['input_rows']:,} transfers, {statistics['output_rows']:,} records, "
-        f"{statistics['batches']} micro-batches in {statistics['elapsed_s']:.0f} s; "
-        f"{network['queries']} queries share {network['nodes']} nodes, {network['joins']} of them joins"
+        f"\n{statistics.input_rows:,} transfers, {statistics.output_rows:,} records, "
+        f"{statistics.batches} micro-batches in {statistics.elapsed_s:.0f} s; "
+        f"{network.queries} queries share {network.nodes} nodes, {network.joins} of them joins"
     )
     print(f"the network as a picture:  {os.path.join(folder, 'network.html')}")
     print(f"script, data and alerts:   {folder}")

@@ -7,10 +7,10 @@ import json
 
 from seine.cli.hosting import add_sharing, check_writable
 from seine.cli.known_query import known_query
+from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
-from seine.run import read_script
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.safety.verdict_story import safety_lines
 

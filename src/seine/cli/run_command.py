@@ -8,8 +8,9 @@ import time
 
 from seine.cli.hosting import add_hosting, add_sharing, buckets, carried, check_writable, positive
 from seine.cli.progress_line import ProgressLine
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
-from seine.run import Options, read_script
+from seine.run import Options
 from seine.runtime.output.overwriting import refuse_overwriting
 
 _ABOUT = "Run a script to the end of its sources (or for ever, with --follow)."
@@ -75,5 +76,5 @@ def command(arguments: argparse.Namespace) -> int:
                 progress.tell(f"query {query} was cut off at its limit; WITH (limit = n) sets another")
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
-            json.dump(statistics, file, indent=1)
+            json.dump(statistics.document(), file, indent=1)
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from seine.graph.dataclass_json import dataclass_from_json, dataclass_to_json
 from seine.graph.node import Node
-from seine.graph.typed_json import read_json, write_json
 
 
 class NodeKinds:
@@ -27,9 +27,9 @@ class NodeKinds:
 
     def read(self, form: dict[str, Any]) -> Node:
         """The node that `node_to_json` wrote."""
-        return read_json(self._classes[form["kind"]], form)
+        return dataclass_from_json(self._classes[form["kind"]], form)
 
 
 def node_to_json(node: Node) -> dict[str, Any]:
     """A node as JSON values: its kind, and its fields by name."""
-    return {"kind": node.kind, **write_json(node)}
+    return {"kind": node.kind, **dataclass_to_json(node)}

@@ -9,8 +9,26 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from seine.algebra.expressions import Literal, value_from_json, value_to_json
 from seine.algebra.types import Type
+
+
+class TableRow(Struct, frozen=True, array_like=True):
+    """A row as it is kept: its number, its constants as JSON values, and how often each query claims it."""
+
+    number: int
+    values: list[Any]
+    claims: dict[str, int]
+
+
+class TableRecord(Struct, frozen=True):
+    """A table as it is kept: the types of its columns as text, the number of the next new row, its rows."""
+
+    types: list[str]
+    next: int
+    rows: list[TableRow]
 
 
 class ParameterTable:
@@ -64,17 +82,17 @@ class ParameterTable:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def row_to_json(self, number: int) -> list[Any]:
+    def row(self, number: int) -> TableRow:
         """A row with its number and queries; `put` takes it back."""
         values = [value_to_json(value) for value in self.rows[number]]
-        return [number, values, dict(self.claims[number])]
+        return TableRow(number, values, dict(self.claims[number]))
 
-    def put(self, form: Sequence[Any]) -> None:
-        """Set a row as it was printed; one that stands keeps its place."""
-        number, values, claims = form
-        typed = tuple(value_from_json(v, t) for v, t in zip(values, self.types, strict=True))
+    def put(self, row: TableRow) -> None:
+        """Set a row as it was kept; one that stands keeps its place."""
+        number = row.number
+        typed = tuple(value_from_json(v, t) for v, t in zip(row.values, self.types, strict=True))
         self.rows[number] = typed
-        self.claims[number] = dict(claims)
+        self.claims[number] = dict(row.claims)
         self._numbers[_key(typed)] = number
         self._next = max(self._next, number + 1)
 
@@ -90,16 +108,16 @@ class ParameterTable:
         twin._next = self._next
         return twin
 
-    def to_json(self) -> dict[str, Any]:
-        rows = [self.row_to_json(number) for number in self.rows]
-        return {"types": [str(type_) for type_ in self.types], "next": self._next, "rows": rows}
+    def record(self) -> TableRecord:
+        """All of the table; `of` makes one like it."""
+        return TableRecord([str(type_) for type_ in self.types], self._next, [self.row(i) for i in self.rows])
 
     @staticmethod
-    def from_json(form: dict[str, Any]) -> ParameterTable:
-        table = ParameterTable([Type.parse(text) for text in form["types"]])
-        for row in form["rows"]:
+    def of(record: TableRecord) -> ParameterTable:
+        table = ParameterTable([Type.parse(text) for text in record.types])
+        for row in record.rows:
             table.put(row)
-        table._next = form["next"]
+        table._next = record.next
         return table
 
 

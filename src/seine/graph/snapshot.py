@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from seine.algebra.types import Type
+from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node import Node
 from seine.graph.node_kinds import NodeKinds
-from seine.graph.parameter_table import ParameterTable
+from seine.graph.parameter_table import ParameterTable, TableRow
 
 
-@dataclass(frozen=True)
-class NetworkChange:
-    """What one version has that the one before had not, as JSON values; None is something gone."""
+class RowChange(NamedTuple):
+    """A row of a table that is new or claimed by others than before; None if it is gone."""
 
-    nodes: dict[int, dict[str, Any] | None] = field(default_factory=dict)
-    tables: dict[int, list[str] | None] = field(default_factory=dict)  # the types of a new table's columns
-    rows: list[tuple[int, int, list[Any] | None]] = field(default_factory=list)
-    tags: dict[int, Any] = field(default_factory=dict)
-    queries: dict[str, list[Any] | None] = field(default_factory=dict)
-    watched: dict[str, list[Any] | None] = field(default_factory=dict)
+    table: int
+    number: int
+    row: TableRow | None
+
+
+class NetworkChange(Struct, frozen=True):
+    """What one version has that the one before had not; None is something gone."""
+
+    nodes: dict[int, dict[str, Any] | None] = {}  # in their JSON form
+    tables: dict[int, list[str] | None] = {}  # the types of a new table's columns
+    rows: list[RowChange] = []
+    tags: dict[int, TagIdentity | None] = {}
+    queries: dict[str, list[Claim] | None] = {}
+    watched: dict[str, list[Claim] | None] = {}
     next_id: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    @staticmethod
-    def from_json(form: dict[str, Any]) -> NetworkChange:
-        return NetworkChange(
-            {int(i): node for i, node in form["nodes"].items()},
-            {int(i): types for i, types in form["tables"].items()},
-            [(table, row, values) for table, row, values in form["rows"]],
-            {int(i): tag for i, tag in form["tags"].items()},
-            form["queries"],
-            form["watched"],
-            form["next_id"],
-        )
 
 
 @dataclass(frozen=True)
@@ -58,12 +53,12 @@ class Snapshot:
         touched = {table for table, _, _ in change.rows}
         for number in touched & self.tables.keys() & tables.keys():
             tables[number] = self.tables[number].copy()
-        for number, row, form in change.rows:
+        for number, position, row in change.rows:
             if number in tables:
-                if form is None:
-                    tables[number].drop(row)
+                if row is None:
+                    tables[number].drop(position)
                 else:
-                    tables[number].put(form)
+                    tables[number].put(row)
         for i, node in change.nodes.items():
             if node is None:
                 nodes.pop(i, None)

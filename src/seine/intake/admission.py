@@ -1,13 +1,13 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
-Tuples and punctuations come apart. What stands between them is told by how many tuples stand before each
+Tuples and punctuations come apart; how they were mixed follows from how many tuples stand before each
 punctuation.
 
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
-one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that equals an
-earlier promise of its stream is dead, unless the promise has lapsed. A tuple or negative whose timestamp is
-below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead lines
-move no clock; a punctuation is a promise however late it is.
+one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that an earlier
+punctuation of its stream excludes is dead, unless the punctuation has lapsed. A tuple or negative whose
+timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead
+lines move no clock; a punctuation holds however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
 all rows that the rules before it let pass.
@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
+from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
 from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
 from seine.intake.record_layout import RecordLayout
@@ -37,7 +39,7 @@ class Admitted:
 
     `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
     `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, and of c0, c1, .. those that
-    some scheme binds; not the ones that promise what was promised before, for as long.
+    some scheme binds; not the ones that say what was said before, for as long.
     `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
     """
 
@@ -48,41 +50,42 @@ class Admitted:
 
 
 class LineVerdict:
-    """Which of some lines are alive, and why the others are not."""
+    """Which lines are alive, and why the others are not."""
 
     def __init__(self, count: int) -> None:
-        self._found = np.zeros(count, np.int16)  # the number of the reason, 0 if there is none
+        self._reason_of = np.zeros(count, np.int16)  # the number of the reason, 0 if there is none
         self._reasons: list[str] = []
 
     @property
-    def alive(self) -> np.ndarray:
-        return self._found == 0
+    def alive(self) -> BoolArray:
+        alive: BoolArray = self._reason_of == 0
+        return alive
 
-    def refuse(self, which: np.ndarray, reason: str) -> None:
+    def refuse(self, which: AnyArray, reason: str) -> None:
         """Lines by mask or by position; a later reason takes the place of an earlier one."""
         self._reasons.append(reason)
-        self._found[which] = len(self._reasons)
+        self._reason_of[which] = len(self._reasons)
 
     def reason(self, index: int) -> str:
-        return self._reasons[self._found[index] - 1]
+        return self._reasons[int(self._reason_of[index]) - 1]
 
 
 class Admission:
-    """The judge of one stream; its state is the clock, the arrivals so far and the promises."""
+    """The judge of one stream; its state is the clock, the arrivals so far and the punctuations."""
 
     def __init__(
         self,
         stream: StreamDef,
-        state: Mapping[str, Any] | None = None,
+        state: AdmissionState | None = None,
         runs: Mapping[str, pa.RecordBatch] | None = None,
     ) -> None:
-        given: Mapping[str, Any] = state or {"clock": NEVER, "arrivals": 0, "made": 0, "punctuations": []}
+        before = state or AdmissionState()
         self.stream = stream
         self.layout = RecordLayout.of(stream)
-        self.clock: int = given["clock"]
-        self.arrivals: int = given["arrivals"]
-        self._made: int = given["made"]
-        names = [*given["punctuations"], *[[] for _ in stream.schemes]][: len(stream.schemes)]
+        self.clock = before.clock
+        self.arrivals = before.arrivals
+        self._made = before.made
+        names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
             Punctuations(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
             for index in range(len(stream.schemes))
@@ -93,14 +96,9 @@ class Admission:
         """No later tuple has a timestamp below it; NEVER before any tuple."""
         return max(self.clock - self.stream.lateness, NEVER) if self.clock != NEVER else NEVER
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> AdmissionState:
         """What to give a new Admission, beside the runs it names."""
-        return {
-            "clock": self.clock,
-            "arrivals": self.arrivals,
-            "made": self._made,
-            "punctuations": [list(kept.runs) for kept in self.kept],
-        }
+        return AdmissionState(self.clock, self.arrivals, self._made, [list(kept.runs) for kept in self.kept])
 
     def runs(self) -> dict[str, pa.RecordBatch]:
         return {name: run for kept in self.kept for name, run in kept.runs.items()}
@@ -115,8 +113,7 @@ class Admission:
         fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         self._judge_punctuations(tuples, before, fresh, verdict)
         clock = self._judge_lateness(tuples, verdict)
-        told = self._told(punctuations, fresh)
-        admitted = self._admitted(parsed, before, verdict, told)
+        admitted = self._admitted(parsed, before, verdict, self._new_punctuations(punctuations, fresh))
         self.clock = clock
         self._keep(fresh)
         return admitted
@@ -132,7 +129,7 @@ class Admission:
         verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
 
     def _judge_punctuations(
-        self, tuples: ParsedLines, before: np.ndarray, fresh: list[Fresh | None], verdict: LineVerdict
+        self, tuples: ParsedLines, before: IntArray, fresh: list[Fresh | None], verdict: LineVerdict
     ) -> None:
         alive = verdict.alive
         for index, (kept, made) in enumerate(zip(self.kept, fresh, strict=True)):
@@ -141,21 +138,21 @@ class Admission:
             broken = kept.broken(PunctuationProbe(keys, tuples.time), made, since)
             verdict.refuse(broken[alive[broken]], self._broken_reason(index))
 
-    def _told(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> np.ndarray:
+    def _new_punctuations(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> BoolArray:
         """A mask of the punctuations that say something new."""
-        told = np.ones(len(punctuations), bool)
+        new = np.ones(len(punctuations), bool)
         for kept, made in zip(self.kept, fresh, strict=True):
             if made is not None:
-                told[made.places[kept.repeated(made)]] = False
-        return told
+                new[made.places[kept.repeated(made)]] = False
+        return new
 
     def _fresh(self, punctuations: ParsedLines, index: int) -> Fresh | None:
         places = np.flatnonzero(punctuations.kind == index)
         if not len(places):
             return None
-        own = punctuations if len(places) == len(punctuations) else punctuations.take(places)
-        limits = limits_of(own.time, self.stream.schemes[index].lifespan)
-        return Fresh(self._key_columns(own.rows, index), limits, places)
+        lines = punctuations if len(places) == len(punctuations) else punctuations.take(places)
+        limits = limits_of(lines.time, self.stream.schemes[index].lifespan)
+        return Fresh(self._key_columns(lines.rows, index), limits, places)
 
     def _keep(self, fresh: list[Fresh | None]) -> None:
         for kept, made in zip(self.kept, fresh, strict=True):
@@ -175,9 +172,7 @@ class Admission:
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
         return int(clocks[-1])
 
-    def _admitted(
-        self, parsed: Parsed, before: np.ndarray, verdict: LineVerdict, told: np.ndarray
-    ) -> Admitted:
+    def _admitted(self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)
@@ -185,9 +180,9 @@ class Admission:
         front = {"_q": pa.array(np.arange(self.arrivals, self.arrivals + len(rows)))}
         if self.stream.retractable:
             front["_o"] = pa.array(rows.kind)
-        marks = parsed.punctuations if told.all() else parsed.punctuations.take(told)
+        marks = parsed.punctuations if new.all() else parsed.punctuations.take(new)
         extra = {
-            "_q": pa.array(arrived[before[told]], pa.int64()),
+            "_q": pa.array(arrived[before[new]], pa.int64()),
             "_scheme": pa.array(marks.kind),
             "_t": pa.array(marks.time),
         }
@@ -200,7 +195,7 @@ class Admission:
         for index in np.flatnonzero(~verdict.alive).tolist():
             line = int(parsed.tuples.numbers[index])
             dead.append(DeadLine(line, verdict.reason(index), parsed.record(line)))
-        return [letter(self.stream.name, parsed.file, *found) for found in sorted(dead)]
+        return [letter(self.stream.name, parsed.file, *line) for line in sorted(dead)]
 
     def _broken_reason(self, index: int) -> str:
         names = ", ".join(self.stream.fields[c].name for c in self.stream.schemes[index].columns)

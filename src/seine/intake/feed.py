@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
 from seine.intake.formats import Piece, open_source
+from seine.intake.intake_state import StreamState
 from seine.intake.parsed import Parsed
 from seine.intake.xml_columns import refuse_documents
 from seine.rows.delta import FOREVER, NEVER
@@ -43,15 +43,16 @@ class StreamFeed:
     def __init__(
         self,
         stream: StreamDef,
-        state: Mapping[str, Any] | None,
+        state: StreamState | None,
         runs: Mapping[str, pa.RecordBatch],
         *,
         follow: bool,
         notice: Callable[[str], None],
     ) -> None:
         self.stream = stream
-        self.admission = Admission(stream, state["admission"] if state else None, runs)
-        self._position: dict[str, Any] = dict(state["position"]) if state else {}
+        state = state or StreamState()
+        self.admission = Admission(stream, state.admission, runs)
+        self._position = dict(state.position)
         self._reader, self._parser = open_source(
             f"stream {stream.name}",
             stream.source,
@@ -117,11 +118,11 @@ class StreamFeed:
         self._position[chunk.piece.key] = chunk.piece.cursor(lines)
         return [self.admission.admit(front)]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> StreamState:
         """The state to resume from, for a checkpoint; without positions in files that are gone for good."""
         gone = self._reader.gone
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
-        return {"position": position, "admission": self.admission.state()}
+        return StreamState(position, self.admission.state())
 
     def close(self) -> None:
         """Close the source."""

@@ -9,6 +9,7 @@ from seine.algebra.definitions import Source
 from seine.errors import SeineError
 from seine.intake.csv import CsvLines
 from seine.intake.files import Files
+from seine.intake.intake_state import FileCursor
 from seine.intake.jsonl import JsonLines
 from seine.intake.line_reader import LineReader
 from seine.intake.parquet import ParquetParser, ParquetReader
@@ -32,7 +33,7 @@ class Piece(Protocol):
         """How many bytes the first `lines` lines take."""
         ...
 
-    def cursor(self, lines: int) -> dict[str, Any]:
+    def cursor(self, lines: int) -> FileCursor:
         """The position in the file after the first `lines` lines."""
         ...
 
@@ -67,7 +68,7 @@ def open_source(
     what: str,
     source: Source | None,
     layout: RecordLayout,
-    position: Mapping[str, Any],
+    position: Mapping[str, FileCursor],
     *,
     follow: bool,
     notice: Callable[[str], None],

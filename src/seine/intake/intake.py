@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
 from seine.intake.feed import StreamFeed
+from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
@@ -63,23 +63,23 @@ class Intake:
         self._network = network
         journal.recover()
         last = journal.last()
-        state: Mapping[str, Any] = last.intake if last is not None else {"streams": {}, "now": {}}
-        self._now: dict[str, int] = dict(state["now"])
+        state = last.intake if last is not None else IntakeState()
+        self._now = dict(state.now)
         self._done = last is not None and last.end
         if self._done and follow:
             raise SeineError(
                 "the input of this checkpoint has ended: it cannot be followed any more",
                 hint="start a new checkpoint",
             )
-        kept = state["streams"]
+        kept = state.streams
         self._feeds = [
             self.open(stream) if stream.name in fresh else self._feed(stream, kept.get(stream.name))
             for stream in streams
         ]
         self._pool = ThreadPoolExecutor(_READING_THREADS, "intake")
 
-    def _feed(self, stream: StreamDef, state: Mapping[str, Any] | None) -> StreamFeed:
-        names = [name for runs in state["admission"]["punctuations"] for name in runs] if state else []
+    def _feed(self, stream: StreamDef, state: StreamState | None) -> StreamFeed:
+        names = [name for runs in state.admission.punctuations for name in runs] if state else []
         runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
         return StreamFeed(stream, state, runs, follow=self._follow, notice=self._notice)
 
@@ -90,11 +90,10 @@ class Intake:
         of a run is never used twice.
         """
         last = self.journal.last()
-        before = last.intake["streams"].get(stream.name) if last is not None else None
+        before = last.intake.streams.get(stream.name) if last is not None else None
         if before is None:
             return self._feed(stream, None)
-        admission = {"clock": NEVER, "arrivals": 0, "made": before["admission"]["made"], "punctuations": []}
-        return self._feed(stream, {"position": {}, "admission": admission})
+        return self._feed(stream, StreamState(admission=AdmissionState(made=before.admission.made)))
 
     def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
         """Add and remove streams as of the next entry; the caller holds `turn`."""
@@ -185,11 +184,9 @@ class Intake:
                     {name: [part.punctuations for part in parts] for name, parts in admitted.items()}
                 ),
                 dead=dead,
-                intake={
-                    "streams": {feed.stream.name: feed.state() for feed in self._feeds},
-                    "now": self._now,
-                    "next_id": self._next_id(),
-                },
+                intake=IntakeState(
+                    {feed.stream.name: feed.state() for feed in self._feeds}, self._now, self._next_id()
+                ),
                 since=self._since(),
                 runs={
                     run_name(feed.stream.name, name): run
@@ -205,7 +202,7 @@ class Intake:
     def _since(self) -> int | None:
         """The first id of the nodes that were added since the last entry; None if there are none."""
         last = self.journal.last()
-        known = last.intake["next_id"] if last is not None else self._next_id()
+        known = last.intake.next_id if last is not None else self._next_id()
         return known if known < self._next_id() else None
 
     def _clock(self, end: bool) -> Clock:

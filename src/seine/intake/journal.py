@@ -1,7 +1,7 @@
 """The journal: every micro-batch as it was admitted, durable before anything computes with it.
 
 Law: a crash at any moment leaves an entry whole or not at all. An entry is written under a
-temporary name, its files are synced, and then it is renamed. Promises are kept beside the
+temporary name, its files are synced, and then it is renamed. Punctuations are kept beside the
 entries as immutable runs that entries name; a run nobody names is removed.
 """
 
@@ -17,20 +17,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
+from seine.intake.intake_state import IntakeState
 from seine.rows.clock import Clock
+from seine.typed_json import read_json, write_json
 
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What becomes an entry. `runs` are the promises that the intake state names, by file name.
+    """What becomes an entry. `runs` are the punctuations that the intake state names, by file name.
 
-    `epoch` is what a query's `born` is compared with: it grows when a registration takes effect.
-    Nodes with the id `since` or a later one are new: promises that were made before are told to them.
+    `epoch` is what a query's birth epoch is compared with: it grows when a registration takes effect.
+    Nodes with the id `since` or a later one are new: they also get the punctuations that were made before.
     With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
     """
 
@@ -39,7 +43,7 @@ class Draft:
     rows: Mapping[str, pa.RecordBatch]
     punctuations: Mapping[str, pa.RecordBatch]
     dead: list[dict[str, Any]]
-    intake: Mapping[str, Any]
+    intake: IntakeState = field(default_factory=IntakeState)
     runs: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
     end: bool = False
     epoch: int = 0
@@ -47,23 +51,25 @@ class Draft:
     since: int | None = None
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One micro-batch of the journal; its batches are mapped, not read."""
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """One micro-batch of the journal; its batches are mapped, not read.
+
+    All but its folder, which may be moved, is in its `entry.json`.
+    """
 
     number: int
-    folder: str
     network: int
     clock: Clock
-    rows: Mapping[str, int]  # streams that have rows, and how many
-    punctuation_counts: Mapping[str, int]  # streams that have punctuations, and how many
-    dead: int
-    end: bool
-    intake: Mapping[str, Any]
-    runs: tuple[str, ...]
-    epoch: int
-    handover: int
+    rows: dict[str, int]  # streams that have rows, and how many
+    punctuation_counts: dict[str, int]  # streams that have punctuations, and how many
+    dead: int = 0
+    end: bool = False
+    intake: IntakeState = IntakeState()
+    runs: tuple[str, ...] = ()
+    epoch: int = 0
+    handover: int = 0
     since: int | None = None
+    folder: str = ""
 
     def path(self, stream: str) -> str:
         """The Arrow file of a stream's rows; it exists only if the entry has some."""
@@ -77,9 +83,9 @@ class Entry:
         return _map(path) if self.punctuation_counts.get(stream) else None
 
     def kept_punctuations(self, stream: str) -> list[list[str]]:
-        """The runs of promises that admission keeps after this entry, by scheme; `Journal.run` has them."""
-        state = self.intake["streams"].get(stream)
-        runs = state["admission"]["punctuations"] if state else []
+        """The runs of punctuations that admission keeps after this entry, by scheme; see `Journal.run`."""
+        state = self.intake.streams.get(stream)
+        runs = state.admission.punctuations if state else []
         return [[run_name(stream, name) for name in names] for names in runs]
 
     def dead_letters(self) -> list[dict[str, Any]]:
@@ -119,8 +125,8 @@ class Journal:
     def load(self, number: int) -> Entry:
         folder = self._folder(number)
         try:
-            with open(os.path.join(folder, "entry.json"), encoding="utf-8") as file:
-                form = json.load(file)
+            with open(os.path.join(folder, "entry.json"), "rb") as file:
+                entry = read_json(file.read(), Entry)
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
         except ValueError:
@@ -128,21 +134,7 @@ class Journal:
                 f"the checkpoint is damaged: '{folder}' is no journal entry",
                 hint="name a new checkpoint folder",
             ) from None
-        return Entry(
-            form["entry"],
-            folder,
-            form["network"],
-            Clock.from_json(form["clock"]),
-            form["rows"],
-            form["punctuations"],
-            form["dead"],
-            form["end"],
-            form["intake"],
-            tuple(form["runs"]),
-            form["epoch"],
-            form["handover"],
-            form["since"],
-        )
+        return replace(entry, folder=folder)
 
     def entries(self) -> list[Entry]:
         """All there are; while they are read the writer discards none of them."""
@@ -170,7 +162,7 @@ class Journal:
         return self.load(number)
 
     def run(self, name: str) -> pa.RecordBatch:
-        """A run of promises that some entry names."""
+        """A run of punctuations that an entry names."""
         return _map(self._run_path(name))
 
     def discard_before(self, number: int) -> None:
@@ -223,7 +215,7 @@ def file_name(stream: str) -> str:
 
 
 def run_name(stream: str, name: str) -> str:
-    """The name of a run of promises of a stream."""
+    """The name of a run of punctuations of a stream."""
     return f"{file_name(stream)}-{name}"
 
 
@@ -233,22 +225,22 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
     for stream, batch in draft.punctuations.items():
         _write_batch(os.path.join(folder, f"p-{file_name(stream)}.arrow"), batch)
     lines = "".join(json.dumps(letter, ensure_ascii=False) + "\n" for letter in draft.dead)
-    _write_text(os.path.join(folder, "dead.jsonl"), lines)
-    form = {
-        "entry": number,
-        "network": draft.network,
-        "clock": draft.clock.to_json(),
-        "rows": {stream: batch.num_rows for stream, batch in draft.rows.items()},
-        "punctuations": {stream: batch.num_rows for stream, batch in draft.punctuations.items()},
-        "dead": len(draft.dead),
-        "end": draft.end,
-        "intake": draft.intake,
-        "runs": sorted(draft.runs),
-        "epoch": draft.epoch,
-        "handover": draft.handover,
-        "since": draft.since,
-    }
-    _write_text(os.path.join(folder, "entry.json"), json.dumps(form))
+    _write_bytes(os.path.join(folder, "dead.jsonl"), lines.encode())
+    entry = Entry(
+        number,
+        draft.network,
+        draft.clock,
+        {stream: batch.num_rows for stream, batch in draft.rows.items()},
+        {stream: batch.num_rows for stream, batch in draft.punctuations.items()},
+        len(draft.dead),
+        draft.end,
+        draft.intake,
+        tuple(sorted(draft.runs)),
+        draft.epoch,
+        draft.handover,
+        draft.since,
+    )
+    _write_bytes(os.path.join(folder, "entry.json"), write_json(entry))
 
 
 def _write_batch(path: str, batch: pa.RecordBatch) -> None:
@@ -259,9 +251,9 @@ def _write_batch(path: str, batch: pa.RecordBatch) -> None:
         os.fsync(file.fileno())
 
 
-def _write_text(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+def _write_bytes(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 

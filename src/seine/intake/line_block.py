@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from seine.algebra.arrays import IntArray
+from seine.intake.intake_state import Fingerprint, LineCursor
 from seine.intake.parsed import shorten
 
 LINE_LIMIT = 16 * 1024 * 1024  # a longer line is a dead letter
@@ -73,24 +73,18 @@ class LineBlock:
             return self.skipped
         return min(int(self.ends[lines - 1]) + 1, len(self.data))
 
-    def cursor(self, lines: int) -> dict[str, Any]:
+    def cursor(self, lines: int) -> LineCursor:
         """The position in the file after the first `lines` lines, to resume from."""
         offset = self.base + self.size(lines)
-        return {
-            "path": self.path,
-            "offset": offset,
-            "line": self.first - 1 + lines,
-            "print": fingerprint(self.head[:offset]),
-            "header": list(self.header) if self.header is not None else None,
-        }
+        line, mark = self.first - 1 + lines, fingerprint(self.head[:offset])
+        return LineCursor(self.path, offset, line, mark, self.header)
 
 
-def fingerprint(head: bytes) -> str:
+def fingerprint(head: bytes) -> Fingerprint:
     """The length and hash of the beginning of a file, to recognise the file by."""
-    return f"{len(head)}:{hashlib.blake2b(head, digest_size=8).hexdigest()}"
+    return Fingerprint(len(head), hashlib.blake2b(head, digest_size=8).hexdigest())
 
 
-def has_fingerprint(head: bytes, expected: str) -> bool:
+def has_fingerprint(head: bytes, expected: Fingerprint) -> bool:
     """Whether a file with this head is the one that a fingerprint was taken of."""
-    length = int(expected.split(":")[0])
-    return len(head) >= length and fingerprint(head[:length]) == expected
+    return len(head) >= expected.length and fingerprint(head[: expected.length]) == expected

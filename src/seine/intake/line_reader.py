@@ -8,13 +8,13 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from seine.algebra.arrays import IntArray
 from seine.errors import RunError
 from seine.intake.files import Files
+from seine.intake.intake_state import FileCursor, LineCursor
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
 
 _logger = logging.getLogger(__name__)
@@ -24,7 +24,6 @@ _SCAN_BYTES = 1024 * 1024
 _NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
 _MOST_OPEN_FILES = 64  # followed files that are held open, so that rotation loses nothing
-_FRESH: dict[str, Any] = {"offset": 0, "line": 0, "print": "0:", "header": None}
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class LineReader:
     def __init__(
         self,
         files: Files,
-        position: Mapping[str, Any],
+        position: Mapping[str, FileCursor],
         *,
         follow: bool,
         delimiter: str | None = None,  # of the header line; None if files have no header
@@ -55,7 +54,7 @@ class LineReader:
     ) -> None:
         self.files = files
         self.follow = follow
-        self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
+        self.cursors = {key: cursor for key, cursor in position.items() if isinstance(cursor, LineCursor)}
         self.gone: set[str] = set()  # files that were read to their end and are replaced or removed
         self._delimiter = delimiter
         self._notice = notice
@@ -147,7 +146,7 @@ class LineReader:
         except OSError:
             return None
         cursor = self.cursors.get(_key(status))
-        if cursor is not None and _key(status) not in self._handles and cursor["offset"] == status.st_size:
+        if cursor is not None and _key(status) not in self._handles and cursor.offset == status.st_size:
             return None
         return self._open(path)
 
@@ -180,32 +179,32 @@ class LineReader:
             return
         head = self._head(self._handles[key][0])
         for other, cursor in list(self.cursors.items()):
-            if other in self._handles or cursor["path"] != path or not cursor["offset"]:
+            if other in self._handles or cursor.path != path or not cursor.offset:
                 continue
-            if os.stat(path).st_size >= cursor["offset"] and has_fingerprint(head, cursor["print"]):
+            if os.stat(path).st_size >= cursor.offset and has_fingerprint(head, cursor.fingerprint):
                 self.cursors[key] = self.cursors.pop(other)
                 return
-        self.cursors[key] = {**_FRESH, "path": path}
+        self.cursors[key] = LineCursor(path)
 
     def _restart_if_rewritten(self, opened: _Opened) -> None:
         cursor = self.cursors[opened.key]
-        if not cursor["offset"]:
+        if not cursor.offset:
             return
-        if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor["print"]):
+        if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor.fingerprint):
             return
         _logger.warning("file truncated or rewritten", extra={"path": opened.path})
         self._notice(f"{opened.path} was truncated or rewritten: it is read again from its start")
-        self.cursors[opened.key] = {**_FRESH, "path": opened.path}
+        self.cursors[opened.key] = LineCursor(opened.path)
 
     def _left(self, opened: _Opened) -> int:
-        return os.fstat(opened.handle).st_size - int(self.cursors[opened.key]["offset"])
+        return os.fstat(opened.handle).st_size - self.cursors[opened.key].offset
 
     def _head(self, handle: int) -> bytes:
         return os.pread(handle, PRINT_BYTES, 0)
 
     def _next(self, opened: _Opened, lines: int, size: int, force: bool) -> LineBlock | None:
         cursor = self.cursors[opened.key]
-        offset, line, header = cursor["offset"], cursor["line"], cursor["header"]
+        offset, line, header = cursor.offset, cursor.line, cursor.header
         head = self._head(opened.handle)
         if offset == 0 and head.startswith(_BOM):
             offset = len(_BOM)
@@ -218,22 +217,19 @@ class LineReader:
         self._pass_preamble(opened, offset, line, head, header)
         if self._delimiter is not None and header is None:
             return None
-        named = tuple(header) if header is not None else None
         data = self._lines(opened, offset, lines, size)
         if not data and force:
             data = self._lines(opened, offset, 1, LINE_LIMIT + 1)
         if data:
-            return LineBlock(opened.key, opened.path, data, line + 1, offset, head, named)
-        return self._skip_line(opened, offset, line, head, named) if force else None
+            return LineBlock(opened.key, opened.path, data, line + 1, offset, head, header)
+        return self._skip_line(opened, offset, line, head, header) if force else None
 
     def _pass_preamble(
-        self, opened: _Opened, offset: int, line: int, head: bytes, header: list[str] | None
+        self, opened: _Opened, offset: int, line: int, head: bytes, header: tuple[str, ...] | None
     ) -> None:
         """Note that a file with nothing but a byte order mark and a header has been read to its end."""
-        if offset > self.cursors[opened.key]["offset"] and os.fstat(opened.handle).st_size == offset:
-            preamble = LineBlock(
-                opened.key, opened.path, b"", line + 1, offset, head, tuple(header) if header else None
-            )
+        if offset > self.cursors[opened.key].offset and os.fstat(opened.handle).st_size == offset:
+            preamble = LineBlock(opened.key, opened.path, b"", line + 1, offset, head, header or None)
             self.cursors[opened.key] = preamble.cursor(0)
 
     def _lines(self, opened: _Opened, offset: int, lines: int, size: int) -> bytes:
@@ -284,6 +280,6 @@ def _key(status: os.stat_result) -> str:
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def _header(raw: bytes, delimiter: str) -> list[str]:
+def _header(raw: bytes, delimiter: str) -> tuple[str, ...]:
     text = raw.decode("utf-8", "replace").rstrip("\r\n")
-    return next(csv.reader([text], delimiter=delimiter), [])
+    return tuple(next(csv.reader([text], delimiter=delimiter), ()))

@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import structs
 
 from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
+from seine.intake.intake_state import FileCursor, ParquetCursor
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 
@@ -26,9 +28,13 @@ class ParquetSlice:
     """Rows [first, first + count) of a Parquet file: what a `LineBlock` is for text files."""
 
     key: str
-    path: str
+    start: ParquetCursor  # of the file
     table: pa.Table  # columns under the names of the file
     first: int
+
+    @property
+    def path(self) -> str:
+        return self.start.path
 
     @property
     def count(self) -> int:
@@ -41,9 +47,9 @@ class ParquetSlice:
         size: int = self.table.nbytes
         return size * lines // max(self.count, 1)
 
-    def cursor(self, lines: int) -> dict[str, Any]:
+    def cursor(self, lines: int) -> ParquetCursor:
         """The position in the file after the first `lines` rows, to resume from."""
-        return {"path": self.path, "row": self.first - 1 + lines}
+        return structs.replace(self.start, row=self.first - 1 + lines)
 
     def record(self, line: int) -> str:
         """A row by its number in the file, as a dead letter quotes it."""
@@ -57,7 +63,7 @@ class ParquetReader:
     def __init__(
         self,
         files: Files,
-        position: Mapping[str, Any],
+        position: Mapping[str, FileCursor],
         layout: RecordLayout,
         *,
         follow: bool,
@@ -65,7 +71,7 @@ class ParquetReader:
         self.files = files
         self.layout = layout
         self.follow = follow
-        self.cursors: dict[str, dict[str, Any]] = {key: dict(cursor) for key, cursor in position.items()}
+        self.cursors = {key: cursor for key, cursor in position.items() if isinstance(cursor, ParquetCursor)}
         self.gone: set[str] = set()
         self._opened: tuple[str, pq.ParquetFile] | None = None
         self._group: tuple[str, int, pa.Table] | None = None  # the row group that was decoded last
@@ -82,9 +88,10 @@ class ParquetReader:
             key, file = self._open(path)
             if file is None:
                 continue
-            row = self.cursors.setdefault(key, {"path": path, "row": 0})["row"]
-            if row < file.metadata.num_rows:
-                rows = ParquetSlice(key, path, self._slice(key, path, file, row, lines), row + 1)
+            cursor = self.cursors[key]
+            if cursor.row < file.metadata.num_rows:
+                table = self._slice(key, path, file, cursor.row, lines)
+                rows = ParquetSlice(key, cursor, table, cursor.row + 1)
                 self.cursors[key] = rows.cursor(rows.count)
                 return rows
         return None
@@ -121,12 +128,13 @@ class ParquetReader:
 
     def _rest(self, path: str) -> int:
         key, file = self._open(path)
-        return file.metadata.num_rows - self.cursors.get(key, {"row": 0})["row"] if file is not None else 0
+        return file.metadata.num_rows - self.cursors[key].row if file is not None else 0
 
     def _open(self, path: str) -> tuple[str, pq.ParquetFile | None]:
         status = os.stat(path)
         key = f"{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
-        key = next((k for k, c in self.cursors.items() if c["path"] == path and _same(k, key)), key)
+        content = ParquetCursor(path, status.st_mtime_ns, status.st_size)
+        key = next((known for known, cursor in self.cursors.items() if _same_file(cursor, content)), key)
         if self._opened is not None and self._opened[0] == key:
             return self._opened
         try:
@@ -136,13 +144,14 @@ class ParquetReader:
                 return key, None
             raise SeineError(f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
         check_schema(path, file.schema_arrow, self.layout)
+        self.cursors.setdefault(key, content)
         self._opened = (key, file)
         return self._opened
 
 
-def _same(kept: str, current: str) -> bool:
-    """Whether two keys have the same modification time and size, on whatever device."""
-    return kept.split(":")[2:] == current.split(":")[2:]
+def _same_file(one: ParquetCursor, other: ParquetCursor) -> bool:
+    """Whether two cursors have the same path, modification time and size, on whatever device."""
+    return (one.path, one.changed, one.size) == (other.path, other.changed, other.size)
 
 
 def _first_line(error: Exception) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.errors import SeineError
+from seine.graph.claims import Claim, TagIdentity, claimed_nodes
 from seine.graph.node import Node
 from seine.graph.node_kinds import node_to_json
-from seine.graph.parameter_table import ParameterTable
-from seine.graph.snapshot import NetworkChange, Snapshot
+from seine.graph.parameter_table import ParameterTable, TableRecord
+from seine.graph.snapshot import NetworkChange, RowChange, Snapshot
+from seine.graph.state_place import Holding
 from seine.network.build import Builder
 from seine.network.groups.rerouting import Grouper, finest_first, left_places
 from seine.network.groups.vertical_expansion import Place
@@ -22,7 +26,7 @@ from seine.network.plan.birth import counted_from, live, young
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.placing import Placer
-from seine.network.site.site import Claim, Site
+from seine.network.site.site import Site
 from seine.network.state_places import state_places
 from seine.operators.kinds import KINDS
 from seine.operators.limited.limited_node import LimitedNode
@@ -37,6 +41,9 @@ from seine.safety.verdict_story import Nested
 MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
 class AddedQuery:
@@ -46,6 +53,24 @@ class AddedQuery:
     shared: tuple[int, ...]
     plan: Plan
     blocks: Blocks
+
+
+class NetworkRecord(Struct, frozen=True):
+    """A network as it is kept: its nodes in their JSON form, its tables, and who claims what."""
+
+    version: int
+    live: bool
+    next_id: int
+    nodes: list[dict[str, Any]]
+    tables: dict[int, TableRecord]
+    tags: dict[int, TagIdentity]
+    queries: dict[str, list[Claim]]
+    watched: dict[str, list[Claim]]
+
+    def snapshot(self) -> Snapshot:
+        """What the running pipeline sees of it."""
+        nodes = {node.id: node for node in map(KINDS.read, self.nodes)}
+        return Snapshot(nodes, {i: ParameterTable.of(table) for i, table in self.tables.items()})
 
 
 class Network:
@@ -93,7 +118,7 @@ class Network:
         try:
             plan = self._prepared(query, born, builder.blocks)
             _deliver(builder, query, plan)
-            used = sorted({claim[1] for claim in builder.claims if claim[0] == "node"})
+            used = sorted({*claimed_nodes(builder.claims)})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = AddedQuery(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
             grouped = builder.grouped
@@ -200,7 +225,7 @@ class Network:
                 for i in sorted(site.touched_tables)
             },
             [
-                (table, row, site.tables[table].row_to_json(row) if row in site.tables[table].rows else None)
+                RowChange(table, row, site.tables[table].row(row) if row in site.tables[table].rows else None)
                 for table, row in sorted(site.touched_rows)
                 if table in site.tables
             ],
@@ -232,20 +257,16 @@ class Network:
 
     def beneath(self, query: str) -> list[Node]:
         """The nodes of one query, inputs first."""
-        used = {claim[1] for claim in self.queries[query] if claim[0] == "node"}
+        used = {*claimed_nodes(self.queries[query])}
         return [self.nodes[i] for i in topological(self.nodes) if i in used]
 
     def used_nodes(self, query: str) -> tuple[int, ...]:
         """The ids of the nodes that a query uses, ascending; none if it is not in the network."""
-        return tuple(sorted({claim[1] for claim in self.queries.get(query, ()) if claim[0] == "node"}))
+        return tuple(sorted({*claimed_nodes(self.queries.get(query, ()))}))
 
-    def state_places(self, query: str) -> dict[str, str]:
-        """Where a query holds rows of its streams: inputs of joins, `node/port`, parted by commas.
-
-        Rows that several streams have made are told by the names of all of them.
-        """
-        places = state_places(self.used_nodes(query), self.nodes)
-        return {streams: ",".join(inputs) for streams, inputs in places.items()}
+    def state_places(self, query: str) -> dict[tuple[str, ...], Holding]:
+        """The inputs of joins in which a query holds rows, by the streams that made these rows."""
+        return state_places(self.used_nodes(query), self.nodes)
 
     def limits(self) -> dict[str, int]:
         """How many records each query may deliver."""
@@ -260,7 +281,7 @@ class Network:
 
     def limited_node(self, query: str) -> int | None:
         """The join of a query that is limited by memory."""
-        used = (claim[1] for claim in self.queries[query] if claim[0] == "node")
+        used = claimed_nodes(self.queries[query])
         return next((i for i in used if isinstance(self.nodes[i], LimitedNode)), None)
 
     def important(self) -> set[str]:
@@ -279,46 +300,39 @@ class Network:
         """The nodes, inputs before what reads them."""
         return (self.nodes[i] for i in topological(self.nodes))
 
-    def to_json(self) -> dict[str, Any]:
-        """A form that `from_json` reads back; equal networks with equal histories print the same."""
+    def record(self) -> NetworkRecord:
+        """All of the network; `of` reads it back. Equal networks with equal histories have equal records."""
         site = self._site
-        return {
-            "version": self.version,
-            "live": self.live,
-            "next_id": site.next_id,
-            "nodes": [node_to_json(node) for _, node in sorted(site.nodes.items())],
-            "tables": {str(i): table.to_json() for i, table in sorted(site.tables.items())},
-            "tags": {str(tag): identity for tag, (identity, _) in sorted(site.tags.items())},
-            "queries": self.queries,
-            "watched": self.watched,
-        }
+        return NetworkRecord(
+            self.version,
+            self.live,
+            site.next_id,
+            [node_to_json(node) for _, node in sorted(site.nodes.items())],
+            {i: table.record() for i, table in sorted(site.tables.items())},
+            {tag: identity for tag, (identity, _) in sorted(site.tags.items())},
+            self.queries,
+            self.watched,
+        )
 
     @staticmethod
-    def from_json(
-        form: dict[str, Any],
+    def of(
+        record: NetworkRecord,
         strategy: Strategy = CONFIGURATIONS["all"],
         changes: Iterable[NetworkChange] = (),
     ) -> Network:
-        """The network as it was printed, and then changed."""
-        network = Network(strategy, live=form["live"])
-        snapshot = Snapshot(
-            {node.id: node for node in map(KINDS.read, form["nodes"])},
-            {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()},
-        )
-        tags: dict[int, Any] = {int(tag): identity for tag, identity in form["tags"].items()}
-        queries: dict[str, Any] = dict(form["queries"])
-        watched: dict[str, Any] = dict(form["watched"])
-        network.version, next_id = form["version"], form["next_id"]
+        """The network as it was recorded, and then changed."""
+        network = Network(strategy, live=record.live)
+        snapshot = record.snapshot()
+        tags, queries, watched = dict(record.tags), dict(record.queries), dict(record.watched)
+        network.version, next_id = record.version, record.next_id
         for change in changes:
             snapshot, _ = snapshot.applied(change, KINDS)
             _update(tags, change.tags)
             _update(queries, change.queries)
             _update(watched, change.watched)
             network.version, next_id = network.version + 1, change.next_id
-        network.queries = {name: [_hashable(c) for c in claims] for name, claims in queries.items()}
-        network.watched = {name: [_hashable(c) for c in claims] for name, claims in watched.items()}
-        known = {tag: _hashable(identity) for tag, identity in tags.items()}
-        network._site.restore(snapshot.nodes, snapshot.tables, known, network._claims())
+        network.queries, network.watched = queries, watched
+        network._site.restore(snapshot.nodes, snapshot.tables, tags, network._claims())
         network._site.next_id = next_id
         network._site.forget_changes()
         return network
@@ -355,16 +369,12 @@ def topological(nodes: dict[int, Node]) -> list[int]:
     return list(order)
 
 
-def _update(known: dict[Any, Any], changed: Mapping[Any, Any]) -> None:
+def _update(known: dict[Key, Value], changed: Mapping[Key, Value | None]) -> None:
     """Take in what is new; None is something gone."""
     for key, value in changed.items():
         known.pop(key, None)
         if value is not None:
             known[key] = value
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def build_network(queries: Iterable[Query], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:

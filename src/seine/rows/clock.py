@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+
+from msgspec import Struct, field
 
 from seine.rows.delta import FOREVER, NEVER
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """The watermark of every stream, and the latest event time of each time domain.
 
     A watermark w says that no later tuple of the stream has a timestamp < w.
@@ -40,17 +39,3 @@ class Clock:
         if self.end:
             return now + 1 if now != NEVER else NEVER
         return min(min(self.watermarks[s], now) for s in names)
-
-    def to_json(self) -> dict[str, object]:
-        """The clock as a JSON object."""
-        return {
-            "watermarks": dict(self.watermarks),
-            "now": dict(self.now),
-            "domains": dict(self.domains),
-            "end": self.end,
-        }
-
-    @staticmethod
-    def from_json(form: Mapping[str, Any]) -> Clock:
-        """The clock that a JSON object of `to_json` stands for."""
-        return Clock(form["watermarks"], form["now"], form["domains"], bool(form["end"]))

@@ -1,1 +1,1 @@
-"""What tasks do, whoever hosts them, and the folder that a pipeline lives in."""
+"""What tasks do, in whichever host, and the folder that a pipeline lives in."""

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
+from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import TaskReport
 
 _logger = logging.getLogger(__name__)
 
-_AHEAD = 2  # entries that may wait in the journal
+_MOST_WAITING = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05
 
-Joins = Callable[[int], Collection[str]]  # the sets of joins that queries have, in a network version
+Holdings = Callable[[int], Collection[Holding]]  # what queries hold together, in a network version
+Work = Callable[[int], Sequence[TaskReport]]  # does an entry: the reports of its tasks
 Progress = Callable[[Sink], None]
 
 
@@ -34,7 +36,7 @@ class Driver:
         open_intake: Callable[[bool], Intake],
         follow: bool,
         sink: Sink,
-        joins: Joins,
+        holdings: Holdings,
         progress: Progress,
     ) -> None:
         self._deployment = deployment
@@ -45,7 +47,7 @@ class Driver:
         self._stopped = False
         self._handed_over = False
         self._sink = sink
-        self._joins = joins
+        self._holdings = holdings
         self._progress = progress
         self._moved = threading.Condition()
         if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
@@ -62,13 +64,13 @@ class Driver:
         last = self._deployment.journal.last()
         return last.number if last is not None else -1
 
-    def commit(self, reports: list[dict[str, Any]]) -> None:
+    def commit(self, reports: Sequence[TaskReport]) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
-        entry = self._deployment.journal.load(reports[0]["entry"])
-        self._sink.commit(entry, reports, self._joins(entry.network))
+        entry = self._deployment.journal.load(reports[0].entry)
+        self._sink.commit(entry, reports, self._holdings(entry.network))
         self._deployment.journal.discard_before(entry.number)
         self._hand_over(entry)
-        if 0 <= self._deployment.settings["start"] == entry.number - 2:  # its first batch is Spark's for good
+        if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
         self._progress(self._sink)
         with self._moved:
@@ -76,13 +78,13 @@ class Driver:
 
     def _hand_over(self, entry: Entry) -> None:
         """If it was the last entry of its pipeline, let another one go on."""
-        if entry.handover and entry.number > self._deployment.settings["start"]:
+        if entry.handover and entry.number > self._deployment.settings.start:
             self._deployment.take_over(entry.number, entry.handover)
             _logger.info("pipeline handed over", extra={"entry": entry.number, "stages": entry.handover})
             self._handed_over = True
 
     def renew(self) -> bool:
-        """Is a pipeline wanted that has another number of stages? Asked before one is started."""
+        """Is a pipeline wanted that has another number of stages? To be called before one is started."""
         wanted, self._handed_over = self._handed_over, False
         return wanted
 
@@ -111,12 +113,12 @@ class Driver:
                 with self._moved:
                     self._moved.wait(_POLL_SECONDS)
 
-    def run_all(self, work: Callable[[int], list[dict[str, Any]]]) -> None:
-        """Do every entry here and now: `work(entry)` gives its reports."""
+    def run_all(self, work: Work) -> None:
+        """Do every entry here and now."""
         while not self.finished:
             self.run_some(work)
 
-    def run_some(self, work: Callable[[int], list[dict[str, Any]]]) -> bool:
+    def run_some(self, work: Work) -> bool:
         """Do what there is to do at the moment, here and now; False if that was nothing."""
         fed = self._feed()
         waiting = range(self._sink.totals.entry + 1, self._written + 1)
@@ -127,7 +129,7 @@ class Driver:
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""
         last = self._deployment.journal.last()
-        if last is not None and (last.end or last.number - self._sink.totals.entry >= _AHEAD):
+        if last is not None and (last.end or last.number - self._sink.totals.entry >= _MOST_WAITING):
             return False
         entry = self._intake.next_entry()
         if entry is None and self._following and self._stop_following:

@@ -1,16 +1,16 @@
-"""A pipeline without Spark: the same tasks in the same order, in this process, state in memory."""
+"""A host without Spark: the tasks of a pipeline in the same order, in this process, state in memory."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pyarrow as pa
 
+from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.task_row import CONTROL, REPORT, Row
 from seine.runtime.flow.tasks import read_slice, slices_of, step_stage
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Parts, Segments
+from seine.runtime.folder.state_head import StateHead
+from seine.runtime.output.task_report import TaskReport
 
 
 class LocalHost:
@@ -18,30 +18,30 @@ class LocalHost:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self.heads: dict[tuple[int, int], str] = {}
+        self.heads: dict[tuple[int, int], bytes] = {}
         self.blobs: dict[str, bytes] = {}
         self._at_hand: dict[str, Parts] = {}  # the same as the blobs, as a worker's cache has it
 
-    def run(self, number: int) -> list[dict[str, Any]]:
+    def run(self, number: int) -> list[TaskReport]:
         """One micro-batch; its reports."""
         settings = self._deployment.settings
-        slices = slices_of(self._deployment.journal.load(number), settings["parallelism"])
+        slices = slices_of(self._deployment.journal.load(number), settings.parallelism)
         rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]
-        labels = list(enumerate(settings["labels"]))
-        for stage in range(1, settings["depth"] + 1):
+        labels = list(enumerate(settings.labels))
+        for stage in range(1, settings.depth + 1):
             rows = [row for bucket, label in labels for row in self._stage(stage, bucket, label, rows)]
-        return [json.loads(blob) for _, stage, blob in rows if stage == REPORT]
+        return [TaskReport.unpacked(blob) for _, stage, blob in rows if stage == REPORT]
 
     def _stage(self, stage: int, bucket: int, label: int, rows: list[Row]) -> list[Row]:
         mine = [row for row in rows if row[0] == label]
-        control = next(json.loads(blob) for _, number, blob in mine if number == CONTROL)
+        control = next(ControlRecord.unpacked(blob) for _, number, blob in mine if number == CONTROL)
         blobs = [blob for _, number, blob in mine if number == stage]
         saved = self.heads.get((stage, bucket))
-        before = json.loads(saved) if saved else None
+        before = StateHead.unpacked(saved) if saved else None
         state = Segments(before, lambda name: pa.py_buffer(self.blobs[name]), bucket, self._at_hand)
         produced = step_stage(self._deployment.folder, stage, bucket, blobs, control, state)
         head, added, gone = state.changes()
-        self.heads[stage, bucket] = json.dumps(head)
+        self.heads[stage, bucket] = head.packed()
         self.blobs.update(added)
         self._at_hand.update(state.fresh())
         for name in gone:

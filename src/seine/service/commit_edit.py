@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from seine.catalog import Catalog, CatalogChange
+from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
-from seine.run import stored
 from seine.service.edit import Edit
 from seine.service.published_view import ServiceView
 
@@ -24,10 +23,10 @@ def enter(
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
         for key in edit.pause:
-            change.set_query(before.registered[key].query.name, paused=True)
+            change.pause_query(before.registered[key].query.name)
         for key in edit.resume:
             now = after.registered[key]
-            change.set_query(now.query.name, paused=False, born=now.birth_epoch, position=dict(now.position))
+            change.resume_query(now.query.name, now.birth_epoch, now.position)
         change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
@@ -58,7 +57,7 @@ def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceV
         if edge not in before.declared.edges:
             change.add_edge(edge)
     come = [after.registered[key] for key in edit.come]
-    change.add_queries([stored(one.query, one.birth_epoch, dict(one.position)) for one in come])
+    change.add_queries([StoredQuery.of(one.query, one.birth_epoch, one.position) for one in come])
 
 
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from seine.runtime.output.sink import Sink, Totals
+from seine.graph.state_place import StatePlace
+from seine.operators.limited.memory_account import MemoryAccount
+from seine.runtime.output.sink import Sink
+from seine.runtime.output.totals import Totals, rows_at
 
 _RECENT_SECONDS = 10.0  # over which the rate is measured
 
@@ -29,12 +32,16 @@ class DeliveryFigures:
     outputs: Mapping[str, int]
     importance: Mapping[str, float]
     cut: frozenset[str]
-    state_rows: Mapping[str, int]  # by node
-    state_parts: Mapping[str, int]  # by input of a node, `node/port`
-    memory: Mapping[str, Mapping[str, float]]  # of joins within a memory, by node
+    state_rows: Mapping[int, int]  # by node
+    port_rows: Mapping[int, Sequence[int]]  # by node and port
+    memory: Mapping[int, MemoryAccount]  # of joins within a memory, by node
     settled: int
     measured_since: float
     rows_before: int
+
+    def rows_at(self, place: StatePlace) -> int:
+        """The rows that a node holds, or one of its ports."""
+        return rows_at(place, self.state_rows, self.port_rows)
 
     def rows_per_second(self) -> float:
         """The rate of input rows over the last seconds."""
@@ -69,7 +76,7 @@ class FigureTaker:
             MappingProxyType(dict(totals.importance)),
             frozenset(totals.cut),
             MappingProxyType(totals.state_rows),
-            MappingProxyType(totals.state_parts),
+            MappingProxyType(totals.port_rows),
             MappingProxyType(totals.memory),
             self._sink.settled,
             since,

@@ -17,7 +17,7 @@ from typing import Any
 
 from seine.errors import SeineError
 from seine.runtime.folder.durable import write_whole
-from seine.runtime.folder.settings import read_object
+from seine.runtime.folder.settings import read_record
 
 
 class ServiceFolder:
@@ -50,7 +50,7 @@ class ServiceFolder:
                 f"no service runs in '{self.path}'",
                 hint="start one: seine serve FOLDER; or name its folder or address with --service",
             )
-        return read_object(self._address)
+        return read_record(self._address, dict[str, Any])
 
 
 class FolderLock:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seine.algebra.plan import Query, Scan, walk
+from seine.catalog import QueryPosition
 from seine.intake.journal import Journal
-from seine.service.answers import RegistrationPosition
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,13 @@ class StreamPositions:
         last = journal.last()
         if last is None:
             return StreamPositions(0, {}, results)
-        states = last.intake["streams"]
-        arrivals = {name: state["admission"]["arrivals"] for name, state in states.items()}
+        arrivals = {name: state.admission.arrivals for name, state in last.intake.streams.items()}
         return StreamPositions(last.number + 1, arrivals, results)
 
-    def of(self, query: Query) -> RegistrationPosition:
+    def of(self, query: Query) -> QueryPosition:
         """The position of a query that begins here."""
         streams = {scan.stream.name: self.arrivals.get(scan.stream.name, 0) for scan in _scans(query)}
-        return {"entry": self.entry, "results": self.results, "streams": streams}
+        return QueryPosition(self.entry, self.results, streams)
 
 
 def _scans(query: Query) -> list[Scan]:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import RLock
 
-from seine.runtime.output.sink import exact_share
-from seine.service.answers import QueryAnswer
+from seine.catalog import QueryPosition
+from seine.runtime.output.totals import exact_share
+from seine.service.answers import QueryAnswer, RegistrationPosition
 from seine.service.figures import DeliveryFigures
 from seine.service.published_view import MOST_USERS, RegisteredQuery, ServiceView
 
@@ -38,7 +39,7 @@ class PublishedState:
         rows = self.figures.state_rows
         names: dict[str, None] = {}
         for node in sorted(rows, key=lambda node: -rows[node]):
-            names.update(dict.fromkeys(self.view.users(int(node))))
+            names.update(dict.fromkeys(self.view.users(node)))
             if len(names) >= MOST_USERS:
                 break
         states = {name: self._state_rows(self.view.find(name)) for name in names}
@@ -47,14 +48,15 @@ class PublishedState:
 
     def _answer(self, registered: RegisteredQuery) -> QueryAnswer:
         name, figures = registered.query.name, self.figures
-        account = figures.memory.get(str(self.view.limited_node(registered)))
+        limited = self.view.limited_node(registered)
+        account = None if limited is None else figures.memory.get(limited)
         return {
             "query": name,
             "state": "paused" if registered.paused else "running",
-            "since": registered.position,
+            "since": _answered(registered.position),
             "outputs": figures.outputs.get(name, 0),
             "importance": None if name in figures.cut else figures.importance.get(name),
-            "shed": int(account["shed"]) if account else 0,
+            "shed": account.shed if account else 0,
             "exact_share": exact_share([account]) if account else None,
             "state_rows": self._state_rows(registered),
             "text": registered.query.text,
@@ -62,9 +64,12 @@ class PublishedState:
 
     def _state_rows(self, registered: RegisteredQuery) -> dict[str, int]:
         """Rows held for the joins of a query, by the streams that they are of."""
-        parts = self.figures.state_parts
-        places = self.view.state_places(registered)
-        return {streams: sum(parts.get(place, 0) for place in inputs) for streams, inputs in places.items()}
+        rows_at, places = self.figures.rows_at, self.view.state_places(registered)
+        return {", ".join(streams): sum(map(rows_at, holding)) for streams, holding in places.items()}
+
+
+def _answered(position: QueryPosition) -> RegistrationPosition:
+    return {"entry": position.entry, "results": position.results, "streams": position.streams}
 
 
 class Publisher:

@@ -16,13 +16,14 @@ from functools import cached_property
 from types import MappingProxyType
 
 from seine.algebra.plan import Query
+from seine.catalog import QueryPosition
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Node
+from seine.graph.state_place import Holding
 from seine.network.state_places import state_places
 from seine.operators.limited.limited_node import LimitedNode
 from seine.optimizer.estimates import Estimates
-from seine.service.answers import RegistrationPosition
 
 MOST_USERS = 10  # queries that a view names for one node
 
@@ -35,14 +36,13 @@ class MissingError(SeineError):
 class RegisteredQuery:
     """A registered query: it counts tuples of epoch `birth_epoch` and later.
 
-    `position` is where the streams were at its registration: `entry`, the first that counts, `results`, how
-    long the output was, and of each of its streams the number of the next arrival. `nodes` are the ids of
-    the nodes that it uses; a paused query uses none.
+    `position` is where the streams were at its registration. `nodes` are the ids of the nodes that it uses;
+    a paused query uses none.
     """
 
     query: Query
     birth_epoch: int
-    position: RegistrationPosition
+    position: QueryPosition
     paused: bool = False
     nodes: tuple[int, ...] = ()
 
@@ -78,8 +78,8 @@ class ServiceView:
             raise MissingError(f"there is no query {name}", hint="seine list shows what there is")
         return registered
 
-    def state_places(self, registered: RegisteredQuery) -> Mapping[str, tuple[str, ...]]:
-        """Where a query holds rows of its streams: inputs of joins, `node/port`, by the streams' names."""
+    def state_places(self, registered: RegisteredQuery) -> Mapping[tuple[str, ...], Holding]:
+        """The inputs of joins in which a query holds rows, by the streams that made these rows."""
         places = self._places.get(registered.nodes)
         if places is None:
             places = self._places[registered.nodes] = state_places(registered.nodes, self.nodes)
@@ -105,6 +105,6 @@ class ServiceView:
         return users
 
     @cached_property
-    def _places(self) -> dict[tuple[int, ...], Mapping[str, tuple[str, ...]]]:
+    def _places(self) -> dict[tuple[int, ...], Mapping[tuple[str, ...], Holding]]:
         """What `state_places` worked out already: queries of one shape use the same nodes."""
         return {}

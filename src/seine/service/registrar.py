@@ -33,12 +33,13 @@ from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.relations import check_relation, load_relation
 from seine.network.network import Network, running_plan
+from seine.network.plan.output_form import limit_of
 from seine.optimizer.block import Blocks
-from seine.run import limit_of, read_statements
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
+from seine.safety.read_statements import read_statements
 from seine.service.answers import MOST_QUERIES, OutcomeAnswer, RelationAnswer
 from seine.service.commit_edit import enter
 from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
@@ -376,7 +377,7 @@ class _TooDeep(Exception):
 def planned_depth(deployment: Deployment) -> int:
     """The stages that the pipeline has, or will have when it gets to the last entry."""
     waiting = [entry.handover for entry in deployment.journal.entries()]
-    depth: int = deployment.settings["depth"]  # read last: entries that are gone left their mark here
+    depth = deployment.settings.depth  # read last: entries that are gone left their mark here
     return max([depth, *waiting])
 
 

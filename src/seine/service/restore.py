@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, tables_of
 from seine.algebra.serialise import plan_from_json
-from seine.catalog import CatalogView, StoredQuery
+from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError
-from seine.frontends.script.script import Declarations, tables_of
+from seine.frontends.script.script import Declarations
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.folder.deployment import Deployment
-from seine.service.answers import RegistrationPosition
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 
@@ -68,5 +67,5 @@ def _registered(stored: StoredQuery, network: Network) -> RegisteredQuery:
     options = tuple(stored.options.items())
     query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
     nodes = network.used_nodes(stored.name)
-    position: RegistrationPosition = stored.position  # type: ignore[assignment]  # as it was written
+    position = stored.position or QueryPosition(0, 0, {})
     return RegisteredQuery(query, stored.born, position, stored.paused, nodes)

@@ -13,10 +13,12 @@ from threading import RLock
 from seine.catalog import Catalog
 from seine.intake.intake import Intake
 from seine.network.network import Network
-from seine.run import limit_of, new_settings, refuse_other_format
+from seine.network.plan.output_form import limit_of
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.output.sink import Sink, exact_share
+from seine.runtime.folder.settings import new_settings
+from seine.runtime.output.sink import Sink
+from seine.runtime.output.totals import exact_share
 from seine.service.answers import QueryAnswer, RelatedAnswer, StatusAnswer
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
@@ -88,7 +90,7 @@ class Service:
     def _prepare(self, options: ServiceOptions) -> None:
         """Make the folder of the pipeline; a crash in the middle of that leaves it to be made anew."""
         if self.deployment.exists():
-            refuse_other_format(self.deployment)
+            self.deployment.refuse_other_format()
             return
         self.deployment.refuse_foreign()
         self.deployment.versions.save(Network(live=True), [], {})
@@ -125,7 +127,7 @@ class Service:
         self.driver.close()
         self.sink.close()
         self._catalog.close()
-        shutil.rmtree(self.deployment.settings["cache"], ignore_errors=True)
+        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
@@ -146,14 +148,14 @@ class Service:
             "dead_letters": figures.dead_letters,
             "rows_per_second": round(figures.rows_per_second(), 1),
             "state_rows": sum(figures.state_rows.values()),
-            "shed": sum(int(account["shed"]) for account in figures.memory.values()),
+            "shed": sum(account.shed for account in figures.memory.values()),
             "exact_share": exact_share(figures.memory.values()),
             "state_by_query": state.largest_states(),
             "streams": len(view.declared.streams),
             "relations": len(view.declared.relations),
             "queries": {"running": len(view.registered) - paused, "paused": paused},
             "nodes": len(view.nodes),
-            "depth": {"used": view.depth, "stages": self.deployment.settings["depth"]},
+            "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
         }
 
     def queries(self) -> list[QueryAnswer]:
@@ -187,7 +189,7 @@ def _remind(sink: Sink, view: ServiceView, deployment: Deployment) -> None:
     reached, last = sink.totals.entry, deployment.journal.last()
     running = [one for one in view.registered.values() if not one.paused]
     for one in running:
-        if one.position["entry"] > reached:
-            sink.roster.announce(one.position["entry"], [], {one.query.name: limit_of(one.query)})
+        if one.position.entry > reached:
+            sink.roster.announce(one.position.entry, [], {one.query.name: limit_of(one.query)})
     gone = set(sink.totals.outputs) - {one.query.name for one in view.registered.values()}
     sink.roster.announce(last.number + 1 if last is not None else 0, gone, {})

@@ -1,1 +1,1 @@
-"""The pipeline hosted by Spark, and the Python API for programs that have a session."""
+"""Spark as the host of a pipeline, and the Python API for programs that have a session."""

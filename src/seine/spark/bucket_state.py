@@ -8,21 +8,21 @@ only the head says, and the head comes from the state store each time.
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.streaming import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from seine.runtime.folder.handover import read_head, read_segment, write_state
+from seine.runtime.folder.state_head import StateHead
 from seine.spark.mappings import Mappings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seine.runtime.folder.segments import Piece, Segments
+    from seine.runtime.folder.segments import Segments
 
 # Types as objects: Spark would ask the JVM to read each text that names one, in every task.
 _NAME = StructType([StructField("name", StringType())])
@@ -50,20 +50,20 @@ class StateHandles:
 
         _mappings.next_turn()
         record = self._blobs.getValue(_HEAD)
-        head = json.loads(bytes(record[0])) if record else self._take_over(bucket)
+        head = StateHead.unpacked(bytes(record[0])) if record else self._take_over(bucket)
         return Segments(head, self._fetch, bucket)
 
     def hand_over(self, bucket: int, path: str) -> None:
         """Leave the state, as it was saved, for another pipeline."""
-        head = json.loads(bytes(self._blobs.getValue(_HEAD)[0]))
+        head = StateHead.unpacked(bytes(self._blobs.getValue(_HEAD)[0]))
         write_state(path, self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
 
-    def _take_over(self, bucket: int) -> dict[str, Any] | None:
+    def _take_over(self, bucket: int) -> StateHead | None:
         """The state that the pipeline before this one left, made our own."""
         head = read_head(self._before, self._stage, bucket) if self._before else None
         if head is None or self._before is None:
             return None
-        for name in head["segments"]:
+        for name in head.segments:
             blob = read_segment(self._before, self._stage, bucket, name)
             self._blobs.updateValue((name,), (blob,))
         return head
@@ -77,7 +77,7 @@ class StateHandles:
         for name in gone:
             self._blobs.removeKey((name,))
             self._forget(name)
-        self._blobs.updateValue(_HEAD, (json.dumps(head, separators=(",", ":")).encode(),))
+        self._blobs.updateValue(_HEAD, (head.packed(),))
 
     def _fetch(self, name: str) -> pa.Buffer:
         path = self._path(name)
@@ -89,7 +89,7 @@ class StateHandles:
             self._remember(name, expand_segment(bytes(self._blobs.getValue((name,))[0])))
         return _mappings.map(path)
 
-    def _remember(self, name: str, pieces: list[Piece]) -> None:
+    def _remember(self, name: str, pieces: list[bytes | pa.Buffer]) -> None:
         """Write the file of a segment whole or not at all: another worker may be reading."""
         path = self._path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -30,8 +30,9 @@ from seine.frontends.script.script import Declarations, Script
 from seine.intake.journal import file_name
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
-from seine.run import Options, Run, read_statements
+from seine.run import Options, Run
 from seine.runtime.output.outlets import Folder
+from seine.safety.read_statements import read_statements
 from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
@@ -143,10 +144,10 @@ class Engine:
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True
         results = follow_results(self._spark, folder) if folder else None
-        own = self._spark.newSession()  # the settings of the user's session stay as they are
-        require_settings(own)
+        session = self._spark.newSession()  # the settings of the user's session stay as they are
+        require_settings(session)
         landings = {name: self._land(name, frame, available_now) for name, frame in frames.items()}
-        return Running(own, run, landings, tuple(self._aggregates), results)
+        return Running(session, run, landings, tuple(self._aggregates), results)
 
     def _land(self, name: str, frame: DataFrame, available_now: bool) -> StreamingQuery:
         source = self._declared.streams[name].source
@@ -177,13 +178,13 @@ def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:
     names = [field.name for field in fields]
     if timestamp.lower() not in names:
         raise SeineError(f"stream {stream} has no column '{timestamp}'", hint=f"columns: {', '.join(names)}")
-    found = names.index(timestamp.lower())
-    if fields[found].type.kind not in (Kind.BIGINT, Kind.TIMESTAMP):
+    position = names.index(timestamp.lower())
+    if fields[position].type.kind not in (Kind.BIGINT, Kind.TIMESTAMP):
         raise SeineError(
-            f"the timestamp of stream {stream} must be BIGINT or TIMESTAMP, not {fields[found].type}",
+            f"the timestamp of stream {stream} must be BIGINT or TIMESTAMP, not {fields[position].type}",
             hint="cast it",
         )
-    return found
+    return position
 
 
 def _length(length: int | dt.timedelta, plain: bool, least: int) -> int:

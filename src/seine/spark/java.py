@@ -47,10 +47,11 @@ def java_version(home: str) -> int | None:
     if not program.is_file():
         return None
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=True)
+        command = [str(program), "-version"]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return parse_version(told.stderr + told.stdout)
+    return parse_version(printed.stderr + printed.stdout)
 
 
 def parse_version(text: str) -> int | None:
@@ -59,8 +60,8 @@ def parse_version(text: str) -> int | None:
     >>> parse_version('openjdk version "17.0.9" 2023-10-17'), parse_version('java version "1.8.0_392"')
     (17, 8)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
-    return int(found.group(1)) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(match.group(1)) if match else None
 
 
 def _candidates() -> Iterator[str]:

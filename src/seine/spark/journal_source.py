@@ -59,7 +59,7 @@ class JournalReader(DataSourceStreamReader):
         from seine.runtime.folder.deployment import Deployment
 
         deployment = Deployment(self.folder)
-        parallelism = deployment.settings["parallelism"]
+        parallelism = deployment.settings.parallelism
         return [
             InputPartition(slice_)
             for number in range(start["entry"] + 1, end["entry"] + 1)

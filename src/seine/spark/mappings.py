@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TURNS = (
-    16  # a file that nobody asked for in so many turns is let go, and so is the disk space of a removed one
-)
+# A file that nobody asked for in so many turns is let go, and so is the disk space of a removed one.
+_MOST_TURNS = 16
 
 
 class Mappings:
@@ -24,16 +23,16 @@ class Mappings:
 
     def next_turn(self) -> None:
         self._turn += 1
-        old = [path for path, (turn, _) in self._buffers.items() if turn < self._turn - _TURNS]
+        old = [path for path, (turn, _) in self._buffers.items() if turn < self._turn - _MOST_TURNS]
         for path in old:
             del self._buffers[path]
 
     def get(self, path: str) -> pa.Buffer | None:
         """The mapped file of that path, if there is one."""
-        found = self._buffers.get(path)
-        if found is not None:
-            self._buffers[path] = self._turn, found[1]
-        return found[1] if found else None
+        mapping = self._buffers.get(path)
+        if mapping is not None:
+            self._buffers[path] = self._turn, mapping[1]
+        return mapping[1] if mapping else None
 
     def map(self, path: str) -> pa.Buffer:
         """Map a file that is there."""

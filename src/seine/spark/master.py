@@ -25,9 +25,9 @@ def require_master(url: str) -> None:
     if not url.startswith("spark://"):
         return
     for address in url.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
+        machine, _, port = address.rpartition(":")
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), _SECONDS):
+            with socket.create_connection((machine.strip("[]"), int(port)), _SECONDS):
                 return
         except (OSError, ValueError):
             continue

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -12,11 +10,12 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.runtime.flow.task_row import REPORT
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.task_report import TaskReport
 from seine.spark.journal_source import SCHEMA, JournalSource
 from seine.spark.stage import Stage
 from seine.spark.unfinished import discard_unfinished
 
-Commit = Callable[[int, list[dict[str, Any]]], None]
+Commit = Callable[[int, list[TaskReport]], None]
 
 
 def start_pipeline(
@@ -26,15 +25,16 @@ def start_pipeline(
     settings = deployment.settings
     discard_unfinished(deployment.spark)
     spark.dataSource.register(JournalSource)
-    spark.conf.set("spark.sql.shuffle.partitions", str(len(settings["labels"])))
+    spark.conf.set("spark.sql.shuffle.partitions", str(len(settings.labels)))
     source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)
-    rows = source.option("start", settings["start"]).load()
-    for number in range(1, settings["depth"] + 1):
-        stage = Stage(deployment.folder, number, settings["start"], aggregates)
+    rows = source.option("start", settings.start).load()
+    for number in range(1, settings.depth + 1):
+        stage = Stage(deployment.folder, number, settings.start, aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")
 
     def finish(batch: DataFrame, batch_id: int) -> None:
-        commit(batch_id, [json.loads(bytes(row.blob)) for row in batch.collect() if row.stage == REPORT])
+        blobs = [bytes(row.blob) for row in batch.collect() if row.stage == REPORT]
+        commit(batch_id, [*map(TaskReport.unpacked, blobs)])
 
     writer = rows.writeStream.queryName(f"seine {deployment.folder}").foreachBatch(finish)
     return writer.option("checkpointLocation", deployment.spark).start()

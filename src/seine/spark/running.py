@@ -70,8 +70,8 @@ class Running:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """What `seine run --stats` tells, up to the last micro-batch."""
-        return self._run.statistics(time.monotonic() - self._started)
+        """The document of `seine run --stats`, up to the last micro-batch."""
+        return self._run.statistics(time.monotonic() - self._started).document()
 
     def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:
@@ -88,7 +88,7 @@ class Running:
             landing.stop()
 
     def _end_with_landings(self) -> None:
-        """A DataFrame that fails ends the input, too: what has landed is processed and the reason told.
+        """A DataFrame that fails ends the input, too: what has landed is processed and the reason reported.
 
         One that is stopped in the middle of a micro-batch may look as if it had failed.
         """

@@ -86,14 +86,14 @@ def _without_checksums(spark: SparkSession) -> SparkSession:
 def _stderr_to(log: str) -> Iterator[None]:
     """The JVM inherits standard error, and Python workers print to the JVM's: let it be the log."""
     sys.stderr.flush()
-    own = os.dup(2)
+    stderr = os.dup(2)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(target, 2)
     try:
         yield
     finally:
-        os.dup2(own, 2)
-        os.close(own)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(target)
 
 

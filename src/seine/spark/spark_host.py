@@ -1,10 +1,10 @@
-"""A run hosted by Spark."""
+"""Spark as a host: it runs the tasks of a pipeline."""
 
 from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -13,13 +13,14 @@ from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.task_report import TaskReport
 from seine.spark.pipeline import start_pipeline
 
 _logger = logging.getLogger(__name__)
 
 
-class Hosted(Protocol):
-    """What Spark carries: a run of a script, or a service."""
+class Carried(Protocol):
+    """What a host carries to its end: a run of a script, or a service."""
 
     @property
     def deployment(self) -> Deployment: ...
@@ -28,13 +29,13 @@ class Hosted(Protocol):
     def driver(self) -> Driver: ...
 
 
-def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
+def run_on_spark(spark: SparkSession, run: Carried, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return
     refused: list[SeineError] = []
 
-    def commit(_: int, reports: list[dict[str, Any]]) -> None:
+    def commit(_: int, reports: list[TaskReport]) -> None:
         try:
             run.driver.commit(reports)
         except SeineError as error:
@@ -48,7 +49,7 @@ def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAg
     run.driver.renew()  # what was wanted before is what we start with
     while True:
         query = start_pipeline(spark, run.deployment, aggregates, commit)
-        stages = {"stages": run.deployment.settings["depth"]}
+        stages = {"stages": run.deployment.settings.depth}
         _logger.info("pipeline started", extra=stages)
         try:
             run.driver.drive(partial(watch, query))

@@ -1,4 +1,4 @@
-"""A stage of the pipeline: all stateful operators of one level, hosted by transformWithState.
+"""A stage of the pipeline: all stateful operators of one level, in a transformWithState of Spark.
 
 Spark starts a process for each stage only to learn what state it has, so what does the work is
 imported where it is done.
@@ -6,7 +6,6 @@ imported where it is done.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +34,9 @@ class Stage(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         settings = read_settings(self.folder)
-        self.labels: list[int] = settings["labels"]
+        self.labels = settings.labels
         before = handover_path(self.folder, self.start) if self.start >= 0 else None
-        self.state = StateHandles(handle, settings["cache"], self.number, before)
+        self.state = StateHandles(handle, settings.cache, self.number, before)
         if self.aggregates:
             from seine.algebra.aggregates import register
 
@@ -45,6 +44,7 @@ class Stage(StatefulProcessor):
                 register(aggregate)
 
     def handleInputRows(self, key: Any, rows: Iterator[SparkRow], timerValues: Any) -> Iterator[SparkRow]:
+        from seine.runtime.flow.control_record import ControlRecord
         from seine.runtime.flow.task_row import CONTROL
         from seine.runtime.flow.tasks import step_stage
 
@@ -53,7 +53,8 @@ class Stage(StatefulProcessor):
             if row.stage == self.number:
                 blobs.append(bytes(row.blob))
             else:
-                control = json.loads(bytes(row.blob)) if row.stage == CONTROL else control
+                if row.stage == CONTROL:
+                    control = ControlRecord.unpacked(bytes(row.blob))
                 yield row
         if control is None:
             raise RuntimeError(f"bucket {key[0]} of stage {self.number} got no control record")
@@ -61,8 +62,8 @@ class Stage(StatefulProcessor):
         state = self.state.open(bucket)
         produced = step_stage(self.folder, self.number, bucket, blobs, control, state)
         self.state.save(state)
-        if control["handover"]:
-            self.state.hand_over(bucket, handover_path(self.folder, control["entry"]))
+        if control.handover:
+            self.state.hand_over(bucket, handover_path(self.folder, control.entry))
         for label, stage, blob in produced:
             yield SparkRow(bucket=label, stage=stage, blob=blob)
 

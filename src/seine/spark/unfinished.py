@@ -30,5 +30,5 @@ def discard_unfinished(checkpoint: str) -> None:
 def _versions(folder: str) -> Iterator[tuple[str, int]]:
     for place, _, names in os.walk(folder):
         for name in names:
-            if found := _VERSION.fullmatch(name):
-                yield os.path.join(place, name), int(found[1])
+            if match := _VERSION.fullmatch(name):
+                yield os.path.join(place, name), int(match[1])

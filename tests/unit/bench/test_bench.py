@@ -24,8 +24,8 @@ from seine.bench.workloads.keyed_streams import keyed_tuples, seconds_of, write_
 from seine.cli import bench_command as command_line
 from seine.cli.main import main
 from seine.errors import RunError
+from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
-from seine.run import read_script
 from seine.run_local import run_local
 
 PACE = BatchCost(10, 1000.0, 5.0, 2.0, 3.0, 40.0, 700)

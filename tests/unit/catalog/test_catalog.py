@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
@@ -16,7 +17,7 @@ from seine.algebra.expressions import Call, Column, Literal, split_shape
 from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
-from seine.catalog import Catalog, StoredQuery
+from seine.catalog import Catalog, QueryPosition, StoredNode, StoredQuery
 from seine.catalog.storage.catalog_tables import metadata
 from seine.catalog.storage.stored_text import signature
 from seine.errors import SeineError
@@ -97,13 +98,14 @@ def query(name: str, *inputs: str) -> StoredQuery:
         inputs=inputs,
         options={"memory": 1000, "shed": "dgl", "unbounded": True},
         born=2**40,
-        position={"entry": 3, "streams": {"bid": 2**40}},
+        position=QueryPosition(3, 17, {"bid": 2**40}),
         paused=True,
     )
 
 
-def node(number: int, *inputs: int, kind: str = "select") -> dict[str, object]:
-    return {"kind": kind, "id": number, "stage": len(inputs), "ports": [{"node": n} for n in inputs]}
+def node(number: int, *inputs: int, kind: str = "select") -> StoredNode:
+    form = {"kind": kind, "id": number, "stage": len(inputs), "ports": [{"node": n} for n in inputs]}
+    return StoredNode(number, kind, len(inputs), inputs, form)
 
 
 def test_definitions_come_back_as_they_were(catalog: Catalog) -> None:
@@ -247,21 +249,23 @@ def test_network_versions_are_read_back(catalog: Catalog) -> None:
     with catalog.change() as c:
         c.add_queries([query("q"), query("r")])
         c.save_version(1, added=first, users={1: ["q", "r"], 2: ["q"], 3: ["r", "q", "r"]}, note="start")
-    changed = {**node(3, 2, 1, kind="join"), "filters": [{"shape": None, "table": 4, "checks": []}]}
+    other = node(3, 2, 1, kind="join")
+    changed = {**other.form, "filters": [{"shape": None, "table": 4, "checks": []}]}
     with catalog.change() as c:
-        c.save_version(2, added=[changed, node(4, 3)], removed=[3], users={4: ["r"]})
+        c.save_version(2, added=[replace(other, form=changed), node(4, 3)], removed=[3], users={4: ["r"]})
         c.save_version(5, removed=[4, 2])
     with catalog.read() as r:
         assert r.version() == 5
         assert r.nodes(0) == []
-        assert r.nodes(1) == first
-        assert r.nodes(2) == r.nodes(4) == [first[0], first[1], changed, node(4, 3)]
-        assert r.nodes() == r.nodes(5) == [first[0], changed]
+        forms = [one.form for one in first]
+        assert r.nodes(1) == forms
+        assert r.nodes(2) == r.nodes(4) == [forms[0], forms[1], changed, node(4, 3).form]
+        assert r.nodes() == r.nodes(5) == [forms[0], changed]
         assert r.users() == {1: ("q", "r"), 3: ("q", "r")}
         assert r.readers(1) == [3]
         assert r.readers(3) == []
         assert r.nodes_like(signature({**changed, "id": 77})) == [changed]
-        assert r.nodes_like(signature(first[2])) == []
+        assert r.nodes_like(signature(forms[2])) == []
 
 
 def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
@@ -281,7 +285,8 @@ def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:
     )
     with catalog.change() as c:
         c.add_queries([StoredQuery("q", "SELECT ...", plan_to_json(scan))])
-        c.save_version(1, added=[node_to_json(real)], users={5: ["q"]})
+        stored = StoredNode(5, real.kind, real.stage, real.inputs, node_to_json(real))
+        c.save_version(1, added=[stored], users={5: ["q"]})
     with catalog.read() as r:
         assert r.query("q").plan == plan_to_json(scan)
         assert [KINDS.read(form) for form in r.nodes()] == [real]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import math
 import random
 from collections import Counter
@@ -12,7 +11,8 @@ from typing import Any
 
 from seine.algebra.expressions import Literal
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
-from seine.graph.parameter_table import ParameterTable
+from seine.graph.parameter_table import ParameterTable, TableRecord, TableRow
+from seine.typed_json import read_json, write_json
 from tests.support.seeds import seeds
 
 MONEY = Type.parse("DECIMAL(12,2)")
@@ -32,7 +32,7 @@ def literals(values: tuple[Any, ...], types: tuple[Type, ...]) -> list[Literal]:
 
 
 def saved(table: ParameterTable) -> ParameterTable:
-    return ParameterTable.from_json(json.loads(json.dumps(table.to_json())))
+    return ParameterTable.of(read_json(write_json(table.record()), TableRecord))
 
 
 @seeds(10)
@@ -80,7 +80,7 @@ def test_a_copy_is_a_table_of_its_own() -> None:
     number = table.claim([Literal(1, BIGINT)], "q")
     twin = table.copy()
     twin.drop(number)
-    twin.put([7, [4], {"r": 2}])
+    twin.put(TableRow(7, [4], {"r": 2}))
     assert list(table) == [number] and table.claims == {number: {"q": 1}}
     assert twin.rows == {7: (4,)} and twin.claims == {7: {"r": 2}}
     assert twin.claim([Literal(4, BIGINT)], "s") == 7 and twin.claim([Literal(1, BIGINT)], "s") == 8

@@ -11,11 +11,13 @@ import pyarrow as pa
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
 from seine.intake.admission import Admission, Admitted
+from seine.intake.intake_state import AdmissionState
 from seine.intake.jsonl import JsonLines
 from seine.intake.line_block import LineBlock
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
 from seine.rows.delta import FOREVER, NEVER
+from seine.typed_json import read_json, write_json
 from tests.support.seeds import seeds
 
 FIELDS = (Field("a", BIGINT), Field("b", STRING), Field("x", DOUBLE), Field("ts", BIGINT))
@@ -122,7 +124,9 @@ def test_equals_the_plain_judge_however_cut(seed: int) -> None:
         dead += [letter["line"] for letter in admitted.dead]
         marks += admitted.punctuations.to_pylist()
         at += size
-        admission = Admission(definition, json.loads(json.dumps(admission.state())), admission.runs())
+        admission = Admission(
+            definition, read_json(write_json(admission.state()), AdmissionState), admission.runs()
+        )
     assert rows and dead and marks
     assert dead == judge.dead
     assert [row.pop("_q") for row in rows] == [q for q, _, _ in judge.accepted]
@@ -159,7 +163,7 @@ def test_many_lines_at_once_equal_one_line_at_a_time(seed: int) -> None:
         together += [many.admit(part) for part in parts]
         at += size
     assert whole_of(together) == whole_of(singly)
-    assert all(whole_of(singly)) and many.state()["clock"] == one.state()["clock"]
+    assert all(whole_of(singly)) and many.state().clock == one.state().clock
 
 
 def whole_of(admitted: list[Admitted]) -> tuple[list[Any], ...]:

@@ -14,6 +14,7 @@ import pytest
 
 from seine.errors import RunError
 from seine.intake import journal as journal_module
+from seine.intake.intake_state import IntakeState
 from seine.intake.journal import Draft, Entry, Journal
 from seine.rows.clock import Clock
 
@@ -24,7 +25,7 @@ def draft(value: int, runs: dict[str, pa.RecordBatch] | None = None, **options: 
     rows = {NAME: pa.record_batch({"_q": pa.array([value]), "c0": pa.array(["x"])})}
     clock = Clock({NAME: value}, {"plain": value}, {NAME: "plain"})
     letters = [{"stream": NAME, "file": "f", "line": 1, "reason": "r", "record": "é\n"}]
-    return Draft(7, clock, rows, {}, letters, {"at": value}, runs or {}, **options)
+    return Draft(7, clock, rows, {}, letters, IntakeState(now={"plain": value}), runs or {}, **options)
 
 
 def test_an_entry_reads_back(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_an_entry_reads_back(tmp_path: Path) -> None:
     entry = Journal(str(tmp_path / "j")).load(1)
     assert entry == journal.load(1)
     assert entry.clock == Clock({NAME: 1}, {"plain": 1}, {NAME: "plain"}) and entry.network == 7
-    assert entry.rows == {NAME: 1} and entry.intake == {"at": 1} and not entry.end
+    assert entry.rows == {NAME: 1} and entry.intake == IntakeState(now={"plain": 1}) and not entry.end
     batch = entry.batch(NAME)
     assert batch is not None and batch.to_pylist() == [{"_q": 1, "c0": "x"}]
     assert entry.batch("other") is None and entry.punctuations(NAME) is None

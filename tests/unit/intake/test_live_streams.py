@@ -47,7 +47,7 @@ def test_a_stream_leaves_and_its_lines_with_it(tmp_path: Path) -> None:
     intake.change([], ["t"])
     entry = intake.next_entry()
     assert values(entry, "s") == [1] and values(entry, "t") == []
-    assert entry is not None and set(entry.clock.watermarks) == set(entry.intake["streams"]) == {"s"}
+    assert entry is not None and set(entry.clock.watermarks) == set(entry.intake.streams) == {"s"}
 
 
 def test_a_change_while_an_entry_is_read_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

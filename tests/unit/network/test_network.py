@@ -29,7 +29,7 @@ from seine.algebra.types import BIGINT, DOUBLE
 from seine.errors import SeineError
 from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import MOST_TABLES, Network, build_network
+from seine.network.network import MOST_TABLES, Network, NetworkRecord, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.changelog_node import ChangelogNode
@@ -42,6 +42,7 @@ from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates, Sample
+from seine.typed_json import read_json
 from tests.support.front_end import parse
 from tests.support.network_text import network_text
 from tests.support.plan_interpreter import (
@@ -449,7 +450,7 @@ def test_json_round_trip_keeps_everything() -> None:
         rng = RandomPlans(seed)
         plans = [plan for plan in (rng.plan() for _ in range(8)) if not has_lone_relation(plan)]
         network = build_network(Query(f"q{i}", plan) for i, plan in enumerate(plans))
-        back = Network.from_json(json.loads(network_text(network)))
+        back = Network.of(read_json(network_text(network).encode(), NetworkRecord))
         assert network_text(back) == network_text(network)
         assert back.nodes == network.nodes and back.queries == network.queries
         assert not back.add(Query("more", plans[0])).added

@@ -12,6 +12,7 @@ from seine.intake.journal import Draft, Entry
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import TaskReport
 from tests.support.runtime_nodes import clock, deployment, rows
 
 
@@ -25,10 +26,10 @@ class FakeIntake:
         last = self.journal.last()
         number = last.number + 1 if last else 0
         if number < self.count:
-            return self.journal.append(Draft(1, clock(number), {"s": rows([number])}, {}, [], {}))
+            return self.journal.append(Draft(1, clock(number), {"s": rows([number])}, {}, []))
         if self.follow or (last and last.end):
             return None
-        return self.journal.append(Draft(1, clock(number, end=True), {}, {}, [], {}, end=True))
+        return self.journal.append(Draft(1, clock(number, end=True), {}, {}, [], end=True))
 
     def close(self) -> None:
         self.closed = True
@@ -48,7 +49,7 @@ class Rig:
             self._open,  # type: ignore[arg-type]
             follow,
             self.sink,
-            lambda version: {},
+            lambda version: (),
             lambda sink: self.progress.append(sink.totals.entry),
         )
 
@@ -56,8 +57,8 @@ class Rig:
         self.opened.append(FakeIntake(self.made, self.count, follow))
         return self.opened[-1]
 
-    def reports(self, number: int) -> list[dict[str, Any]]:
-        return [{"entry": number, "stage": 0, "bucket": 0, "results": None}]
+    def reports(self, number: int) -> list[TaskReport]:
+        return [TaskReport(number, 0, 0)]
 
     def work(self) -> None:
         """What the pipeline does between two looks of the driver: one entry, if there is one."""

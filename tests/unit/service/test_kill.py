@@ -104,4 +104,4 @@ def _check_results(service: Service, folder: Path) -> None:
     for one in service.published.view.registered.values():
         found = read_records(service.folder.results, one.query.name, 0, service.sink.settled, 1 << 30)
         got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
-        assert got == values[one.position["streams"].get("s", 0) :]
+        assert got == values[one.position.streams.get("s", 0) :]

@@ -29,7 +29,7 @@ def trace(rig: Rig) -> tuple[Any, ...]:
     with rig.service._catalog.read() as r:
         held = (r.streams(), r.relations(), r.edges(), r.queries(), r.version(), r.setting("epoch"))
     network, view = rig.service.registrar.network, rig.service.published.view
-    return (*held, network.to_json()["nodes"], view.declared, view.version, view.epoch)
+    return (*held, network.record().nodes, view.declared, view.version, view.epoch)
 
 
 def test_a_query_runs_from_its_registration_on(rig: Rig) -> None:
@@ -296,10 +296,10 @@ def test_a_deeper_query_makes_the_pipeline_deeper(rig: Rig) -> None:
     rig.feed(1, ts=2)
     done = rig.register(f"CREATE QUERY p AS {deep};")
     assert done.entry == 2, "the entry that hands over comes first"
-    assert rig.service.deployment.settings["depth"] == 2
+    assert rig.service.deployment.settings.depth == 2
     rig.run()
     settings = rig.service.deployment.settings
-    assert settings["depth"] == rig.service.registrar.network.depth == 3 and settings["start"] == 1
+    assert settings.depth == rig.service.registrar.network.depth == 3 and settings.start == 1
     rig.feed(1, ts=3)
     rig.run()
     assert len(rig.records("q")) == 3 and rig.records("p")
@@ -321,7 +321,7 @@ def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
     rig.crash()
     rig.feed(1)
     rig.run()
-    assert rig.service.deployment.settings["depth"] == 5 and rig.service.sink.totals.entry == 1
+    assert rig.service.deployment.settings.depth == 5 and rig.service.sink.totals.entry == 1
     assert rig.records("q") == [{"a": 1}]
 
 

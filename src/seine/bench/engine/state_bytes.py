@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,10 @@ from seine.bench.engine.join_throughput import STREAMS, join_script
 from seine.bench.harness.side import announce
 from seine.bench.harness.table import Table
 from seine.bench.workloads.keyed_streams import LATENESS_SECONDS, seconds_of, write_keyed_streams
-from seine.run import Options, Run, read_script
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
+from seine.runtime.output.task_report import TaskReport
 
 _SECOND = 1_000_000
 
@@ -100,7 +102,7 @@ def _run(script: str, folder: str, rows: int) -> Iterator[tuple[int, int]]:
     host = WeighedHost(run.deployment)
     sizes: list[int] = []
 
-    def work(number: int) -> list[dict[str, Any]]:
+    def work(number: int) -> list[TaskReport]:
         reports = host.run(number)
         sizes.append(host.state_bytes())
         return reports

@@ -8,15 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from seine.bench.workloads.punctuated_feeds import SafetyWorkload
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import Strategy
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.runtime.flow.task_row import Row
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import TaskReport
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class TimedHost(LocalHost):
         self._spent: dict[int, list[float]] = {}
         self.stages = self.longest = 0.0
 
-    def run(self, number: int) -> list[dict[str, Any]]:
+    def run(self, number: int) -> list[TaskReport]:
         """Run one micro-batch and add up the time of its stages."""
         self._spent = {}
         reports = super().run(number)

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from seine.bench.harness.progress_text import ProgressText
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
 

@@ -12,8 +12,9 @@ import tempfile
 
 from seine.bench.harness.measure import BatchCost, Mark, mark, pace
 from seine.bench.harness.side import tell
+from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.runtime.output.sink import Sink
 from seine.spark.session import open_session
 from seine.spark.spark_host import run_on_spark

@@ -157,7 +157,7 @@ query = Table(
     Column("options", Text, nullable=False),  # JSON
     Column("plan", Text, nullable=False),  # JSON
     Column("born", BigInteger, nullable=False),  # the birth epoch: tuples that arrive in it or later count
-    Column("position", Text, nullable=False),  # JSON: the entry and arrivals at that epoch
+    Column("position", Text, nullable=False),  # JSON: entry and arrivals at that epoch; empty: the first
     Column("paused", Boolean, nullable=False),
 )
 

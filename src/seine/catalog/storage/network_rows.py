@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_text import name_key, signature, storable
 from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows, portions
 
@@ -16,7 +17,7 @@ from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows
 def save_version(
     connection: Connection,
     version: int,
-    added: list[dict[str, Any]],
+    added: list[StoredNode],
     removed: list[int],
     users: Mapping[int, Iterable[str]],
     note: str,
@@ -25,7 +26,7 @@ def save_version(
     insert_row(connection, t.network_version, version=version, note=storable(note))
     _end_nodes(connection, version, removed)
     _add_nodes(connection, version, added)
-    _set_users(connection, users, removed_nodes=set(removed) - {form["id"] for form in added})
+    _set_users(connection, users, removed_nodes=set(removed) - {node.id for node in added})
 
 
 def _end_nodes(connection: Connection, version: int, removed: list[int]) -> None:
@@ -34,30 +35,30 @@ def _end_nodes(connection: Connection, version: int, removed: list[int]) -> None
         connection.execute(update(t.node).where(alive).values(removed=version))
 
 
-def _add_nodes(connection: Connection, version: int, forms: list[dict[str, Any]]) -> None:
-    insert_rows(connection, t.node, [_node_row(version, form) for form in forms])
+def _add_nodes(connection: Connection, version: int, nodes: list[StoredNode]) -> None:
+    insert_rows(connection, t.node, [_node_row(version, node) for node in nodes])
     rows: dict[int, int] = {}
-    for portion in portions([form["id"] for form in forms]):
+    for portion in portions([node.id for node in nodes]):
         statement = select(t.node.c.id, t.node.c.row).where(
             t.node.c.id.in_(portion), t.node.c.added == version
         )
         rows.update({row.id: row.row for row in connection.execute(statement)})
     inputs = [
-        {"node_row": rows[form["id"]], "port": number, "input_id": port["node"]}
-        for form in forms
-        for number, port in enumerate(form["ports"])
+        {"node_row": rows[node.id], "port": number, "input_id": input_}
+        for node in nodes
+        for number, input_ in enumerate(node.inputs)
     ]
     insert_rows(connection, t.node_input, inputs)
 
 
-def _node_row(version: int, form: dict[str, Any]) -> dict[str, Any]:
+def _node_row(version: int, node: StoredNode) -> dict[str, Any]:
     return {
-        "id": form["id"],
+        "id": node.id,
         "added": version,
-        "kind": form["kind"],
-        "stage": form["stage"],
-        "signature": signature(form),
-        "form": json.dumps(form),
+        "kind": node.kind,
+        "stage": node.stage,
+        "signature": signature(node.form),
+        "form": json.dumps(node.form),
     }
 
 

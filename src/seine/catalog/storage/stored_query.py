@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class StoredQuery:
+from seine.algebra.plan import Query, tables_of
+from seine.algebra.serialise import plan_to_json
+
+
+class QueryPosition(Struct, frozen=True):
+    """Where in the streams a query was registered.
+
+    `entry` is the first journal entry that counts for it, `results` the length of the results at that moment,
+    and `streams` has, of each stream that it reads, the number of the next arrival.
+    """
+
+    entry: int
+    results: int
+    streams: dict[str, int]
+
+
+class StoredQuery(Struct, frozen=True):
     """A registered query: its text, its plan as JSON, and from where in the streams on it counts.
 
     Only tuples that arrive in epoch `born` or later count for it. `position` describes that moment for a
-    reader: the journal entry, and for each stream the number of the next arrival. A paused query is in no
-    network.
+    reader; it is None for a query that has been there from the beginning. A paused query is in no network.
     """
 
     name: str
     text: str
     plan: Any  # a JSON value
     inputs: tuple[str, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = {}
     born: int = 0
-    position: dict[str, Any] = field(default_factory=dict)
+    position: QueryPosition | None = None
     paused: bool = False
+
+    @staticmethod
+    def of(query: Query, born: int = 0, position: QueryPosition | None = None) -> StoredQuery:
+        """A query as the catalog keeps it."""
+        inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
+        return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position)

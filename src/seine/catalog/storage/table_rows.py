@@ -29,8 +29,8 @@ def refusing(connection: Connection, message: str, hint: str, *, on: str = "uniq
         raise SeineError(message, hint=hint) from error
 
 
-def insert_row(connection: Connection, table: Table, **values: Any) -> int:
-    """Insert one row and return the first column of its primary key."""
+def insert_row(connection: Connection, table: Table, **values: Any) -> Any:
+    """Insert one row and return the first column of its primary key: a number, or the name of a setting."""
     key = connection.execute(insert(table).values(**values)).inserted_primary_key
     assert key is not None
     row_id: int = key[0]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select, tables_of
 from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.script.limited_queries import refuse_misplaced_limit, refuse_misplaced_relation
 from seine.frontends.script.options import read_options
-from seine.frontends.script.script import Declarations, tables_of
+from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.size_limits import MAX_TOKENS

@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, tables_of
 from seine.errors import ScriptError, TakenError
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_stream import read_stream
-from seine.frontends.script.script import Declarations, Script, tables_of
+from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.names import suggest

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
-from seine.algebra.plan import Lookup, Query, Scan, walk
+from seine.algebra.plan import Query
 from seine.errors import Position
 
 
@@ -50,14 +50,3 @@ class Script:
         """The queries that this script creates and does not drop, in order."""
         for key, position in self.positions.items():
             yield self.declarations.queries[key], position
-
-
-def tables_of(query: Query) -> frozenset[str]:
-    """The names of the streams and relations that a query reads."""
-    names = set()
-    for node in walk(query.plan):
-        if isinstance(node, Scan):
-            names.add(node.stream.name)
-        elif isinstance(node, Lookup):
-            names.add(node.relation.name)
-    return frozenset(names)

@@ -25,9 +25,15 @@ def form_of(query: Query) -> RecordForm:
     """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
     names = tuple(field.name for field in query.plan.schema)
     changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
+    importance = str(query.option("importance", "min"))
+    return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
+
+
+def limit_of(query: Query) -> int:
+    """How many records a query may deliver."""
     limit = query.option("limit", DEFAULT_LIMIT)
     assert isinstance(limit, int)
-    return RecordForm(names, changelog, _domain(query), limit, str(query.option("importance", "min")))
+    return limit
 
 
 def _domain(query: Query) -> str:

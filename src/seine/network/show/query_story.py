@@ -22,6 +22,7 @@ from seine.algebra.expressions import (
     shift_columns,
 )
 from seine.algebra.linear_names import WEIGHTED, without_weights
+from seine.graph.claims import RowClaim, TagClaim
 from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
 from seine.network.show.labels import Labels, parameters_of
 from seine.network.show.wording import count, enumerate_names, plain_words
@@ -62,8 +63,8 @@ class Story:
         self._query = query
         self._rows: dict[int, list[int]] = {}
         for claim in self._network.queries[query]:
-            if claim[0] == "row":
-                self._rows.setdefault(claim[1], []).append(claim[2])
+            if isinstance(claim, RowClaim):
+                self._rows.setdefault(claim.table, []).append(claim.number)
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -123,7 +124,7 @@ class Story:
         """The other queries that read the same rows of a node's input by themselves; None if nobody does."""
         finer, queries = node.inputs[0], self._network.queries
         readers = [n for n in self._network.nodes.values() if finer in n.inputs and n.kind != node.kind]
-        tags = {claim for claim in queries[self._query] if claim[0] == "tag"}
+        tags = {claim for claim in queries[self._query] if isinstance(claim, TagClaim)}
         names = dict.fromkeys(query for reader in readers for query in self._network.users(reader.id))
         others = [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
         return enumerate_names(others) if others else None

@@ -8,10 +8,11 @@ from typing import TypedDict, TypeVar
 
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import BIGINT, Type
+from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node import Node, Port, SelectingNode
 from seine.network.plan.block_conditions import shaped
 from seine.network.plan.strategy import Strategy
-from seine.network.site.site import Claim, Site, tag_identity
+from seine.network.site.site import Site, tag_identity
 from seine.operators.step.record_form import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
@@ -81,16 +82,15 @@ class Placer:
         """A form of records of a deliver, by its table, and the row of these constants in it."""
         claim = self.site.claim_part(node, form, constants, self.query)
         self.claims.append(claim)
-        _, table, row = claim
-        return table, row
+        return claim.table, claim.number
 
     def claim_columns(self, node: int, positions: Iterable[int]) -> None:
         self.claims.append(self.site.claim_columns(node, tuple(sorted(positions))))
 
-    def claim_tag(self, identity: Hashable) -> int:
-        claim, tag = self.site.claim_tag(identity, self.query)
+    def claim_tag(self, identity: TagIdentity) -> int:
+        claim = self.site.claim_tag(identity, self.query)
         self.claims.append(claim)
-        return tag
+        return claim.tag
 
     def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
         """Claim a fence and its fans, with the rows of constants that make them this query's."""

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
+from seine.graph.claims import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
 from seine.graph.node import Filter, Node
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.prefilter_node import PrefilterNode
 
 NO_TABLE = 0  # tables are numbered from 1
-Claim = tuple[Any, ...]  # ("node", id) | ("row", table, number) | ("columns", node, positions) | ("tag", tag)
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
@@ -28,7 +28,7 @@ class Site:
         self.nodes: dict[int, Node] = {}
         self.tables: dict[int, ParameterTable] = {}
         self.users: dict[int, dict[str, int]] = {}
-        self.tags: dict[int, tuple[Hashable, Counter[str]]] = {}
+        self.tags: dict[int, tuple[TagIdentity, Counter[str]]] = {}
         self.next_id = 1  # of nodes, tables and tags alike
         self.touched_nodes: set[int] = set()
         self.touched_rows: set[tuple[int, int]] = set()
@@ -41,7 +41,7 @@ class Site:
         self._part_tables: dict[Hashable, int] = {}  # the tables of a node's filters and forms
         self._parts: dict[int, Hashable] = {}
         self._index: dict[Hashable, int] = {}
-        self._tag_of: dict[Hashable, int] = {}
+        self._tag_of: dict[TagIdentity, int] = {}
         self._families: dict[Hashable, dict[int, Any]] = {}
         self._stages: Counter[int] = Counter()
         self._needed: dict[int, Counter[int]] = {}
@@ -57,7 +57,7 @@ class Site:
         """The nodes of a family (see `Node.family`), and what tells them apart."""
         return [(self.nodes[i], compared) for i, compared in self._families.get(key, {}).items()]
 
-    def find_tag(self, identity: Hashable) -> int | None:
+    def find_tag(self, identity: TagIdentity) -> int | None:
         """The tag of the rows that this identity stands for, if somebody claims it."""
         return self._tag_of.get(identity)
 
@@ -103,23 +103,23 @@ class Site:
 
     # ---- claims
 
-    def claim_node(self, node: int, query: str) -> Claim:
+    def claim_node(self, node: int, query: str) -> NodeClaim:
         users = self.users[node]
         users[query] = users.get(query, 0) + 1
-        return ("node", node)
+        return NodeClaim(node)
 
-    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> Claim:
+    def claim_row(self, table: int, constants: Sequence[Literal], query: str) -> RowClaim:
         number = self.tables[table].claim(constants, query)
         self.touched_rows.add((table, number))
-        return ("row", table, number)
+        return RowClaim(table, number)
 
     def claim_filter(
         self, node: int, shape: Expression | None, constants: Sequence[Literal], query: str
-    ) -> Claim:
+    ) -> RowClaim:
         """A row of the filter of this shape, which a prefilter, lookup or join gets if it has none."""
         return self.claim_part(node, Filter(shape, NO_TABLE), constants, query)
 
-    def claim_part(self, node: int, part: Any, constants: Sequence[Literal], query: str) -> Claim:
+    def claim_part(self, node: int, part: Any, constants: Sequence[Literal], query: str) -> RowClaim:
         """A row of the table of this part (see `Node.parts`), which a node gets if it has none like it."""
         identity = _without_table(part)
         table = self._part_tables.get((node, identity))
@@ -130,16 +130,16 @@ class Site:
             self._set(standing, standing.with_parts((*standing.parts, replace(part, table=table))))
         return self.claim_row(table, constants, query)
 
-    def claim_columns(self, node: int, positions: tuple[int, ...]) -> Claim:
+    def claim_columns(self, node: int, positions: tuple[int, ...]) -> ColumnsClaim:
         """Columns that a join or lookup has to give."""
         needed = self._needed.setdefault(node, Counter())
         more = any(needed[position] <= 0 for position in positions)
         needed.update(positions)
         if more:
             self._set_out(node)
-        return ("columns", node, positions)
+        return ColumnsClaim(node, positions)
 
-    def claim_tag(self, identity: Hashable, query: str) -> tuple[Claim, int]:
+    def claim_tag(self, identity: TagIdentity, query: str) -> TagClaim:
         """The tag of the rows that this identity stands for."""
         tag = self._tag_of.get(identity)
         if tag is None:
@@ -147,21 +147,21 @@ class Site:
             self.tags[tag] = (identity, Counter())
             self.touched_tags.add(tag)
         self.tags[tag][1][query] += 1
-        return ("tag", tag), tag
+        return TagClaim(tag)
 
     def release(self, claims: Sequence[Claim], query: str) -> list[Node]:
         """Undo the claims of a query; returns the nodes that are gone with them."""
         freed: list[Node] = []
         for claim in reversed(claims):
             match claim:
-                case ("node", int(node)):
+                case NodeClaim(node):
                     freed += self._release_node(node, query)
-                case ("row", int(table), int(number)):
+                case RowClaim(table, number):
                     self._release_row(table, number, query)
-                case ("columns", int(node), positions):
+                case ColumnsClaim(node, positions):
                     self._needed[node].subtract(positions)
                     self._set_out(node)
-                case ("tag", int(tag)):
+                case TagClaim(tag):
                     self._release_tag(tag, query)
         return freed
 
@@ -190,7 +190,7 @@ class Site:
         self,
         nodes: Mapping[int, Node],
         tables: Mapping[int, ParameterTable],
-        tags: Mapping[int, Hashable],
+        tags: Mapping[int, TagIdentity],
         queries: Mapping[str, Sequence[Claim]],
     ) -> None:
         """Stand as it was: what there is, and the claims of every query."""
@@ -203,11 +203,11 @@ class Site:
         for query, claims in queries.items():
             for claim in claims:
                 match claim:
-                    case ("node", int(i)):
+                    case NodeClaim(i):
                         self.claim_node(i, query)
-                    case ("columns", int(i), positions):
+                    case ColumnsClaim(i, positions):
                         self._needed.setdefault(i, Counter()).update(positions)
-                    case ("tag", int(tag)):
+                    case TagClaim(tag):
                         self.tags[tag][1][query] += 1
         for node in nodes.values():
             for part in node.parts:
@@ -324,9 +324,9 @@ class Site:
             self.touched_tags.add(tag)
 
 
-def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> Hashable:
+def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> TagIdentity:
     """What a tag of a fence stands for: the constants of each of its inputs."""
-    return (node, tuple(tuple(map(str, given)) for given in constants))
+    return TagIdentity(node, tuple(tuple(map(str, given)) for given in constants))
 
 
 def _without_table(part: Any) -> Hashable:

@@ -10,6 +10,7 @@ import numpy as np
 
 from seine.algebra.arrays import FloatArray
 from seine.operators.limited.losses import Losses, Shadows
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.residents import Residents, most_held
 from seine.operators.limited.shed_sample import Ghosts, lots, most_ghosts
 from seine.operators.state.store import Store
@@ -33,9 +34,10 @@ class Account:
         self._note, self._losses = note, losses
         self._ghosts: list[Ghosts] = []
 
-    def to_json(self) -> dict[str, float]:
+    def summary(self) -> MemoryAccount:
         """The counters that are reported: shed, peak, delivered and lost."""
-        return {name: self._note[name] for name in ("shed", "peak", "delivered", "lost")}
+        note = self._note
+        return MemoryAccount(note["shed"], note["peak"], float(note["delivered"]), float(note["lost"]))
 
     def open(self, store: Store) -> None:
         """Read the sample."""

@@ -32,6 +32,7 @@ from seine.algebra.arrays import FloatArray
 from seine.operators.limited.join_memory import Memory
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.meeting import ArrivalJoin
+from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.replay import Replay
 from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
 from seine.operators.limited.tokens import Carrier, Relations
@@ -90,9 +91,9 @@ class LimitedOperator:
         """How many tuples the window of each port holds."""
         return self._memory(store).rows_by_port
 
-    def account(self, store: Store) -> dict[str, float]:
+    def account(self, store: Store) -> MemoryAccount:
         """The metrics of the join so far."""
-        return self._memory(store).account.to_json()
+        return self._memory(store).account.summary()
 
     def _memory(self, store: Store) -> Memory:
         return Memory(self._node, store, self._losses)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Column, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
@@ -17,7 +17,7 @@ from seine.rows.delta import carried_names, data_names
 class Picked:
     """Some rows of a batch, gathered column by column when asked for."""
 
-    def __init__(self, columns: DataColumns, rows: np.ndarray) -> None:
+    def __init__(self, columns: DataColumns, rows: IntArray) -> None:
         self._columns = columns
         self._rows = pa.array(rows)
 
@@ -28,7 +28,7 @@ class Picked:
 def computed(
     batch: pa.RecordBatch,
     columns: DataColumns,
-    rows: np.ndarray,
+    rows: IntArray,
     expressions: Sequence[Expression],
     parameters: Sequence[pa.Array | None],
     tags: pa.Array | None = None,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
@@ -38,7 +39,7 @@ class Guards:
         self._any = any(form.checks for form in forms)
         self._worst = _worst(forms)
 
-    def kept(self, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray | None:
+    def kept(self, columns: DataColumns, rows: IntArray, places: IntArray) -> IntArray | None:
         """Which of the rows, each with the constants at a place, pass; None if all do."""
         if not self._any or not len(rows) or self._surely(columns, rows):
             return None
@@ -50,7 +51,7 @@ class Guards:
             good[mine] = _checked(self._forms[number], columns, rows[mine], places[mine] - first)
         return np.flatnonzero(good)
 
-    def _surely(self, columns: DataColumns, rows: np.ndarray) -> bool:
+    def _surely(self, columns: DataColumns, rows: IntArray) -> bool:
         """Do all rows pass, whichever constants they are checked with?"""
         if self._worst is None:
             return False
@@ -61,7 +62,7 @@ class Guards:
         return True
 
 
-def _checked(form: Checked, columns: DataColumns, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _checked(form: Checked, columns: DataColumns, rows: IntArray, places: IntArray) -> BoolArray:
     at, picked = pa.array(places), Picked(columns, rows)
     constants = [column.take(at) for column in form.constants]
     good = np.ones(len(rows), bool)

@@ -1,8 +1,8 @@
-"""Ends and beginnings that say nothing: a group changed, but in nothing that a query reads.
+"""Retractions that cancel out: a group changed, but in no column that a query reads.
 
-Queries that ask for different functions of the same groups share an aggregate. When a function
-of another query changes, the row ends and begins anew at one instant; whoever reads only what is the
-same before and after must not hear of it.
+Queries that want different functions of the same groups share an aggregate. When a function
+of another query changes, the row ends and begins anew at one instant; a query that reads only what is the
+same before and after must get neither the end nor the beginning.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.evaluate.data_columns import DataColumns
 from seine.rows.grouping import group_rows
 from seine.rows.hashing import hash_columns
@@ -22,12 +23,12 @@ class ChangedRows(NamedTuple):
     """Rows of a batch and the selections that they satisfy, with the instants of their change."""
 
     columns: DataColumns
-    times: np.ndarray
-    rows: np.ndarray
-    picks: np.ndarray
+    times: IntArray
+    rows: IntArray
+    picks: IntArray
 
 
-def changed(plus: ChangedRows, minus: ChangedRows, read: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def changed(plus: ChangedRows, minus: ChangedRows, read: Sequence[int]) -> tuple[IntArray, IntArray]:
     """The places in both whose row does not end and begin at one instant, equal in all columns of `read`."""
     numbers = [_both(plus.times[plus.rows], minus.times[minus.rows]), _both(plus.picks, minus.picks)]
     columns = [
@@ -50,15 +51,15 @@ def changed(plus: ChangedRows, minus: ChangedRows, read: Sequence[int]) -> tuple
     )
 
 
-def _both(one: np.ndarray, other: np.ndarray) -> pa.Array:
+def _both(one: IntArray, other: IntArray) -> pa.Array:
     return pa.array(np.concatenate([one, other]), pa.int64())
 
 
-def _padded(counts: np.ndarray, size: int) -> np.ndarray:
+def _padded(counts: IntArray, size: int) -> IntArray:
     return np.pad(counts, (0, size - len(counts)))
 
 
-def _rank(labels: np.ndarray) -> np.ndarray:
+def _rank(labels: IntArray) -> IntArray:
     """For each place, how many before it have the same label."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]

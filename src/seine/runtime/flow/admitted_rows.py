@@ -1,4 +1,4 @@
-"""Admitted tuples and promises of a stream as the deltas that enter the network."""
+"""Admitted tuples and punctuations of a stream as the deltas that enter the network."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.punctuations import limits_of
 from seine.operators.stream.punctuations_node import PunctuationsNode
@@ -18,10 +19,10 @@ from seine.rows.delta import FOREVER, NEVER, NUMBER, Delta, data_names
 def source_delta(
     stream: StreamDef, batch: pa.RecordBatch, node: SourceNode, epoch: int, numbered: bool = False
 ) -> Delta:
-    """Give tuples their lives [ts, ts + window); negative tuples are told by time, not yet resolved.
+    """Give tuples their lifetimes [ts, ts + window); negative tuples have an instant, and are resolved later.
 
     In a live network the last column is their arrival, the epoch of the entry. They are numbered if
-    somebody asks in which order they arrived.
+    an operator wants to know in which order they arrived.
     """
     columns = [batch.column(name) for name in data_names(len(stream.fields))]
     if len(node.types) > len(columns):
@@ -44,17 +45,17 @@ def source_delta(
 
 
 def punctuation_delta(stream: StreamDef, batch: pa.RecordBatch, node: PunctuationsNode) -> Delta:
-    """The promises of one scheme among accepted punctuations: its columns, alive until they lapse."""
+    """The punctuations of one scheme among those accepted: its columns, alive until they lapse."""
     scheme = stream.schemes[node.scheme]
-    own = batch.filter(pc.equal(batch["_scheme"], node.scheme))
-    limits = limits_of(own["_t"].to_numpy(), scheme.lifespan)
-    columns = [own.column(f"c{index}") for index in scheme.columns]
+    rows = batch.filter(pc.equal(batch["_scheme"], node.scheme))
+    limits = limits_of(rows["_t"].to_numpy(), scheme.lifespan)
+    columns = [rows.column(f"c{index}") for index in scheme.columns]
     names = ["_s", "_e", *data_names(len(columns))]
-    return Delta(pa.RecordBatch.from_arrays([own["_t"], pa.array(limits), *columns], names))
+    return Delta(pa.RecordBatch.from_arrays([rows["_t"], pa.array(limits), *columns], names))
 
 
 def kept_punctuations(runs: Sequence[pa.RecordBatch]) -> Delta:
-    """Promises that admission keeps; when they were made is not known any more."""
+    """Punctuations that admission keeps; when they were made is not known any more."""
     whole = pa.concat_batches(runs)
     columns = whole.columns[2:]
     before = pa.array(np.full(whole.num_rows, NEVER))
@@ -62,7 +63,7 @@ def kept_punctuations(runs: Sequence[pa.RecordBatch]) -> Delta:
     return Delta(pa.RecordBatch.from_arrays([before, whole["_l"], *columns], names))
 
 
-def _ends(starts: np.ndarray, window: int | None) -> np.ndarray:
+def _ends(starts: IntArray, window: int | None) -> IntArray:
     if window is None:
         return np.full(len(starts), FOREVER)
     return np.where(starts > FOREVER - window, FOREVER, starts + window)

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import BoolArray
 from seine.algebra.expressions import columns_of
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
@@ -181,7 +182,7 @@ class Dataflow:
         return SendRows(node, port, self.nodes[node.work_at], self)
 
 
-def _wanted_by(steps: Sequence[Consumer], keys: pa.RecordBatch) -> np.ndarray | None:
+def _wanted_by(steps: Sequence[Consumer], keys: pa.RecordBatch) -> BoolArray | None:
     """The groups, by their keys, of which somebody wants the parts; None if all."""
     columns = DataColumns(keys)
     masks = [step.wants(columns, keys.num_rows) for step in steps if isinstance(step, PrefilterStep)]

@@ -18,6 +18,7 @@ from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.parcels import Parcel, decode
+from seine.runtime.output.task_report import StageReport
 
 Blob: TypeAlias = bytes | pa.Buffer
 
@@ -30,16 +31,6 @@ class BucketState(Protocol):
     def forget_except(self, node_ids: Iterable[int]) -> None:
         """Free the state of operators that are gone."""
         ...
-
-
-class StageReport(NamedTuple):
-    """What a stage tells of itself: rows held for joins by node, of each input apart (`node/port`) where
-    that is known, and what its operators noticed."""
-
-    state_rows: dict[int, int]
-    state_parts: dict[str, int]
-    notices: list[str]
-    memory: dict[int, dict[str, float]]  # what joins within a memory have come to so far, by node
 
 
 def run_stage(
@@ -104,21 +95,20 @@ def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emissi
 
 
 def _report(ran: Iterable[_Turn]) -> StageReport:
-    report = StageReport({}, {}, [], {})
+    report = StageReport({}, {}, [], {})  # its own containers: they are filled here
     for node, operator, _, store, _ in ran:
         report.state_rows[node.id] = operator.state_rows(store)
-        report.state_parts.update(_parts(node, operator, store))
+        report.port_rows.update(_port_rows(node, operator, store))
         report.notices.extend(_take_notices(operator))
         if isinstance(operator, LimitedOperator):
             report.memory[node.id] = operator.account(store)
     return report
 
 
-def _parts(node: Node, operator: object, store: Store) -> dict[str, int]:
+def _port_rows(node: Node, operator: object, store: Store) -> dict[int, list[int]]:
+    """Rows held of each input, if the operator can tell them apart."""
     by_port = getattr(operator, "state_by_port", None)
-    if by_port is None:
-        return {}
-    return {f"{node.id}/{port}": rows for port, rows in enumerate(by_port(store)) if rows}
+    return {} if by_port is None else {node.id: list(by_port(store))}
 
 
 def _take_notices(operator: object) -> list[str]:

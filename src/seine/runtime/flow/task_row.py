@@ -9,7 +9,7 @@ import pyarrow as pa
 ARROW_SCHEMA = pa.schema([("bucket", pa.int32()), ("stage", pa.int32()), ("blob", pa.binary())])
 
 CONTROL = -1  # stage number of the record that every bucket of every stage gets in every batch
-REPORT = 0  # stage number of what a task tells the sink
+REPORT = 0  # stage number of what a task reports to the sink
 
 Row = tuple[int, int, bytes]
 

@@ -17,12 +17,12 @@ def labels(partitions: int) -> list[int]:
     >>> [murmur3(label) % 4 for label in labels(4)]
     [0, 1, 2, 3]
     """
-    found: dict[int, int] = {}
+    first: dict[int, int] = {}
     label = 0
-    while len(found) < partitions:
-        found.setdefault(murmur3(label) % partitions, label)
+    while len(first) < partitions:
+        first.setdefault(murmur3(label) % partitions, label)
         label += 1
-    return [found[partition] for partition in range(partitions)]
+    return [first[partition] for partition in range(partitions)]
 
 
 def murmur3(value: int) -> int:

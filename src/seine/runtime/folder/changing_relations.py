@@ -3,7 +3,7 @@
 A followed relation is looked at before each journal entry is cut. If its files are others than before it is
 read again, whole, and becomes part of the next network version; entries name their version, so a replay sees
 what the first run saw. When its tuples count, VALID says: a tuple of a stream is joined with the relation as
-it was in the entry in which its instant was complete, and nothing that was told is taken back.
+it was in the entry in which its instant was complete, and no result is retracted for a later change.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ class ChangingRelations:
 
 
 def _print_of(relation: RelationDef) -> Print:
-    """What tells the files of a relation from others; a table is looked at now and then."""
+    """What distinguishes the files of a relation from others; a table is looked at now and then."""
     assert relation.source is not None
     if is_table(relation.source):
         return ((relation.source.path, 0, 0, int(time.monotonic() / LOOK_SECONDS)),)
-    found = []
+    files = []
     for path in Files(relation.source.path).listing():
         try:
             status = os.stat(path)
         except OSError:
             continue
-        found.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
+        files.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(files)

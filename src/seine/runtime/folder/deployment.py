@@ -18,31 +18,21 @@ Every file is written under another name first and renamed when it is whole.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+
+from msgspec.structs import replace
 
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.handover import handover_path
-from seine.runtime.folder.relation_files import RelationFiles
-from seine.runtime.folder.settings import read_settings, settings_path
-from seine.runtime.folder.versions import Version, Versions
+from seine.runtime.folder.settings import Settings, read_settings, refuse_other_format, settings_path
+from seine.runtime.folder.versions import Versions
+from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"
-
-
-@dataclass(frozen=True)
-class Runtime:
-    """A network version ready to run."""
-
-    version: Version
-    flow: Dataflow
 
 
 class Deployment:
@@ -52,7 +42,7 @@ class Deployment:
         self.folder = folder
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         return read_settings(self.folder)
 
     @cached_property
@@ -74,9 +64,14 @@ class Deployment:
             reason = f"it holds '{sorted(foreign)[0]}' and no checkpoint" if foreign else "it is not writable"
             raise SeineError(f"cannot keep state in '{self.folder}': {reason}", hint=_NEW)
 
-    def create(self, settings: dict[str, Any]) -> None:
+    def refuse_other_format(self) -> None:
+        """Refuse a folder that another version of Seine made."""
+        refuse_other_format(self.folder)
+
+    def create(self, settings: Settings) -> None:
+        """Make it the folder of a pipeline: from now on it `exists`."""
         os.makedirs(self.folder, exist_ok=True)
-        write_whole(settings_path(self.folder), json.dumps(settings, indent=1).encode())
+        write_whole(settings_path(self.folder), write_json(settings, indent=1))
 
     def results(self, entry: int) -> str:
         return self._path("results", f"{entry:012d}")
@@ -87,7 +82,7 @@ class Deployment:
 
     @property
     def spark(self) -> str:
-        start = self.settings["start"]
+        start = self.settings.start
         return self._path("spark" if start < 0 else f"spark-{start:012d}")
 
     def handover(self, entry: int) -> str:
@@ -96,7 +91,7 @@ class Deployment:
 
     def take_over(self, entry: int, depth: int) -> None:
         """From an entry on, a pipeline with so many stages."""
-        self.settings = {**self.settings, "start": entry, "depth": depth}
+        self.settings = replace(self.settings, start=entry, depth=depth)
         self.create(self.settings)
 
     def sweep(self) -> None:
@@ -110,16 +105,6 @@ class Deployment:
     @cached_property
     def versions(self) -> Versions:
         return Versions(self._path("networks"))
-
-    def load(self, number: int, before: Runtime | None = None) -> Runtime:
-        """A network version ready to run; cheap if the one before is at hand."""
-        version, changed = self.versions.load(number, before.version if before else None)
-        buckets, budget = len(self.settings["labels"]), self.settings.get("memory")
-        if before is None or changed is None or before.version.relations != version.relations:
-            relations = RelationFiles(version.relations)
-            return Runtime(version, Dataflow(version.snapshot, buckets, relations, budget))
-        flow = Dataflow(version.snapshot, buckets, before.flow.relations, budget)
-        return Runtime(version, flow.follow(before.flow, changed))
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)

@@ -1,20 +1,19 @@
 """The state of a stage in a bucket as files: how it gets from one pipeline to the next.
 
-A folder has the segments by name and `head.json`, which is written last. A batch that is repeated
+A folder has the segments by name and the file `head`, which is written last. A batch that is repeated
 writes other segments and replaces the head: whatever head is read, all that it names is there.
 Imports nothing heavy: Spark starts many processes.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.state_head import StateHead
 
-_HEAD = "head.json"
+_HEAD = "head"  # no name of a segment, which is a number in hexadecimal
 
 
 def handover_path(folder: str, entry: int) -> str:
@@ -22,25 +21,22 @@ def handover_path(folder: str, entry: int) -> str:
     return os.path.join(folder, "handover", f"{entry:012d}")
 
 
-def write_state(
-    path: str, stage: int, bucket: int, head: dict[str, Any], get: Callable[[str], bytes]
-) -> None:
+def write_state(path: str, stage: int, bucket: int, head: StateHead, get: Callable[[str], bytes]) -> None:
     """Leave a head and the segments that it names, for good when this returns."""
     folder = _folder(path, stage, bucket)
     os.makedirs(folder, exist_ok=True)
-    for name in head["segments"]:
+    for name in head.segments:
         write_whole(os.path.join(folder, name), get(name))
-    write_whole(os.path.join(folder, _HEAD), json.dumps(head).encode())
+    write_whole(os.path.join(folder, _HEAD), head.packed())
 
 
-def read_head(path: str, stage: int, bucket: int) -> dict[str, Any] | None:
+def read_head(path: str, stage: int, bucket: int) -> StateHead | None:
     """The head that a stage left; None if the pipeline had no such stage."""
     name = os.path.join(_folder(path, stage, bucket), _HEAD)
     if not os.path.exists(name):
         return None
-    with open(name, encoding="utf-8") as file:
-        head: dict[str, Any] = json.load(file)
-    return head
+    with open(name, "rb") as file:
+        return StateHead.unpacked(file.read())
 
 
 def read_segment(path: str, stage: int, bucket: int, name: str) -> bytes:

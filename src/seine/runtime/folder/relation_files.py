@@ -24,7 +24,7 @@ from seine.algebra.expressions import Expression, to_json
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
 from seine.operators.state.relation_index import RelationIndex, write_index
-from seine.runtime.flow.parcels import read_ipc
+from seine.rows.arrow_ipc import read_ipc
 from seine.runtime.folder.durable import whole_file
 
 SMALL = 1 << 17  # tuples; so few are indexed in memory

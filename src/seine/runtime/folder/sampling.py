@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.journal import Entry
 from seine.intake.parsed import TUPLE, event_times
@@ -15,7 +16,7 @@ from seine.optimizer.estimates import Estimates, Sample
 from seine.rows.delta import data_names
 from seine.rows.hashing import hash_columns
 
-SIZE = 1_000
+MOST_SAMPLED = 1_000  # rows of a stream
 
 
 @dataclass
@@ -28,12 +29,12 @@ class Reservoir:
 
     size: int
     rows: pa.RecordBatch | None = None
-    arrivals: np.ndarray | None = None
+    arrivals: IntArray | None = None
     seen: int = 0  # the highest arrival number, from 1
     first: int | None = None  # event times of all rows
     last: int | None = None
 
-    def add(self, arrivals: np.ndarray, rows: pa.RecordBatch, times: np.ndarray) -> None:
+    def add(self, arrivals: IntArray, rows: pa.RecordBatch, times: IntArray) -> None:
         if not len(arrivals):
             return
         self.seen = max(self.seen, int(arrivals.max()) + 1)
@@ -56,7 +57,7 @@ class Reservoir:
 class StreamSamples:
     """A reservoir for each stream, filled from journal entries."""
 
-    def __init__(self, size: int = SIZE) -> None:
+    def __init__(self, size: int = MOST_SAMPLED) -> None:
         self._size = size
         self._reservoirs: dict[str, Reservoir] = {}
 
@@ -76,13 +77,13 @@ class StreamSamples:
         reservoir.add(batch.column("_q").to_numpy(), rows, times)
 
     def estimates(self) -> Estimates | None:
-        """What the samples tell; None before there are any."""
-        found = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
-        known = {name: sample for name, sample in found.items() if sample is not None}
+        """Estimates by the samples; None before there are any."""
+        samples = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
+        known = {name: sample for name, sample in samples.items() if sample is not None}
         return Estimates(known) if known else None
 
 
-def _lowest(arrivals: np.ndarray, size: int) -> np.ndarray:
+def _lowest(arrivals: IntArray, size: int) -> IntArray:
     """The positions of the arrivals that hash lowest, each arrival once."""
     hashes = hash_columns([pa.array(arrivals, pa.int64())], len(arrivals))
     few = np.arange(len(hashes))

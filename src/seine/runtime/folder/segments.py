@@ -2,83 +2,84 @@
 
 Small runs of one micro-batch share a segment, so that a stage with many operators
 writes few records; a large run has its own, so that it can go when it has expired. A
-segment goes when its last run goes. The head, one JSON record, names what is alive.
+segment goes when its last run goes. The head names what is alive.
 
-What becomes durable is condensed. A host that keeps segments at hand keeps them expanded: both
-forms are a blob of parts, and reading takes either.
+What becomes durable is condensed. A cache of segments has them expanded: both forms are a blob of parts,
+and reading takes either.
 """
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
-from seine.runtime.flow.parcels import ipc_pieces, read_ipc, size_of
+from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc, size_of
 from seine.runtime.folder.condensed import condense, expand
+from seine.runtime.folder.state_head import PartKey, StateHead
 
-_SMALL = 1 << 16
+_SMALL_BYTES = 1 << 16  # of a run that shares a segment
 _ALIGN = 64
 _LENGTH_BYTES = 8
 
 Fetch = Callable[[str], pa.Buffer]
-Piece: TypeAlias = bytes | pa.Buffer
-Parts: TypeAlias = dict[str, pa.RecordBatch]  # the runs of a segment
+Parts: TypeAlias = dict[PartKey, pa.RecordBatch]  # the runs of a segment
 
 
 class Segments:
     """State opened for one micro-batch; `changes` says what must become durable.
 
     `head` is what the last micro-batch left (None at first); `fetch` gets a segment by name. Runs that are
-    `at_hand`, by segment and part, need not be fetched; which are alive only the head says.
+    `at_hand`, by segment and part, need not be fetched; which are alive only the head says. An operator knows
+    a run by a name that is unique for ever: its segment, node and number, as text.
     """
 
     def __init__(
         self,
-        head: dict[str, Any] | None,
+        head: StateHead | None,
         fetch: Fetch,
         bucket: int,
         at_hand: Mapping[str, Parts] | None = None,
     ) -> None:
-        head = head or {"nodes": {}, "segments": {}}
-        self._heads: dict[str, dict[str, Any]] = head["nodes"]
-        self._segments: dict[str, list[str]] = head["segments"]  # the parts that are alive
+        head = head or StateHead()
+        self._heads = head.nodes
+        self._segments = head.segments  # the parts that are alive
         self._fetch = fetch
         self._at_hand = at_hand or {}
         self.bucket = bucket
-        self._opened: dict[str, dict[str, pa.Buffer]] = {}
-        self._fresh: dict[str, pa.RecordBatch] = {}
+        self._opened: dict[str, dict[PartKey, pa.Buffer]] = {}
+        self._fresh: dict[str, Parts] = {}  # put in this micro-batch, by segment
         self._shared = uuid.uuid4().hex
         self._count = 0
         self._stores: dict[int, NodeStore] = {}
 
     def of(self, node_id: int) -> NodeStore:
         if node_id not in self._stores:
-            self._stores[node_id] = NodeStore(self, node_id, self._heads.setdefault(str(node_id), {}))
+            self._stores[node_id] = NodeStore(self, node_id, self._heads.setdefault(node_id, {}))
         return self._stores[node_id]
 
     def forget_except(self, node_ids: Iterable[int]) -> None:
-        alive = {str(i) for i in node_ids}
-        for name in [name for name in self._heads if name not in alive]:
-            del self._heads[name]
+        alive = set(node_ids)
+        for node in [node for node in self._heads if node not in alive]:
+            del self._heads[node]
         for parts in self._segments.values():
-            parts[:] = [part for part in parts if part.split(".")[0] in alive]
+            parts[:] = [part for part in parts if part.node in alive]
 
     def put(self, node_id: int, batch: pa.RecordBatch) -> str:
         self._count += 1
-        segment = self._shared if batch.nbytes < _SMALL else uuid.uuid4().hex
-        name = f"{segment}/{node_id}.{self._count}"
-        self._fresh[name] = batch
-        return name
+        segment = self._shared if batch.nbytes < _SMALL_BYTES else uuid.uuid4().hex
+        part = PartKey(node_id, self._count)
+        self._fresh.setdefault(segment, {})[part] = batch
+        return _run_name(segment, part)
 
     def get(self, name: str) -> pa.RecordBatch:
-        if name in self._fresh:
-            return self._fresh[name]
-        segment, part = name.split("/")
+        segment, part = _run_of(name)
+        if part in self._fresh.get(segment, ()):
+            return self._fresh[segment][part]
         if part not in self._segments.get(segment, ()):
             raise KeyError(name)
         if segment in self._at_hand:
@@ -88,11 +89,11 @@ class Segments:
         return expand(read_ipc(self._opened[segment][part]))
 
     def drop(self, name: str) -> None:
-        if self._fresh.pop(name, None) is None:
-            segment, part = name.split("/")
+        segment, part = _run_of(name)
+        if self._fresh.get(segment, {}).pop(part, None) is None:
             self._segments[segment].remove(part)
 
-    def changes(self) -> tuple[dict[str, Any], dict[str, bytes], list[str]]:
+    def changes(self) -> tuple[StateHead, dict[str, bytes], list[str]]:
         """The new head, the segments to add and the names of those to remove; asking changes nothing."""
         heads = {node: head for node, head in self._heads.items() if head}
         segments = {name: parts for name, parts in self._segments.items() if parts}
@@ -100,11 +101,9 @@ class Segments:
         added: dict[str, bytes] = {}
         for segment, members in self.fresh().items():
             segments[segment] = list(members)
-            condensed = {
-                part: ipc_pieces(condense(batch, part.split(".")[0])) for part, batch in members.items()
-            }
+            condensed = {part: ipc_pieces(condense(batch, part.node)) for part, batch in members.items()}
             added[segment] = b"".join(_lay_out(condensed))
-        return {"nodes": heads, "segments": segments}, added, gone
+        return StateHead(heads, segments), added, gone
 
     def expanded(self) -> dict[str, list[Piece]]:
         """The segments to add as the pieces of blobs that are quick to read."""
@@ -115,11 +114,7 @@ class Segments:
 
     def fresh(self) -> dict[str, Parts]:
         """The runs put in this micro-batch, by segment and part."""
-        parts: dict[str, Parts] = {}
-        for name, batch in self._fresh.items():
-            segment, part = name.split("/")
-            parts.setdefault(segment, {})[part] = batch
-        return parts
+        return {segment: parts for segment, parts in self._fresh.items() if parts}
 
 
 def expand_segment(blob: bytes) -> list[Piece]:
@@ -128,10 +123,32 @@ def expand_segment(blob: bytes) -> list[Piece]:
     return _lay_out({part: ipc_pieces(expand(read_ipc(buffer))) for part, buffer in parts.items()})
 
 
-def _lay_out(members: dict[str, list[Piece]]) -> list[Piece]:
-    """A blob in pieces: the sizes of its parts by name, then the parts, all aligned for Arrow."""
+def _run_name(segment: str, part: PartKey) -> str:
+    return f"{segment}/{part.node}.{part.number}"
+
+
+def _run_of(name: str) -> tuple[str, PartKey]:
+    """The inverse of `_run_name`."""
+    segment, _, part = name.partition("/")
+    node, _, number = part.partition(".")
+    return segment, PartKey(int(node), int(number))
+
+
+class _PartSize(NamedTuple):
+    """A part in the header of a blob, with the bytes that it takes."""
+
+    node: int
+    number: int
+    size: int
+
+
+_SIZES = msgspec.json.Decoder(list[_PartSize])
+
+
+def _lay_out(members: dict[PartKey, list[Piece]]) -> list[Piece]:
+    """A blob in pieces: the sizes of its parts, then the parts, all aligned for Arrow."""
     sizes = {part: size_of(body) for part, body in members.items()}
-    header = json.dumps(sizes).encode()
+    header = msgspec.json.encode([_PartSize(*part, size) for part, size in sizes.items()])
     header += b" " * (-(len(header) + _LENGTH_BYTES) % _ALIGN)
     pieces: list[Piece] = [len(header).to_bytes(_LENGTH_BYTES, "little"), header]
     for part, body in members.items():
@@ -139,12 +156,12 @@ def _lay_out(members: dict[str, list[Piece]]) -> list[Piece]:
     return pieces
 
 
-def _parts_of(blob: pa.Buffer) -> dict[str, pa.Buffer]:
+def _parts_of(blob: pa.Buffer) -> dict[PartKey, pa.Buffer]:
     """The inverse of joining what `_lay_out` gives."""
     offset = _LENGTH_BYTES + int.from_bytes(blob.slice(0, _LENGTH_BYTES), "little")
-    parts: dict[str, pa.Buffer] = {}
-    for part, size in json.loads(blob.slice(_LENGTH_BYTES, offset - _LENGTH_BYTES).to_pybytes()).items():
-        parts[part] = blob.slice(offset, size)
+    parts: dict[PartKey, pa.Buffer] = {}
+    for node, number, size in _SIZES.decode(blob.slice(_LENGTH_BYTES, offset - _LENGTH_BYTES)):
+        parts[PartKey(node, number)] = blob.slice(offset, size)
         offset += size + -size % _ALIGN
     return parts
 

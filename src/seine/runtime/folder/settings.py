@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any
+import tempfile
+import uuid
+from typing import TypeVar
+
+from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.runtime.folder.bucket_labels import labels
+from seine.typed_json import read_json
+
+FORMAT = 6  # of the deployment folder: what an earlier or later Seine wrote is refused
+
+T = TypeVar("T")
 
 
-def read_settings(folder: str) -> dict[str, Any]:
+class Settings(Struct, frozen=True):
+    """What every task of a pipeline has to know beforehand; only `start` and `depth` ever change.
+
+    `labels` has for each bucket the number that Spark is given for it. `start` is the entry that handed over
+    to this pipeline, -1 if it is the first; `depth` says how many stages it has. `cache` is a folder of each
+    machine for decoded state. `script` is a digest of the script that runs, None in a service; `memory`
+    bounds the tuples that all joins within a memory hold together.
+    """
+
+    labels: tuple[int, ...]
+    parallelism: int
+    depth: int
+    cache: str
+    start: int = -1
+    script: str | None = None
+    memory: int | None = None
+    format: int = FORMAT
+
+
+class _FormatMark(Struct, frozen=True):
+    """All that settings of any format have."""
+
+    format: int
+
+
+def new_settings(buckets: int, depth: int, script: str | None = None, memory: int | None = None) -> Settings:
+    """The settings of a pipeline that is to be started for the first time."""
+    cache = os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
+    return Settings(tuple(labels(buckets)), buckets, depth, cache, script=script, memory=memory)
+
+
+def read_settings(folder: str) -> Settings:
     """The settings of the pipeline that lives in a folder."""
-    return read_object(settings_path(folder))
+    return read_record(settings_path(folder), Settings)
 
 
-def read_object(path: str) -> dict[str, Any]:
-    """A JSON object that a pipeline keeps in its folder."""
+def refuse_other_format(folder: str) -> None:
+    """Refuse the folder of a pipeline that another version of Seine started."""
+    if read_record(settings_path(folder), _FormatMark).format != FORMAT:
+        raise SeineError(
+            f"checkpoint '{folder}' was made by another version of Seine",
+            hint="use that version, or name a new folder",
+        )
+
+
+def read_record(path: str, kind: type[T]) -> T:
+    """A record that a pipeline keeps as JSON in its folder."""
+    with open(path, "rb") as file:
+        text = file.read()
     try:
-        with open(path, encoding="utf-8") as file:
-            form: dict[str, Any] = json.load(file)
-        if isinstance(form, dict):
-            return form
+        return read_json(text, kind)
     except ValueError:
-        pass
-    raise damaged(path)
+        raise damaged(path) from None
 
 
 def damaged(path: str) -> SeineError:

@@ -2,7 +2,7 @@
 
     <version>/network.json     the whole network, or the change since the version before
     <version>/dead.json        what was wrong with the relations that came with it, if anything
-    <version>/relation-0.arrow a relation that came with it; see runtime.relation_files
+    <version>/relation-0.arrow a relation that came with it; see relation_files
 
 A registration writes what it changes, not the network; a worker that has one version makes the
 next from it. A whole version is written when the changes since the last one outgrow it.
@@ -20,21 +20,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
-from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network
+from seine.network.network import Network, NetworkRecord
 from seine.network.plan.strategy import Strategy
 from seine.operators.kinds import KINDS
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
-from seine.runtime.folder.settings import damaged, read_object
+from seine.runtime.folder.settings import damaged, read_record
+from seine.typed_json import write_json
 
 _logger = logging.getLogger(__name__)
 
-SMALLEST = 1 << 20  # bytes of changes that are never worth a whole version
+LEAST_PENDING_BYTES = 1 << 20  # bytes of changes that are never worth a whole version
 _RELATION = r"\d+/relation-\d+\.arrow"
 _ROW_BYTES = 100  # about what a row of a table takes
 
@@ -49,6 +50,15 @@ class Version:
     snapshot: Snapshot
     streams: Mapping[str, StreamDef]
     relations: Mapping[str, str]
+
+
+class VersionRecord(Struct, frozen=True):
+    """A version as it is kept: its streams and relations, and the whole network or what changed in it."""
+
+    streams: list[dict[str, Any]]  # in their JSON form
+    relations: dict[str, str]  # where they are, below the folder of all versions
+    network: NetworkRecord | None = None
+    change: NetworkChange | None = None
 
 
 class Versions:
@@ -72,8 +82,9 @@ class Versions:
 
         `dead` are the dead letters of reading them.
         """
-        form = {"network": network.to_json(), **self._frame(network.version, streams, relations)}
-        self._whole, self._pending = self._write(network.version, form, dead), 0
+        places = self._put_relations(network.version, relations)
+        record = VersionRecord(_stream_forms(streams), places, network=network.record())
+        self._whole, self._pending = self._write(network.version, record, dead), 0
         self._wholes = [*self._wholes_before(network.version), network.version]
 
     def extend(
@@ -89,12 +100,13 @@ class Versions:
         So whoever brings very much pays for it, not the one who comes next.
         """
         large = len(change.rows) * _ROW_BYTES
-        if self._pending is None or self._pending + large > max(SMALLEST, self._whole):
+        if self._pending is None or self._pending + large > max(LEAST_PENDING_BYTES, self._whole):
             self.save(network, streams, relations, dead)
             return
         self._wholes = self._wholes_before(network.version)
-        form = {"change": change.to_json(), **self._frame(network.version, streams, relations)}
-        self._pending += self._write(network.version, form, dead)
+        places = self._put_relations(network.version, relations)
+        record = VersionRecord(_stream_forms(streams), places, change=change)
+        self._pending += self._write(network.version, record, dead)
 
     def _wholes_before(self, number: int) -> list[int]:
         """A version may be written again: a change that never became true left it."""
@@ -102,31 +114,44 @@ class Versions:
 
     def load(self, number: int, before: Version | None = None) -> tuple[Version, set[int] | None]:
         """A version, and the ids of the nodes that changed since the given one; None if all may have."""
-        form = newest = self._read(number)
-        changes = []
-        while "change" in form and (before is None or number != before.number):
-            changes.append(NetworkChange.from_json(form["change"]))
-            number -= 1
-            form = self._read(number)
-        known = before is not None and number == before.number
-        snapshot = before.snapshot if known and before is not None else _snapshot(form["network"])
+        newest = self._read(number)
+        base, changes = self._history(number, newest, None if before is None else before.number)
+        known = before if before is not None and base is None else None
+        snapshot = known.snapshot if known is not None else self._whole_network(base).snapshot()
         changed: set[int] = set()
-        for change in reversed(changes):
+        for change in changes:
             snapshot, more = snapshot.applied(change, KINDS)
             changed |= more
-        streams = {s.name: s for s in map(stream_from_json, newest["streams"])}
-        version = Version(number + len(changes), snapshot, streams, self._relation_paths(newest))
-        return version, changed if known else None
+        streams = {stream.name: stream for stream in map(stream_from_json, newest.streams)}
+        version = Version(number, snapshot, streams, self._relation_paths(newest))
+        return version, None if known is None else changed
 
     def network(self, number: int, strategy: Strategy) -> Network:
         """The network of a version, for adding to it."""
-        changes = []
-        form = self._read(number)
-        while "change" in form:
-            changes.append(NetworkChange.from_json(form["change"]))
+        base, changes = self._history(number, self._read(number))
+        return Network.of(self._whole_network(base), strategy, changes)
+
+    def _history(
+        self, number: int, record: VersionRecord, known: int | None = None
+    ) -> tuple[VersionRecord | None, list[NetworkChange]]:
+        """What a version is made of: the last whole one, and the changes since, in order.
+
+        The changes alone if they lead back to a version that is known.
+        """
+        changes: list[NetworkChange] = []
+        while number != known:
+            if record.change is None:
+                return record, changes[::-1]
+            changes.append(record.change)
             number -= 1
-            form = self._read(number)
-        return Network.from_json(form["network"], strategy, reversed(changes))
+            if number != known:
+                record = self._read(number)
+        return None, changes[::-1]
+
+    def _whole_network(self, record: VersionRecord | None) -> NetworkRecord:
+        if record is None or record.network is None:
+            raise damaged(self._folder)
+        return record.network
 
     def relations(self, number: int) -> dict[str, pa.RecordBatch]:
         """The relations of a version, mapped."""
@@ -134,12 +159,12 @@ class Versions:
         self._written = {name: (mapped(path), path) for name, path in paths.items()}
         return {name: batch for name, (batch, _) in self._written.items()}
 
-    def _relation_paths(self, form: Mapping[str, Any]) -> dict[str, str]:
+    def _relation_paths(self, record: VersionRecord) -> dict[str, str]:
         """Where relations are: a version names them below this folder, which may have been moved."""
-        for place in form["relations"].values():
+        for place in record.relations.values():
             if not re.fullmatch(_RELATION, place):
                 raise damaged(self._folder)
-        return {name: os.path.join(self._folder, place) for name, place in form["relations"].items()}
+        return {name: os.path.join(self._folder, place) for name, place in record.relations.items()}
 
     def discard_before(self, number: int) -> None:
         """Forget what no version from this one on is made of."""
@@ -162,15 +187,13 @@ class Versions:
             letters: Letters = json.load(file)
         return letters
 
-    def _frame(
-        self, number: int, streams: Iterable[StreamDef], relations: Mapping[str, pa.RecordBatch]
-    ) -> dict[str, Any]:
+    def _put_relations(self, number: int, relations: Mapping[str, pa.RecordBatch]) -> dict[str, str]:
+        """Write the relations that are not there yet; where each is, below this folder."""
         for place, (name, batch) in enumerate(sorted(relations.items())):
             known = self._written.get(name)
             if known is None or known[0] is not batch:
                 self._written[name] = (batch, self._put(number, place, batch))
-        paths = {name: os.path.relpath(self._written[name][1], self._folder) for name in relations}
-        return {"streams": [stream_to_json(stream) for stream in streams], "relations": paths}
+        return {name: os.path.relpath(self._written[name][1], self._folder) for name in relations}
 
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
         path = os.path.join(self._path(number), f"relation-{place}.arrow")
@@ -178,7 +201,7 @@ class Versions:
         write_relation(path, batch)
         return path
 
-    def _write(self, number: int, form: dict[str, Any], dead: Iterable[dict[str, Any]]) -> int:
+    def _write(self, number: int, record: VersionRecord, dead: Iterable[dict[str, Any]]) -> int:
         folder = self._path(number)
         os.makedirs(folder, exist_ok=True)
         letters, beside = list(dead), os.path.join(folder, "dead.json")
@@ -186,15 +209,15 @@ class Versions:
             write_whole(beside, json.dumps(letters).encode())
         elif os.path.exists(beside):  # of a change that never became true
             os.remove(beside)
-        content = json.dumps(form, separators=(",", ":")).encode()
+        content = write_json(record)
         write_whole(os.path.join(folder, "network.json"), content)
         _logger.info("network version written", extra={"version": number, "bytes": len(content)})
         return len(content)
 
-    def _read(self, number: int) -> dict[str, Any]:
+    def _read(self, number: int) -> VersionRecord:
         path = os.path.join(self._path(number), "network.json")
         try:
-            return read_object(path)
+            return read_record(path, VersionRecord)
         except FileNotFoundError as error:
             raise damaged(path) from error
 
@@ -202,6 +225,5 @@ class Versions:
         return os.path.join(self._folder, f"{number:012d}")
 
 
-def _snapshot(form: dict[str, Any]) -> Snapshot:
-    nodes = {node.id: node for node in map(KINDS.read, form["nodes"])}
-    return Snapshot(nodes, {int(i): ParameterTable.from_json(t) for i, t in form["tables"].items()})
+def _stream_forms(streams: Iterable[StreamDef]) -> list[dict[str, Any]]:
+    return [stream_to_json(stream) for stream in streams]

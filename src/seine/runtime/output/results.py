@@ -6,15 +6,17 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
+from seine.runtime.output.task_report import WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -58,27 +60,27 @@ class Results:
         """
         kind = RecordFormat(form.names, form.types, form.changelog, form.domain)
         if form.changelog:
-            told, picks = _in_event_time(plus, minus, len(form.types))
-            self._deliver(kind, form.limit, queries, told, picks)
+            records, picks = _in_event_time(plus, minus, len(form.types))
+            self._deliver(kind, form.limit, queries, records, picks)
             return
         for begins, chosen in ((True, plus), (False, minus)):
             if chosen is not None and len(chosen.picks):
-                told = _told(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
+                records = _records(chosen.batch, "_e" if begins else "_d", begins, len(form.types))
                 weights = _weights(form, chosen.batch) if begins else None
-                self._deliver(kind, form.limit, queries, told, chosen.picks, weights)
+                self._deliver(kind, form.limit, queries, records, chosen.picks, weights)
 
     def _deliver(
         self,
         kind: RecordFormat,
         limit: int,
         queries: list[str],
-        told: pa.RecordBatch,
-        picks: np.ndarray,
-        weights: np.ndarray | None = None,
+        records: pa.RecordBatch,
+        picks: IntArray,
+        weights: FloatArray | None = None,
     ) -> None:
         within = self._delivered + len(picks) <= limit  # then no single query can be over it
         if within and weights is None and len(picks) < _COUNTED_ONE_BY_ONE:
-            self._wait(kind, told, [self._count(queries[pick]) for pick in picks.tolist()])
+            self._wait(kind, records, [self._count(queries[pick]) for pick in picks.tolist()])
             return
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
@@ -86,35 +88,31 @@ class Results:
             room = np.array([self._room(name, limit) for name in names], np.int64)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
-            told, place, counts = told.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
+            records, place, counts = records.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
             weights = None if weights is None else weights[keep]
         numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
         if weights is not None:
             self._weigh(names, np.bincount(place, weights, len(names)))
-        self._wait(kind, told, np.array(numbers, np.int32)[place])
+        self._wait(kind, records, np.array(numbers, np.int32)[place])
 
-    def _wait(self, kind: RecordFormat, told: pa.RecordBatch, numbers: np.ndarray | list[int]) -> None:
+    def _wait(self, kind: RecordFormat, records: pa.RecordBatch, numbers: AnyArray | list[int]) -> None:
         """Let records wait for others of their kind, each with the number of its query."""
         waiting = self._waiting.setdefault(kind, [])
-        waiting.append(told.append_column(QUERY, pa.array(numbers, pa.int32())))
+        waiting.append(records.append_column(QUERY, pa.array(numbers, pa.int32())))
         if sum(batch.num_rows for batch in waiting) >= _PIECE_ROWS:
             self._flush(kind)
 
-    def close(self) -> dict[str, Any] | None:
+    def close(self) -> WrittenResults | None:
         """Finish the file; what the sink must know of it, or None if there was no record."""
         for kind in self._waiting:
             self._flush(kind)
         if self._file is None:
             return None
         self._file.close()
-        return {
-            "path": self.path,
-            "counts": dict(self.counts),
-            "importance": self.importance,
-            "cut": sorted(self.cut),
-        }
+        name = os.path.basename(self.path)
+        return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
 
-    def _weigh(self, names: list[str], sums: np.ndarray) -> None:
+    def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
             self.importance[name] = self.importance.get(name, 0.0) + more
 
@@ -169,11 +167,12 @@ class Results:
         return pa.array(self._texts, pa.string()).take(numbers)
 
 
-def _weights(form: Form, batch: pa.RecordBatch) -> np.ndarray | None:
-    """The importance of each record, which follows the columns that are told; NULL counts nothing."""
+def _weights(form: Form, batch: pa.RecordBatch) -> FloatArray | None:
+    """The importance of each record, which follows the columns of its row; NULL counts nothing."""
     if form.importance is None:
         return None
-    return batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+    weights: FloatArray = batch[f"c{len(form.types)}"].fill_null(0.0).to_numpy()
+    return weights
 
 
 def _ops(begins: pa.Array) -> pa.Array | str:
@@ -183,14 +182,14 @@ def _ops(begins: pa.Array) -> pa.Array | str:
     return pa.array(np.where(mask, "+", "-"), pa.string())
 
 
-def _told(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
-    """Rows as they are told: life, whether they begin, and columns."""
+def _records(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:
+    """Rows as records: lifetime, whether they begin, and columns."""
     names = data_names(width)
     arrays = [batch["_s"], batch[end], pa.array(np.full(batch.num_rows, begins))]
     return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
 
 
-def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, np.ndarray]:
+def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, IntArray]:
     """The changes of a changelog as they happen; an old row ends before a new one begins."""
     names = data_names(width)
     times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]
@@ -207,7 +206,7 @@ def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.R
     return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
 
 
-def _earlier(place: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _earlier(place: IntArray, counts: IntArray) -> IntArray:
     """For each position, how many before it have the same value; `counts` says how often each occurs."""
     order = np.argsort(place, kind="stable")
     earlier = np.empty(len(place), np.int64)

@@ -8,33 +8,47 @@ far beyond what there is to say it is begun anew, under another name.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+
+from msgspec import Struct
 
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
+from seine.typed_json import read_json, write_json
 
 _NAME = r"tally-\d+\.jsonl"
-_SMALL = 1 << 16  # bytes; a shorter log is never begun anew
-_GROWN = 8  # times longer than a log of the sums alone
+_LEAST_BYTES = 1 << 16  # a shorter log is never begun anew
+_MOST_GROWTH = 8  # times longer than a log of the sums alone
 
-Place = dict[str, Any]  # the name of the log and how much of it counts
+
+class TallyPlace(Struct, frozen=True):
+    """The name of a log, and how much of it counts."""
+
+    name: str
+    bytes: int
+
+
+class TallyChange(Struct, frozen=True):
+    """A line of a log: queries whose counts end, then what is added to the counts of others."""
+
+    gone: list[str]
+    added: dict[str, int]
+    importance: dict[str, float]
 
 
 class Tally:
     """The counts of queries by name. `settle` makes them durable; what it returns finds them again."""
 
-    def __init__(self, folder: str, place: Place | None) -> None:
+    def __init__(self, folder: str, place: TallyPlace | None) -> None:
         self.counts: dict[str, int] = {}
         self.importance: dict[str, float] = {}
         self._folder = folder
-        if place and not (re.fullmatch(_NAME, str(place["name"])) and _is_length(place["bytes"])):
+        if place and not (re.fullmatch(_NAME, place.name) and place.bytes >= 0):
             raise damaged(folder)
-        self._name = place["name"] if place else None
-        self._bytes = place["bytes"] if place else 0
+        self._name = place.name if place else None
+        self._bytes = place.bytes if place else 0
         self._whole = 0  # bytes of the line that the log began with
         self._added: dict[str, int] = {}
         self._weighed: dict[str, float] = {}
@@ -61,16 +75,15 @@ class Tally:
                     part.pop(query, None)
                 self._gone[query] = None
 
-    def settle(self, entry: int) -> Place | None:
+    def settle(self, entry: int) -> TallyPlace | None:
         """Make what was added durable; None as long as there is nothing to count."""
         if self._added or self._gone:
-            if self._name is None or self._bytes > max(_SMALL, _GROWN * self._whole):
+            if self._name is None or self._bytes > max(_LEAST_BYTES, _MOST_GROWTH * self._whole):
                 self._begin(entry)
             else:
-                change = {"gone": list(self._gone), "added": self._added, "importance": self._weighed}
-                self._append(change)
+                self._append(TallyChange(list(self._gone), self._added, self._weighed))
             self._added, self._weighed, self._gone = {}, {}, {}
-        return None if self._name is None else {"name": self._name, "bytes": self._bytes}
+        return None if self._name is None else TallyPlace(self._name, self._bytes)
 
     def tidy(self) -> None:
         """Remove logs that are no longer needed; their successor is."""
@@ -80,11 +93,11 @@ class Tally:
 
     def _begin(self, entry: int) -> None:
         self._name = f"tally-{entry:012d}.jsonl"
-        content = _line({"gone": [], "added": self.counts, "importance": self.importance})
+        content = _line(TallyChange([], self.counts, self.importance))
         write_whole(self._path, content)
         self._bytes = self._whole = len(content)
 
-    def _append(self, change: dict[str, Any]) -> None:
+    def _append(self, change: TallyChange) -> None:
         content = _line(change)
         with open(self._path, "r+b") as file:
             file.truncate(self._bytes)  # what a crash left behind the end
@@ -99,16 +112,16 @@ class Tally:
             with open(self._path, "rb") as file:
                 content = file.read(self._bytes)
             for line in content.splitlines():
-                change = json.loads(line)
+                change = read_json(line, TallyChange)
                 self._whole = self._whole or len(line)
-                for query in change["gone"]:
+                for query in change.gone:
                     self.counts.pop(query, None)
                     self.importance.pop(query, None)
-                for query, count in change["added"].items():
+                for query, count in change.added.items():
                     self.counts[query] = self.counts.get(query, 0) + count
-                for query, more in change["importance"].items():
+                for query, more in change.importance.items():
                     self.importance[query] = self.importance.get(query, 0.0) + more
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             raise damaged(self._path) from None
         if len(content) < self._bytes:
             raise damaged(self._path)
@@ -118,9 +131,5 @@ class Tally:
         return os.path.join(self._folder, str(self._name))
 
 
-def _is_length(value: object) -> bool:
-    return isinstance(value, int) and value >= 0
-
-
-def _line(change: dict[str, Any]) -> bytes:
-    return json.dumps(change, separators=(",", ":")).encode() + b"\n"
+def _line(change: TallyChange) -> bytes:
+    return write_json(change) + b"\n"

@@ -8,6 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, IntArray
+
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
 _DAY_SECONDS = 86_400
 _WHOLE, _FRACTION = 19, 7  # characters: 2024-02-29T01:02:03, .120000
@@ -19,11 +21,11 @@ Part: TypeAlias = "str | Stamps"
 class Stamps(NamedTuple):
     """Microseconds of UTC in the years 1 to 9999, as ISO 8601; a fraction of zero is not printed."""
 
-    seconds: np.ndarray
-    fraction: np.ndarray
+    seconds: IntArray
+    fraction: AnyArray
 
     @staticmethod
-    def of(micros: np.ndarray) -> Stamps | None:
+    def of(micros: IntArray) -> Stamps | None:
         """None if these times are better printed one by one."""
         if not len(micros) or micros.min() < _YEAR_1 or micros.max() >= _YEAR_10000:
             return None
@@ -36,7 +38,7 @@ class Stamps(NamedTuple):
     def width(self) -> int:
         return _WHOLE + (_FRACTION if self.fraction.any() else 0)
 
-    def write(self, text: np.ndarray, at: int) -> np.ndarray | None:
+    def write(self, text: AnyArray, at: int) -> IntArray | None:
         """Print into each row from byte `at` on; the rows that got NULs for a fraction, if any did."""
         days = self.seconds // _DAY_SECONDS
         first = int(days.min())
@@ -78,7 +80,7 @@ def join_fixed(parts: list[Part]) -> pa.Array | str:
     return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def _put(text: np.ndarray, at: int, table: np.ndarray, rows: np.ndarray) -> None:
+def _put(text: AnyArray, at: int, table: AnyArray, rows: IntArray) -> None:
     """Copy a row of the table into some bytes of each row of the text."""
     size = table.dtype.itemsize
     place = np.ndarray(len(text), table.dtype, text.data, at, (text.shape[1],))
@@ -87,13 +89,13 @@ def _put(text: np.ndarray, at: int, table: np.ndarray, rows: np.ndarray) -> None
 
 
 @lru_cache(maxsize=16)
-def _day_table(first: int, last: int) -> np.ndarray:
+def _day_table(first: int, last: int) -> AnyArray:
     days = pa.array(np.arange(first, last + 1, dtype=np.int32)).view(pa.date32())
     return np.array([text.encode() for text in days.cast(pa.string()).to_pylist()]).view("V10")
 
 
 @lru_cache(maxsize=1)
-def _second_table() -> np.ndarray:
+def _second_table() -> AnyArray:
     seconds = np.arange(_DAY_SECONDS)
     text = np.full((_DAY_SECONDS, 9), ord(":"), np.uint8)
     text[:, 0] = ord("T")
@@ -104,5 +106,5 @@ def _second_table() -> np.ndarray:
 
 
 @lru_cache(maxsize=2)
-def _thousand_table(front: bytes) -> np.ndarray:
+def _thousand_table(front: bytes) -> AnyArray:
     return np.array([front + b"%03d" % i for i in range(1000)]).view(f"V{len(front) + 3}")

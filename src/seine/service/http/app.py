@@ -159,7 +159,7 @@ async def _results(
     service = calls.service
     state = service.published
     registered = state.view.find(name)
-    start = _start(state, registered.position["results"], begin)
+    start = _start(state, registered.position.results, begin)
     records = await _read(calls, registered.query.name, start, state)
     if wait and not records.lines and records.next >= service.published.figures.settled:
         publisher, end = service.publisher, records.next

@@ -48,7 +48,7 @@ from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.local_host import LocalHost
-from seine.runtime.output.sink import Totals
+from seine.runtime.output.totals import Totals
 from seine.safety.verdict import refuse_unsafe
 from seine.service.service import Service
 

@@ -213,7 +213,7 @@ def test_networks_with_regrouping_are_read_back() -> None:
     network = Built(CUBE).network
     for node in network:
         assert KINDS.read(node_to_json(node)) == node
-    again = Network.from_json(network.to_json())
+    again = Network.of(network.record())
     assert network_text(again) == network_text(network)
     Built({"more": CUBE["branches"]}, again)
     assert sum(node.kind == "regroup" for node in again) == 3

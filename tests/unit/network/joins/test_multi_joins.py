@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from seine.network.network import Network, build_network
+from seine.frontends.script.script_file import read_script
+from seine.network.network import Network, NetworkRecord, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
-from seine.run import read_script
 from seine.run_local import run_local
+from seine.typed_json import read_json
 from tests.support.live_runs import Pipeline, alone, read_story
 from tests.support.network_text import network_text
 from tests.support.seeds import seed_range
@@ -90,7 +91,7 @@ def test_queries_that_differ_in_constants_and_order_are_one_node(tmp_path: Path)
     assert network.users(node.id) == ["q0", "q1", "q2"]
     assert network.depth == 1 and len(node.punctuated) == 3
     text = network_text(network)
-    again = Network.from_json(json.loads(text))
+    again = Network.of(read_json(text.encode(), NetworkRecord))
     assert network_text(again) == text
     for query in ("q0", "q1", "q2"):
         again.remove(query)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import random
 import sys
 from collections.abc import Iterator
@@ -18,9 +17,10 @@ from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network
+from seine.network.network import Network, NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.kinds import KINDS
+from seine.typed_json import read_json, write_json
 from tests.support.network_text import network_text
 from tests.support.plan_interpreter import SOURCES, RandomPlans, col, has_lone_relation
 from tests.support.seeds import seed_range, seeds
@@ -157,15 +157,18 @@ def test_a_network_that_was_saved_goes_on_as_if_it_never_had_been(strategy: str)
             if rng.random() < 0.4:
                 one.commit()
                 other.commit()
-                other = Network.from_json(json.loads(json.dumps(other.to_json())), CONFIGURATIONS[strategy])
+                other = Network.of(saved(other), CONFIGURATIONS[strategy])
                 assert ground(one) == ground(other)
             assert network_text(one) == network_text(other)
 
 
+def saved(network: Network) -> NetworkRecord:
+    """The record as it is read back from its text."""
+    return read_json(write_json(network.record()), NetworkRecord)
+
+
 def snapshot_of(network: Network) -> Snapshot:
-    form = json.loads(json.dumps(network.to_json()))
-    nodes = {node.id: node for node in map(KINDS.read, form["nodes"])}
-    return Snapshot(nodes, {int(i): ParameterTable.from_json(table) for i, table in form["tables"].items()})
+    return saved(network).snapshot()
 
 
 def shown(table: ParameterTable) -> list[Any]:
@@ -181,7 +184,7 @@ def runs_as(snapshot: Snapshot, node: int) -> Any:
 @seeds(6)
 def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
     rng, network = random.Random(seed), Network(live=True)
-    first = json.loads(json.dumps(network.to_json()))
+    first = saved(network)
     snapshot, changes = snapshot_of(network), []
     for number, (name, plan) in enumerate(random_steps(seed, 40)):
         apply(network, name, plan, number // 4)
@@ -189,7 +192,7 @@ def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
             continue
         change = network.take_change()
         assert change is not None
-        changes.append(NetworkChange.from_json(json.loads(json.dumps(change.to_json()))))
+        changes.append(read_json(write_json(change), NetworkChange))
         (after, changed), expected = snapshot.applied(changes[-1], KINDS), snapshot_of(network)
         assert after.nodes == expected.nodes and after.tables.keys() == expected.tables.keys()
         assert all(shown(after.tables[i]) == shown(expected.tables[i]) for i in after.tables)
@@ -198,5 +201,5 @@ def test_changes_make_every_version_from_the_one_before(seed: int) -> None:
         snapshot = after
     if (change := network.take_change()) is not None:
         changes.append(change)
-    back = Network.from_json(first, network.strategy, changes)
+    back = Network.of(first, network.strategy, changes)
     assert ground(back) == ground(network) and back.version == network.version > 8

@@ -13,9 +13,10 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
+from seine.frontends.script.script_file import read_script
 from seine.graph.node import Filter, Node, Port
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import Network, build_network
+from seine.network.network import Network, NetworkRecord, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
 from seine.operators.join.derived_node import DerivedPunctuationsNode
@@ -31,7 +32,7 @@ from seine.optimizer.estimates import Estimates, Sample
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
 from seine.rows.hashing import hash_columns
-from seine.run import read_script
+from seine.typed_json import read_json
 from tests.support.live_runs import Pipeline, alone, read_story
 from tests.support.network_text import network_text
 from tests.support.seeds import seeds
@@ -180,7 +181,7 @@ def test_queries_share_the_join_that_they_have_in_common(tmp_path: Path, order: 
     assert len(of_kind(network, JoinNode)) == 3 and len(shared) == 1
     (told,) = of_kind(network, DerivedPunctuationsNode)
     assert told.inputs[0] == shared[0].id and len(network.users(told.id)) == 2
-    again = Network.from_json(json.loads(network_text(network)))
+    again = Network.of(read_json(network_text(network).encode(), NetworkRecord))
     assert network_text(again) == network_text(network)
     for query in ("q1", "q0", "q2"):
         again.remove(query)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
+from seine.frontends.script.script_file import read_script
 from seine.operators.limited import window_room
 from seine.operators.limited.budget import divided
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.run_local import LocalResult, run_local
 from tests.support.limited_shapes import SHAPES, data, laid_out
 

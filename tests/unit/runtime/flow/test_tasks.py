@@ -17,6 +17,7 @@ from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.errors import SeineError
 from seine.evaluate.data_columns import DataColumns
+from seine.frontends.script.script_file import read_script
 from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
 from seine.operators.join.lookup_node import LookupNode
@@ -25,9 +26,10 @@ from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
-from seine.run import Options, Run, read_script
+from seine.run import Options, Run
 from seine.runtime.flow import tasks
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
+from seine.runtime.flow.compiled_version import compile_version
 from seine.runtime.flow.routing import Route, route
 from seine.runtime.flow.tasks import slices_of
 from seine.runtime.folder import durable
@@ -55,7 +57,7 @@ def test_a_deployment_reads_back_elsewhere(tmp_path: Path) -> None:
     )
     there = Deployment(str(tmp_path / "d"))
     assert there.exists() and there.settings == run.deployment.settings
-    loaded = there.load(run.network.version)
+    loaded = compile_version(there, run.network.version)
     assert loaded.flow.nodes == run.network.nodes and set(loaded.version.streams) == {"s"}
     (lookup,) = (node for node in loaded.flow.nodes.values() if isinstance(node, LookupNode))
     first, second = (lookup.make_lookup(loaded.flow) for _ in range(2))
@@ -122,7 +124,7 @@ def test_slices_cover_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entry(number: int, rows: dict[str, int], punctuations: dict[str, int]) -> Entry:
-    return Entry(number, "", 0, Clock({}), rows, punctuations, 0, False, {}, (), 0, 0)
+    return Entry(number, 0, Clock({}), rows, punctuations)
 
 
 def test_punctuations_live_until_they_lapse() -> None:

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from seine.errors import ScriptError, SeineError
-from seine.run import Options, Run, read_script
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.folder import changing_relations
 from seine.runtime.local_host import LocalHost

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from seine.algebra.types import TIMESTAMP
 from seine.operators.state.sorted_run import SortedRun
+from seine.rows.arrow_ipc import ipc_pieces, read_ipc
 from seine.rows.delta import FOREVER
 from seine.rows.hashing import hash_columns
-from seine.runtime.flow.parcels import ipc_pieces, read_ipc
 from seine.runtime.folder.condensed import condense, expand
 from tests.support.seeds import seeds
 

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 from seine.intake.journal import Draft, Journal
 from seine.rows.clock import Clock
 from seine.runtime.folder.handover import handover_path, read_head, read_segment, write_state
+from seine.runtime.folder.state_head import StateHead
 from seine.spark.bucket_state import StateHandles
 from seine.spark.journal_source import JournalReader
 
@@ -47,9 +48,9 @@ def handles(handle: Handle, folder: Path, before: str | None, stage: int = 1) ->
 def test_a_head_and_its_segments_read_back(tmp_path: Path) -> None:
     path = handover_path(str(tmp_path), 7)
     assert read_head(path, 1, 0) is None
-    write_state(path, 1, 0, {"nodes": {}, "segments": {"a": {}}}, {"a": b"old"}.__getitem__)
-    write_state(path, 1, 0, {"nodes": {}, "segments": {"b": {}}}, {"b": b"new"}.__getitem__)
-    assert read_head(path, 1, 0) == {"nodes": {}, "segments": {"b": {}}}
+    write_state(path, 1, 0, StateHead(segments={"a": []}), {"a": b"old"}.__getitem__)
+    write_state(path, 1, 0, StateHead(segments={"b": []}), {"b": b"new"}.__getitem__)
+    assert read_head(path, 1, 0) == StateHead(segments={"b": []})
     assert read_segment(path, 1, 0, "b") == b"new" and read_head(path, 2, 0) is None
 
 
@@ -78,7 +79,7 @@ def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
 def test_a_pipeline_stops_where_it_hands_over_and_the_next_begins_there(tmp_path: Path) -> None:
     journal = Journal(str(tmp_path / "journal"))
     for number in range(4):
-        journal.append(Draft(1, Clock({}), {}, {}, [], {}, handover=3 if number == 1 else 0))
+        journal.append(Draft(1, Clock({}), {}, {}, [], handover=3 if number == 1 else 0))
     first, second = JournalReader(str(tmp_path), -1), JournalReader(str(tmp_path), 1)
     assert first.latestOffset(first.initialOffset(), None) == {"entry": 0}
     assert first.latestOffset({"entry": 0}, None) == {"entry": 1}

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import random
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from seine.runtime.folder.segments import Segments
+from seine.runtime.folder.state_head import StateHead
 
 
 class Disk:
-    """What a host keeps: the head as JSON text and the segments as blobs."""
+    """What a host keeps: the head packed, and the segments as blobs."""
 
     def __init__(self) -> None:
-        self.head: str | None = None
+        self.head: bytes | None = None
         self.blobs: dict[str, bytes] = {}
         self.fetched: list[str] = []
 
     def open(self) -> Segments:
-        return Segments(json.loads(self.head) if self.head else None, self._fetch, 3)
+        return Segments(StateHead.unpacked(self.head) if self.head else None, self._fetch, 3)
 
     def _fetch(self, name: str) -> pa.Buffer:
         self.fetched.append(name)
         return pa.py_buffer(self.blobs[name])
 
-    def save(self, segments: Segments) -> dict[str, Any]:
+    def save(self, segments: Segments) -> StateHead:
         head, added, gone = segments.changes()
-        self.head = json.dumps(head)
+        self.head = head.packed()
         assert not set(added) & set(self.blobs)
         self.blobs.update(added)
         for name in gone:
@@ -64,7 +63,7 @@ def test_small_runs_share_a_segment_and_a_large_one_has_its_own() -> None:
     large = segments.of(1).put(run(list(range(20_000))))
     assert len({name.split("/")[0] for name in small}) == 1
     head = disk.save(segments)
-    assert set(disk.blobs) == {small[0].split("/")[0], large.split("/")[0]} == set(head["segments"])
+    assert set(disk.blobs) == {small[0].split("/")[0], large.split("/")[0]} == set(head.segments)
     later = disk.open()
     assert later.get(large).num_rows == 20_000 and len(disk.fetched) == 1
     for name in small:
@@ -93,14 +92,14 @@ def test_a_segment_goes_with_its_last_run() -> None:
     with pytest.raises(KeyError):
         segments.get(one)
     segments.of(2).drop(two)
-    assert disk.save(segments) == {"nodes": {}, "segments": {}} and disk.blobs == {}
+    assert disk.save(segments) == StateHead() and disk.blobs == {}
 
 
 def test_a_run_dropped_at_once_is_never_written() -> None:
     disk = Disk()
     segments = disk.open()
     segments.of(1).drop(segments.of(1).put(run([1])))
-    assert segments.changes() == ({"nodes": {}, "segments": {}}, {}, [])
+    assert segments.changes() == (StateHead(), {}, [])
 
 
 def test_asking_for_changes_changes_nothing() -> None:
@@ -133,10 +132,10 @@ def test_forgotten_operators_leave_nothing() -> None:
     assert [kept.get(name).num_rows for name in kept.head["runs"]] == [1, 20_000]
     assert segments.of(1).head == {}
     head = disk.save(segments)
-    assert set(head["nodes"]) == {"11"} and len(disk.blobs) == 2
+    assert set(head.nodes) == {11} and len(disk.blobs) == 2
     segments = disk.open()
     segments.forget_except([])
-    assert disk.save(segments) == {"nodes": {}, "segments": {}} and disk.blobs == {}
+    assert disk.save(segments) == StateHead() and disk.blobs == {}
 
 
 def test_random_lives_of_runs() -> None:
@@ -157,5 +156,5 @@ def test_random_lives_of_runs() -> None:
             assert segments.of(node).get(name)["v"].to_pylist() == values
             checked += 1
         head = disk.save(segments)
-        assert set(disk.blobs) == {name.split("/")[0] for name in alive} == set(head["segments"])
+        assert set(disk.blobs) == {name.split("/")[0] for name in alive} == set(head.segments)
     assert checked > 200

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from seine.runtime.output import results as results_module
 from seine.runtime.output.results import Results
+from seine.runtime.output.task_report import WrittenResults
 from tests.support.runtime_nodes import chosen, form, records, rows
 from tests.support.seeds import seed_range
 
 
-def closed(results: Results) -> dict[str, Any]:
-    told = results.close()
-    assert told is not None
-    return json.loads(json.dumps(told))
+def closed(results: Results) -> WrittenResults:
+    written = results.close()
+    assert written is not None
+    return written
 
 
 def test_no_record_makes_no_file(tmp_path: Path) -> None:
@@ -33,7 +32,7 @@ def test_ends_come_after_beginnings(tmp_path: Path) -> None:
     results = Results(str(path))
     results.deliver(form(), ["q"], chosen(rows([1, 2])), chosen(rows([1], ended=True)))
     results.deliver(form(changelog=True), ["c"], chosen(rows([5])), chosen(rows([5], ended=True)))
-    assert closed(results) == {"path": str(path), "counts": {"q": 3, "c": 2}, "importance": {}, "cut": []}
+    assert closed(results) == WrittenResults("f.jsonl", {"q": 3, "c": 2}, {}, ())
     assert [(r["query"], r["op"], r["t_start"], r["t_end"], r["row"]["v"]) for r in records(path)] == [
         ("q", "+", 1, None, 1),
         ("q", "+", 2, None, 2),
@@ -61,7 +60,7 @@ def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
     assert results.cut == set()
     results.deliver(few, ["q"], chosen(rows([3])), chosen(rows([1], ended=True)))
     results.deliver(few, ["q"], chosen(rows([4])))
-    assert closed(results) == {"path": str(path), "counts": {"q": 3}, "importance": {}, "cut": ["q"]}
+    assert closed(results) == WrittenResults(path.name, {"q": 3}, {}, ("q",))
     assert [r["row"]["v"] for r in records(path)] == [1, 2, 3]
 
 
@@ -80,12 +79,12 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
             together.deliver(form(limit=limit), names, chosen(rows(values), picks))
             for pick, value in zip(picks, values, strict=True):
                 expected.setdefault(names[pick], []).append(value)
-        told, found = closed(together), records(path)
-        assert told["cut"] == sorted(name for name, values in expected.items() if len(values) > limit)
-        assert told["counts"] == Counter(r["query"] for r in found)
+        written, found = closed(together), records(path)
+        assert [*written.cut] == sorted(name for name, values in expected.items() if len(values) > limit)
+        assert written.counts == Counter(r["query"] for r in found)
         for name, values in expected.items():
             assert [r["row"]["v"] for r in found if r["query"] == name] == values[:limit]
-        total, cuts = total + len(found), cuts + len(told["cut"])
+        total, cuts = total + len(found), cuts + len(written.cut)
     assert total > 500 and cuts > 20
 
 
@@ -94,5 +93,5 @@ def test_records_of_one_query_both_ways_share_the_limit(tmp_path: Path) -> None:
     few = form(limit=4)
     results.deliver(few, ["q"], chosen(rows([1, 2, 3])))
     results.deliver(few, ["q", "p"], chosen(rows([4, 5, 6]), [0, 1, 0]))
-    assert closed(results)["counts"] == {"q": 4, "p": 1} and results.cut == {"q"}
+    assert closed(results).counts == {"q": 4, "p": 1} and results.cut == {"q"}
     assert [r["row"]["v"] for r in records(tmp_path / "f.jsonl")] == [1, 2, 3, 4, 5]

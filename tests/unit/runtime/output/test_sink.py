@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections.abc import Sequence
@@ -12,10 +11,12 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
+from seine.graph.state_place import StatePlace
 from seine.intake.journal import Draft, Entry
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import StageReport, TaskReport, WrittenResults
 from tests.support.runtime_nodes import clock, deployment, lines_of, records, rows
 from tests.support.seeds import seeds
 
@@ -23,7 +24,7 @@ LETTER = {"stream": "s", "file": "f", "line": 3, "reason": "bad", "record": "\u0
 
 
 def entry_of(made: Deployment, dead: Sequence[dict[str, Any]] = (), count: int = 2) -> Entry:
-    return made.journal.append(Draft(1, clock(), {"s": rows(range(count))}, {}, list(dead), {}))
+    return made.journal.append(Draft(1, clock(), {"s": rows(range(count))}, {}, list(dead)))
 
 
 def report(
@@ -34,18 +35,19 @@ def report(
     stage: int = 0,
     bucket: int = 0,
     cut: Sequence[str] = (),
-    **more: Any,
-) -> dict[str, Any]:
-    """What a task that delivered these values tells the sink, its file written."""
-    told: dict[str, Any] = {"entry": entry.number, "stage": stage, "bucket": bucket, "results": None, **more}
+    **state: Any,
+) -> TaskReport:
+    """What a task that delivered these values reports to the sink, its file written."""
+    written = None
     if results:
         folder = Path(made.results(entry.number))
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{len(os.listdir(folder))}.jsonl"
         path.write_bytes(b"".join(lines_of(query, values) for query, values in results.items()))
         counts = {query: len(values) for query, values in results.items()}
-        told["results"] = {"path": str(path), "counts": counts, "importance": {}, "cut": list(cut)}
-    return json.loads(json.dumps(told))
+        written = WrittenResults(path.name, counts, {}, tuple(cut))
+    report = TaskReport(entry.number, stage, bucket, written, StageReport(**state))
+    return TaskReport.unpacked(report.packed())
 
 
 def values(path: Path, query: str = "q") -> list[int]:
@@ -58,30 +60,35 @@ def test_reports_are_appended_in_order_and_counted(tmp_path: Path) -> None:
     sink = Sink(made, str(out), str(dead), {})
     entry = entry_of(made, [LETTER])
     reports = [
-        report(made, entry, {"q": [5]}, stage=1, bucket=1, state_rows={"7": 2}, notices=["slow"]),
+        report(made, entry, {"q": [5]}, stage=1, bucket=1, state_rows={7: 2}, notices=["slow"]),
         report(made, entry, {"q": [1, 2], "p": [3]}),
-        report(made, entry, {}, stage=1, bucket=0, state_rows={"7": 3, "8": 1}),
+        report(made, entry, {}, stage=1, bucket=0, state_rows={7: 3, 8: 1}, port_rows={7: [1, 2]}),
     ]
-    assert sink.commit(entry, reports, ["7", "7,8"])
+    holdings = [(StatePlace(7),), (StatePlace(7), StatePlace(8)), (StatePlace(7, 1), StatePlace(8, 0))]
+    assert sink.commit(entry, reports, holdings)
     sink.close()
     assert [record["row"]["v"] for record in records(out)] == [1, 2, 3, 5]
     assert records(dead) == [LETTER, {"reason": "slow"}]
     totals = sink.totals
     assert (totals.entry, totals.batches, totals.input_rows, totals.dead_letters) == (0, 1, 3, 1)
     assert totals.output_rows == 4 and totals.outputs == {"q": 3, "p": 1}
-    assert totals.state_rows == {"7": 5, "8": 1} and totals.state_peak == 6
-    assert totals.join_state == {"7": 5, "7,8": 6} == totals.join_peak
+    assert totals.state_rows == {7: 5, 8: 1} and totals.state_peak == 6
+    assert totals.held == dict(zip(holdings, [5, 6, 2], strict=True)) == totals.held_peak
+    again = Sink(made, str(out), str(dead), {})
+    again.close()
+    assert again.totals == totals
     assert not os.path.exists(made.results(0))
 
 
 def test_peaks_remain_when_state_shrinks(tmp_path: Path) -> None:
     made = deployment(tmp_path / "d")
     sink = Sink(made, str(tmp_path / "out"), None, {})
+    place = (StatePlace(7),)
     for held in (3, 9, 2):
         entry = entry_of(made)
-        sink.commit(entry, [report(made, entry, {}, state_rows={"7": held})], ["7"])
-    assert sink.totals.state_peak == 9 and sink.totals.join_peak == {"7": 9}
-    assert sink.totals.join_state == {"7": 2} and sink.totals.state_rows == {"7": 2}
+        sink.commit(entry, [report(made, entry, {}, state_rows={7: held})], [place])
+    assert sink.totals.state_peak == 9 and sink.totals.held_peak == {place: 9}
+    assert sink.totals.held == {place: 2} and sink.totals.state_rows == {7: 2}
 
 
 def test_dead_letters_of_relations_come_with_the_first_entry_only(tmp_path: Path) -> None:
@@ -89,7 +96,7 @@ def test_dead_letters_of_relations_come_with_the_first_entry_only(tmp_path: Path
     sink = Sink(made, str(tmp_path / "out"), str(tmp_path / "dead"), {})
     for _ in range(2):
         entry = entry_of(made)
-        sink.commit(entry, [report(made, entry, {})], {})
+        sink.commit(entry, [report(made, entry, {})])
     sink.close()
     assert records(tmp_path / "dead") == [LETTER] and sink.totals.dead_letters == 1
 
@@ -99,12 +106,12 @@ def test_a_replay_is_skipped_and_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     sink = Sink(made, str(out), None, {})
     entry = entry_of(made)
-    assert sink.commit(entry, [report(made, entry, {"q": [1]})], {})
-    assert not sink.commit(entry, [report(made, entry, {"q": [1]})], {})
+    assert sink.commit(entry, [report(made, entry, {"q": [1]})])
+    assert not sink.commit(entry, [report(made, entry, {"q": [1]})])
     sink.close()
     again = Sink(made, str(out), None, {})
     assert again.totals == sink.totals
-    assert not again.commit(entry, [report(made, entry, {"q": [1]})], {})
+    assert not again.commit(entry, [report(made, entry, {"q": [1]})])
     again.close()
     assert values(out) == [1] and not os.path.exists(made.results(entry.number))
 
@@ -114,14 +121,14 @@ def test_what_was_not_counted_is_cut_back(tmp_path: Path) -> None:
     out, dead = tmp_path / "out", tmp_path / "dead"
     sink = Sink(made, str(out), str(dead), {})
     entry = entry_of(made, [LETTER])
-    sink.commit(entry, [report(made, entry, {"q": [1, 2]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1, 2]})])
     sink.close()
     for path in (out, dead):
         with path.open("ab") as file:
             file.write(b'{"half a rec')
     second = Sink(made, str(out), str(dead), {})
     entry = entry_of(made)
-    second.commit(entry, [report(made, entry, {"q": [3]})], {})
+    second.commit(entry, [report(made, entry, {"q": [3]})])
     second.close()
     assert values(out) == [1, 2, 3] and records(dead) == [LETTER]
 
@@ -151,7 +158,7 @@ def test_crashes_anywhere_lose_and_repeat_nothing(
             patch.setattr(os, "fsync", fsync)
             try:
                 for entry in entries[max(done, 0) :]:
-                    sink.commit(entry, [report(made, entry, {"q": expected[entry.number]})], {})
+                    sink.commit(entry, [report(made, entry, {"q": expected[entry.number]})])
                     done = entry.number
             except KeyboardInterrupt:
                 pass
@@ -168,11 +175,11 @@ def test_a_query_is_cut_at_its_limit_and_says_so_once(tmp_path: Path) -> None:
     sink = Sink(made, str(out), str(dead), limits)
     for start in (0, 2):
         entry = entry_of(made)
-        sink.commit(entry, [report(made, entry, {"q": [start, start + 1], "p": [start]})], {})
+        sink.commit(entry, [report(made, entry, {"q": [start, start + 1], "p": [start]})])
     sink.close()
     sink = Sink(made, str(out), str(dead), limits)
     entry = entry_of(made)
-    sink.commit(entry, [report(made, entry, {"q": [9], "p": [9]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [9], "p": [9]})])
     sink.close()
     assert values(out) == [0, 1, 2] and values(out, "p") == [0, 2, 9]
     (letter,) = records(dead)
@@ -185,7 +192,7 @@ def test_exactly_the_limit_is_not_cut(tmp_path: Path) -> None:
     made = deployment(tmp_path / "d")
     sink = Sink(made, str(tmp_path / "out"), str(tmp_path / "dead"), {"q": 2})
     entry = entry_of(made)
-    sink.commit(entry, [report(made, entry, {"q": [1, 2]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1, 2]})])
     sink.close()
     assert values(tmp_path / "out") == [1, 2] and records(tmp_path / "dead") == []
 
@@ -210,7 +217,7 @@ def test_a_file_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     sink = Sink(made, str(out), None, {})
     entry = entry_of(made)
-    sink.commit(entry, [report(made, entry, {"q": [1]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1]})])
     sink.close()
     out.write_bytes(b"{}")
     with pytest.raises(SeineError, match="shorter than the checkpoint") as caught:
@@ -240,7 +247,7 @@ def test_a_first_run_replaces_what_was_in_the_file(tmp_path: Path) -> None:
     made = deployment(tmp_path / "d")
     sink = Sink(made, str(out), None, {})
     entry = entry_of(made)
-    sink.commit(entry, [report(made, entry, {"q": [1]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1]})])
     sink.close()
     assert values(out) == [1]
 
@@ -249,7 +256,7 @@ def test_a_function_gets_each_record_and_a_device_takes_them(tmp_path: Path) -> 
     made, taken = deployment(tmp_path / "d"), list[dict[str, Any]]()
     sink = Sink(made, taken.append, os.devnull, {"q": 2})
     entry = entry_of(made, [LETTER])
-    sink.commit(entry, [report(made, entry, {"q": [1, 2, 3]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1, 2, 3]})])
     sink.close()
     assert [record["row"]["v"] for record in taken] == [1, 2]
 
@@ -258,7 +265,7 @@ def test_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[byte
     made = deployment(tmp_path / "d")
     sink = Sink(made, None, None, {})
     entry = entry_of(made)
-    sink.commit(entry, [report(made, entry, {"q": [1, 2]})], {})
+    sink.commit(entry, [report(made, entry, {"q": [1, 2]})])
     sink.close()
     assert capfdbinary.readouterr().out == lines_of("q", [1, 2])
 
@@ -274,12 +281,12 @@ def test_a_folder_gets_a_file_a_batch_and_none_twice(tmp_path: Path) -> None:
         sink = Sink(made, Folder(str(folder)), None, {})
         entry = entry_of(made)
         saved = Path(made.output).read_bytes() if entry.number else None
-        sink.commit(entry, [report(made, entry, {"q": batch} if batch else {})], {})
+        sink.commit(entry, [report(made, entry, {"q": batch} if batch else {})])
         sink.close()
         if saved is not None:  # as if the machine had stopped before the batch was counted
             Path(made.output).write_bytes(saved)
             again = Sink(made, Folder(str(folder)), None, {})
-            again.commit(entry, [report(made, entry, {"q": batch} if batch else {})], {})
+            again.commit(entry, [report(made, entry, {"q": batch} if batch else {})])
             again.close()
     assert folder_values(folder) == [1, 2, 3]
     assert sorted(path.name for path in folder.glob("*.jsonl")) == [

@@ -11,7 +11,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.runtime.output import tally
-from seine.runtime.output.tally import Place, Tally
+from seine.runtime.output.tally import Tally, TallyPlace
 from tests.support.seeds import seeds
 
 
@@ -19,9 +19,9 @@ from tests.support.seeds import seeds
 def test_what_is_settled_survives_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(tally, "_SMALL", 200)
+    monkeypatch.setattr(tally, "_LEAST_BYTES", 200)
     rng, place = Random(seed), None
-    kept: Place | None = None
+    kept: TallyPlace | None = None
     settled: Counter[str] = Counter()
     one = Tally(str(tmp_path), place)
     begun = set()
@@ -37,7 +37,7 @@ def test_what_is_settled_survives_and_nothing_else(
         one.weigh({name: 0.5 * count for name, count in more.items()})
         now += more
         place = one.settle(entry)
-        begun.add(place and place["name"])
+        begun.add(place and place.name)
         if rng.random() < 0.3:  # a crash before anybody noted the place
             one = Tally(str(tmp_path), kept)
             continue
@@ -54,7 +54,7 @@ def test_a_log_that_is_too_short_is_refused(tmp_path: Path) -> None:
     place = one.settle(0)
     assert place is not None
     with pytest.raises(SeineError, match="damaged"):
-        Tally(str(tmp_path), {**place, "bytes": place["bytes"] + 1})
+        Tally(str(tmp_path), TallyPlace(place.name, place.bytes + 1))
 
 
 @pytest.mark.parametrize(("name", "length"), [("../x.jsonl", 0), ("tally-0.jsonl", -1)])
@@ -62,5 +62,5 @@ def test_a_place_that_is_none_is_refused(tmp_path: Path, name: str, length: int)
     victim = tmp_path.parent / "x.jsonl"
     victim.write_text("precious")
     with pytest.raises(SeineError, match="damaged"):
-        Tally(str(tmp_path), {"name": name, "bytes": length})
+        Tally(str(tmp_path), TallyPlace(name, length))
     assert victim.read_text() == "precious"

@@ -30,15 +30,15 @@ class Codec(NamedTuple):
     read: Convert | None
 
 
-def write_json(value: Any) -> dict[str, Any]:
+def dataclass_to_json(value: Any) -> dict[str, Any]:
     """A dataclass as JSON values: its fields by name.
 
     >>> from seine.algebra.plan import AggregateCall
     >>> from seine.algebra.types import BIGINT
-    >>> form = write_json(AggregateCall("count_all", (), BIGINT))
+    >>> form = dataclass_to_json(AggregateCall("count_all", (), BIGINT))
     >>> form
     {'function': 'count_all', 'args': [], 'type': 'BIGINT', 'distinct': False}
-    >>> read_json(AggregateCall, form) == AggregateCall("count_all", (), BIGINT)
+    >>> dataclass_from_json(AggregateCall, form) == AggregateCall("count_all", (), BIGINT)
     True
     """
     write = codec_of(type(value)).write
@@ -47,7 +47,7 @@ def write_json(value: Any) -> dict[str, Any]:
     return form
 
 
-def read_json(cls: type[T], form: dict[str, Any]) -> T:
+def dataclass_from_json(cls: type[T], form: dict[str, Any]) -> T:
     """The dataclass that was written; fields that are not there have their defaults, others are ignored."""
     read = codec_of(cls).read
     assert read is not None

@@ -9,7 +9,7 @@ import pytest
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, STRING, Type
-from seine.graph.typed_json import read_json, write_json
+from seine.graph.dataclass_json import dataclass_from_json, dataclass_to_json
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ BARE = Outer("", None, (7, Inner(BIGINT)))
 
 @pytest.mark.parametrize("value", [FULL, BARE])
 def test_what_is_written_reads_back(value: Outer) -> None:
-    assert read_json(Outer, json.loads(json.dumps(write_json(value)))) == value
+    assert dataclass_from_json(Outer, json.loads(json.dumps(dataclass_to_json(value)))) == value
 
 
 def test_a_field_that_is_not_there_has_its_default() -> None:
-    form = write_json(FULL)
+    form = dataclass_to_json(FULL)
     del form["nested"], form["weight"]
-    assert read_json(Outer, {**form, "unknown": 1}) == Outer(FULL.name, FULL.inner, FULL.pair)
+    assert dataclass_from_json(Outer, {**form, "unknown": 1}) == Outer(FULL.name, FULL.inner, FULL.pair)
 
 
 def test_a_type_without_json_is_refused() -> None:
     with pytest.raises(TypeError, match="no JSON for dict"):
-        write_json(Odd({}))
+        dataclass_to_json(Odd({}))

@@ -1,0 +1,15 @@
+"""Where a network holds rows: all inputs of a stateful node, or one of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class StatePlace(NamedTuple):
+    """A node that keeps state, and of its ports the one that is meant; None for the node as a whole."""
+
+    node: int
+    port: int | None = None
+
+
+Holding = tuple[StatePlace, ...]  # where a query, or a stream of it, has rows

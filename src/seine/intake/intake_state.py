@@ -1,0 +1,65 @@
+"""How far intake has got, as a journal entry keeps it: enough to go on from there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from seine.rows.delta import NEVER
+
+
+class Fingerprint(NamedTuple):
+    """Length and hash of the beginning of a file: a file that lacks it is another file."""
+
+    length: int = 0
+    digest: str = ""
+
+
+class LineCursor(Struct, frozen=True, tag="lines"):
+    """A position in a text file: bytes and lines before it, what the file begins with, its header line."""
+
+    path: str
+    offset: int = 0
+    line: int = 0
+    fingerprint: Fingerprint = Fingerprint()
+    header: tuple[str, ...] | None = None
+
+
+class ParquetCursor(Struct, frozen=True, tag="parquet"):
+    """A position in a Parquet file: the rows before it. Its time of change and size tell it from others."""
+
+    path: str
+    changed: int  # nanoseconds
+    size: int
+    row: int = 0
+
+
+FileCursor: TypeAlias = LineCursor | ParquetCursor
+
+
+class AdmissionState(Struct, frozen=True):
+    """What admission of a stream goes on with, beside the runs of punctuations that it names.
+
+    `made` counts the runs that were ever made; `punctuations` names those that are kept, by scheme.
+    """
+
+    clock: int = NEVER
+    arrivals: int = 0
+    made: int = 0
+    punctuations: list[list[str]] = []
+
+
+class StreamState(Struct, frozen=True):
+    """Where the reading of a stream is, by file, and its admission."""
+
+    position: dict[str, FileCursor] = {}
+    admission: AdmissionState = AdmissionState()
+
+
+class IntakeState(Struct, frozen=True):
+    """All streams, the latest event time of each domain, and the next id of a node at that moment."""
+
+    streams: dict[str, StreamState] = {}
+    now: dict[str, int] = {}
+    next_id: int = 0

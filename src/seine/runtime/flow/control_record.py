@@ -1,0 +1,36 @@
+"""The control record: what every stage has to know of an entry, sent to each bucket with its rows."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from seine.rows.clock import Clock
+
+
+class ControlRecord(Struct, frozen=True):
+    """An entry, the network version that it runs on, and event time after it.
+
+    With a `handover` it is the last entry of its pipeline: the one that goes on has so many stages.
+    """
+
+    entry: int
+    network: int
+    clock: Clock
+    handover: int = 0
+
+    def packed(self) -> bytes:
+        """As MessagePack; `unpacked` is the inverse.
+
+        >>> record = ControlRecord(7, 1, Clock({"s": 5}))
+        >>> ControlRecord.unpacked(record.packed()) == record
+        True
+        """
+        return msgspec.msgpack.encode(self)
+
+    @staticmethod
+    def unpacked(blob: bytes) -> ControlRecord:
+        return _DECODER.decode(blob)
+
+
+_DECODER = msgspec.msgpack.Decoder(ControlRecord)

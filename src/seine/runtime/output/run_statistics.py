@@ -1,0 +1,53 @@
+"""What a run has come to, in numbers: the document that `seine run --stats` writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+
+class NetworkSize(Struct, frozen=True):
+    """How large a network is."""
+
+    nodes: int
+    joins: int
+    queries: int
+
+
+class RowsHeld(Struct, frozen=True):
+    """Rows in state: the most after any micro-batch, and those after the last."""
+
+    peak: int
+    final: int
+
+
+class QueryStatistics(Struct, frozen=True):
+    """What one query has delivered and holds; `exact_share` only if it runs within a memory."""
+
+    outputs: int
+    importance: float | None
+    shed: int
+    state_rows_peak: int
+    state_rows_final: int
+    state_rows_by_stream: dict[str, RowsHeld]
+    exact_share: float | UnsetType | None = UNSET
+
+
+class RunStatistics(Struct, frozen=True):
+    """What a whole run has read, delivered and held."""
+
+    input_rows: int
+    output_rows: int
+    dead_letters: int
+    batches: int
+    elapsed_s: float
+    network: NetworkSize
+    state_rows: RowsHeld
+    queries: dict[str, QueryStatistics]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        form: dict[str, Any] = msgspec.to_builtins(self)
+        return form

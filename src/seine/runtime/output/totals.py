@@ -1,0 +1,173 @@
+"""What has been delivered up to a micro-batch: the counts, and how they are kept in `output.json`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from seine.graph.state_place import Holding, StatePlace
+from seine.operators.limited.memory_account import MemoryAccount
+from seine.runtime.folder.settings import read_record
+from seine.runtime.output.tally import TallyPlace
+from seine.runtime.output.task_report import StageReport
+
+
+class HeldRecord(Struct, frozen=True):
+    """Rows held at some places together: after the last micro-batch, and at most."""
+
+    places: Holding
+    rows: int
+    peak: int
+
+
+class OutputRecord(Struct, frozen=True):
+    """The totals as they are kept; what each query has delivered is in the tally."""
+
+    entry: int
+    network: int
+    batches: int
+    input_rows: int
+    output_rows: int
+    dead_letters: int
+    out_bytes: int
+    dead_bytes: int
+    tally: TallyPlace | None
+    cut: list[str]
+    state_rows: dict[int, int]
+    port_rows: dict[int, list[int]]
+    state_peak: int
+    memory: dict[int, MemoryAccount]
+    held: list[HeldRecord]
+
+
+@dataclass
+class Totals:
+    """What has been delivered up to a micro-batch, how long the files were then, and what was held."""
+
+    entry: int = -1
+    network: int = -1
+    batches: int = 0
+    input_rows: int = 0
+    output_rows: int = 0
+    dead_letters: int = 0
+    out_bytes: int = 0
+    dead_bytes: int = 0
+    outputs: dict[str, int] = field(default_factory=dict)
+    importance: dict[str, float] = field(default_factory=dict)  # of queries whose results have one
+    cut: list[str] = field(default_factory=list)
+    state_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
+    port_rows: dict[int, list[int]] = field(default_factory=dict)  # by node and port
+    state_peak: int = 0
+    memory: dict[int, MemoryAccount] = field(default_factory=dict)  # of joins within a memory, by node
+    held: dict[Holding, int] = field(default_factory=dict)  # what queries hold, which few have to themselves
+    held_peak: dict[Holding, int] = field(default_factory=dict)
+
+    def rows_at(self, place: StatePlace) -> int:
+        """The rows that a node holds, or one of its ports."""
+        return rows_at(place, self.state_rows, self.port_rows)
+
+    def count_state(self, reports: Sequence[StageReport], holdings: Collection[Holding]) -> None:
+        """Add up what the tasks of a micro-batch hold, and keep the peaks of some holdings."""
+        self.memory = {node: account for report in reports for node, account in report.memory.items()}
+        rows = _rows_by_node(reports)
+        self.state_rows = {node: count for node, count in rows.items() if count}
+        self.port_rows = _rows_by_port(reports)
+        self.state_peak = max(self.state_peak, sum(rows.values()))
+        self.held = {holding: sum(map(self.rows_at, holding)) for holding in holdings}
+        for holding, count in self.held.items():
+            self.held_peak[holding] = max(self.held_peak.get(holding, 0), count)
+
+    def record(self, entry: int, tally: TallyPlace | None) -> OutputRecord:
+        """The totals after an entry, as they are kept."""
+        return OutputRecord(
+            entry,
+            self.network,
+            self.batches,
+            self.input_rows,
+            self.output_rows,
+            self.dead_letters,
+            self.out_bytes,
+            self.dead_bytes,
+            tally,
+            self.cut,
+            self.state_rows,
+            self.port_rows,
+            self.state_peak,
+            self.memory,
+            [HeldRecord(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
+        )
+
+    @staticmethod
+    def of(record: OutputRecord) -> Totals:
+        """The totals that were kept, but for what each query has delivered."""
+        return Totals(
+            record.entry,
+            record.network,
+            record.batches,
+            record.input_rows,
+            record.output_rows,
+            record.dead_letters,
+            record.out_bytes,
+            record.dead_bytes,
+            cut=record.cut,
+            state_rows=record.state_rows,
+            port_rows=record.port_rows,
+            state_peak=record.state_peak,
+            memory=record.memory,
+            held={held.places: held.rows for held in record.held},
+            held_peak={held.places: held.peak for held in record.held},
+        )
+
+
+def read_totals(path: str) -> tuple[Totals, TallyPlace | None]:
+    """The totals but for the outputs of queries, and where these are."""
+    if not os.path.exists(path):
+        return Totals(), None
+    record = read_record(path, OutputRecord)
+    return Totals.of(record), record.tally
+
+
+def rows_at(place: StatePlace, state_rows: Mapping[int, int], port_rows: Mapping[int, Sequence[int]]) -> int:
+    """The rows held at a place, given the rows of each node, and those of each port of it.
+
+    >>> rows_at(StatePlace(7), {7: 5}, {7: [2, 3]}), rows_at(StatePlace(7, 1), {7: 5}, {7: [2, 3]})
+    (5, 3)
+    """
+    if place.port is None:
+        return state_rows.get(place.node, 0)
+    ports = port_rows.get(place.node, ())
+    return ports[place.port] if place.port < len(ports) else 0
+
+
+def exact_share(accounts: Iterable[MemoryAccount]) -> float | None:
+    """The share of the exact importance that joins within a memory are likely to have delivered.
+
+    None if there is none, or if it is beyond all numbers.
+
+    >>> exact_share([MemoryAccount(5, 9, 30.0, 10.0)])
+    0.75
+    """
+    known = list(accounts)
+    delivered = sum(account.delivered for account in known)
+    total = delivered + sum(account.lost for account in known)
+    return round(delivered / total, 4) if 0 < total < math.inf else None
+
+
+def _rows_by_node(reports: Iterable[StageReport]) -> dict[int, int]:
+    rows: dict[int, int] = {}
+    for report in reports:
+        for node, count in report.state_rows.items():
+            rows[node] = rows.get(node, 0) + count
+    return rows
+
+
+def _rows_by_port(reports: Iterable[StageReport]) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = {}
+    for report in reports:
+        for node, counts in report.port_rows.items():
+            rows[node] = [a + b for a, b in zip(rows[node], counts, strict=True)] if node in rows else counts
+    return rows

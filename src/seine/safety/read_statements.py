@@ -1,0 +1,16 @@
+"""Statements that are added to what is declared already, read and judged."""
+
+from __future__ import annotations
+
+from seine.frontends.script.parser import parse_script
+from seine.frontends.script.script import Declarations, Script
+from seine.safety.verdict import refuse_unsafe
+
+
+def read_statements(
+    text: str, file: str, folder: str, known: Declarations, *, replace: bool = False
+) -> Script:
+    """Add statements to what is known already; refuses what is wrong or unsafe in them."""
+    script = parse_script(text, file=file, folder=folder, known=known, replace=replace)
+    refuse_unsafe(script)
+    return script
