@@ -38,9 +38,9 @@ class Edit:
 
     def registered(
         self, view: ServiceView, begun: Mapping[str, RegisteredQuery]
-    ) -> Mapping[str, RegisteredQuery]:
+    ) -> MappingProxyType[str, RegisteredQuery]:
         """What is registered afterwards, in the order of registration."""
-        registered = dict(view.registered)  # the one thing here that depends on how many there are
+        registered = view.registered.copy()  # the one thing here that depends on how many there are
         for key in self.go:
             del registered[key]
         for key in self.pause:

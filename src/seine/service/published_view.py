@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeVar
 
 from seine.algebra.plan import Query
 from seine.catalog import QueryPosition
@@ -25,11 +26,26 @@ from seine.network.state_places import state_places
 from seine.operators.limited.limited_node import LimitedNode
 from seine.optimizer.estimates import Estimates
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
 MOST_USERS = 10  # queries that a view names for one node
 
 
 class MissingError(SeineError):
     """A request names a query that is not registered."""
+
+
+def frozen(mapping: dict[Key, Value]) -> MappingProxyType[Key, Value]:
+    """A copy that nobody can change.
+
+    >>> numbers = {"a": 1}
+    >>> copy = frozen(numbers)
+    >>> numbers["b"] = 2
+    >>> dict(copy)
+    {'a': 1}
+    """
+    return MappingProxyType(mapping.copy())
 
 
 @dataclass(frozen=True)
@@ -56,20 +72,14 @@ class ServiceView:
     """
 
     declared: Declarations
-    registered: Mapping[str, RegisteredQuery]
+    registered: MappingProxyType[str, RegisteredQuery]
     version: int
-    nodes: Mapping[int, Node]
+    nodes: MappingProxyType[int, Node]
     next_id: int
     depth: int
     epoch: int
-    since: Mapping[str, int]  # of each stream, the first entry that can have tuples of it
+    since: MappingProxyType[str, int]  # of each stream, the first entry that can have tuples of it
     estimates: Estimates | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        for name in ("registered", "nodes", "since"):
-            value = getattr(self, name)
-            if not isinstance(value, MappingProxyType):  # one that is, nobody can change
-                object.__setattr__(self, name, MappingProxyType(dict(value)))
 
     def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""

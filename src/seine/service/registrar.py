@@ -47,7 +47,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.place import StreamPositions
 from seine.service.published_state import Publisher
-from seine.service.published_view import RegisteredQuery, ServiceView
+from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.related import Related, related
 from seine.service.restore import RelationsInUse, relations_of
 
@@ -249,7 +249,7 @@ class Registrar:
             view,
             declared=edit.declared,
             version=self.network.version,
-            nodes=view.nodes if change is None else self.network.nodes,
+            nodes=view.nodes if change is None else frozen(self.network.nodes),
             next_id=self.network.next_id,
             depth=self.network.depth,
             epoch=max(view.epoch, born) if begin else view.epoch,
@@ -296,7 +296,7 @@ class Registrar:
         _, leaving = edit.streams(view)
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})
-        after = replace(planned.view, registered=edit.registered(view, begun), since=since)
+        after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
         enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
         self.view, self.relations = after, planned.relations
         self._publisher.publish_view(after)

@@ -16,7 +16,7 @@ from seine.frontends.script.script import Declarations
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.folder.deployment import Deployment
-from seine.service.published_view import RegisteredQuery, ServiceView
+from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges(), queries)
     view = ServiceView(
         declared,
-        registered,
+        frozen(registered),
         version,
-        network.nodes,
+        frozen(network.nodes),
         network.next_id,
         network.depth,
         catalog.setting("epoch", 0),
-        catalog.setting("since", {}),
+        frozen(catalog.setting("since", {})),
     )
     running = (one.query for one in registered.values() if not one.paused)
     return (
