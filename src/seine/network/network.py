@@ -15,9 +15,10 @@ from seine.graph.node_json import node_from_json, node_to_json
 from seine.graph.nodes import JOINS, DeliverNode, DerivedPunctuationsNode, LimitedNode, Node, PunctuationsNode
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.build import Builder, place_stream
+from seine.network.build import Builder
 from seine.network.groups.rerouting import Grouper, finest_first, left_places
 from seine.network.groups.vertical_expansion import Place
+from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import counted_from, live, young
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
