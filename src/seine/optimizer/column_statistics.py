@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -65,7 +66,7 @@ def describe_column(values: pa.Array, rows: float) -> ColumnStatistics:
     )
 
 
-def distinct_of(times: np.ndarray, rows: float) -> float:
+def distinct_of(times: npt.NDArray[np.int64], rows: float) -> float:
     """How many distinct values `rows` rows have, when a sample has its distinct values so often.
 
     The estimator Duj1 of Haas and Stokes: what the sample has once may stand for others.
@@ -103,7 +104,7 @@ def _quantiles(known: pa.Array) -> tuple[Any, ...]:
     return tuple(ordered.take(pa.array(places)).to_pylist())
 
 
-def _common(values: pa.Array, times: np.ndarray, count: int) -> dict[Any, float]:
+def _common(values: pa.Array, times: npt.NDArray[np.int64], count: int) -> dict[Any, float]:
     first = np.argsort(-times, kind="stable")[:COMMON]
     first = first[times[first] >= OFTEN]
     shares = times[first] / count

@@ -126,7 +126,8 @@ def _change_share(sample: pa.RecordBatch, rate: float, time: int, keys: Sequence
         return 1.0
     values = {f"k{i}": evaluate(key, sample.columns, sample.num_rows) for i, key in enumerate(keys)}
     groups: int = pa.table(values).group_by(list(values)).aggregate([]).num_rows
-    return min(1.0, groups * (1 - (1 - 1 / groups) ** rows) / rows)
+    changed: float = groups * (1 - (1 - 1 / groups) ** rows) / rows
+    return min(1.0, changed)
 
 
 def _step(times: pa.Array) -> int:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.algebra.plan import Scan
+from seine.algebra.plan import Plan, Scan
 from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
 from seine.optimizer.bounding import implied_bounds
@@ -227,8 +227,9 @@ class JoinedStreams:
     @cached_property
     def finished(self) -> list[int]:
         """The ports of streams without a window whose rows are finished some day."""
-        graph = graph_of_tables(self.block.among(self.items)).graph
-        pairs = zip(self.scans, purgeable(graph), strict=True)
+        part = self.block.among(self.items)
+        relating = tuple(condition for condition in part.conditions if len(condition.columns) > 1)
+        pairs = zip(self.scans, _freed(part.items, relating), strict=True)
         return [port for port, (scan, freed) in enumerate(pairs) if freed and scan.stream.window is None]
 
     @property
@@ -249,6 +250,12 @@ class JoinedStreams:
         schemes = self.scans[other].stream.schemes
         by_punctuation = any({*scheme.columns} <= keyed for scheme in schemes if scheme.lifespan is None)
         return by_punctuation or (other, port) in self.bounds
+
+
+@lru_cache(maxsize=1 << 10)
+def _freed(items: tuple[Plan, ...], conditions: tuple[Expression, ...]) -> list[bool]:
+    """Which streams are purgeable; queries that differ in conditions on single columns ask it once."""
+    return purgeable(graph_of_tables(Block(items, conditions, ())).graph)
 
 
 def _text(side: Side) -> tuple[int, str]:

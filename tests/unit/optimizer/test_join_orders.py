@@ -86,7 +86,7 @@ def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         block, estimates = random_block(seed, count=5)
         costs = JoinCosts(block, estimates)
         exact = costs.total(order(block, estimates))
-        monkeypatch.setattr(join_orders, "EXACT", 1)
+        monkeypatch.setattr(join_orders, "MOST_ITEMS_ENUMERATED", 1)
         greedy = costs.total(order(block, estimates))
         monkeypatch.undo()
         assert greedy >= exact * 0.999999
