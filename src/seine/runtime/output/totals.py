@@ -16,7 +16,7 @@ from seine.runtime.output.tally import TallyPlace
 from seine.runtime.output.task_report import StageReport
 
 
-class HeldRows(Struct, frozen=True):
+class KeptHolding(Struct, frozen=True):
     """Rows held at some places together: after the last micro-batch, and at most."""
 
     places: Holding
@@ -41,7 +41,7 @@ class OutputRecord(Struct, frozen=True):
     port_rows: dict[int, list[int]]
     state_peak: int
     memory: dict[int, MemoryAccount]
-    held: list[HeldRows]
+    held: list[KeptHolding]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Totals:
             self.port_rows,
             self.state_peak,
             self.memory,
-            [HeldRows(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
+            [KeptHolding(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
         )
 
     @staticmethod
