@@ -25,6 +25,7 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
+from seine.runtime.folder.settings import new_settings
 from seine.runtime.folder.state_head import StateHead
 from seine.runtime.local_host import LocalHost
 
@@ -83,9 +84,7 @@ class Pipeline:
         self.records: list[list[dict[str, Any]]] = []
         self._story = story
         self._deployment = Deployment(str(folder))
-        self._deployment.create(
-            {"labels": list(range(buckets)), "parallelism": 2, "depth": DEPTH, "start": -1}
-        )
+        self._deployment.create(new_settings(buckets, DEPTH))
         self._streams = list(story.declarations.streams.values())
         self._deployment.versions.save(self.network, self._streams, story.relations)
         self._host = LocalHost(self._deployment)

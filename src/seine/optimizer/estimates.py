@@ -1,17 +1,14 @@
 """Estimates from samples of the data seen: how many rows there are, and how many a predicate lets pass.
 
-Law: estimates are a function of the samples alone, and `from_json` reads back what `to_json`
-wrote, so a restart plans the same.
+Law: estimates are a function of the samples alone.
 
 Cites: ARGUS 4 (historical data for estimating costs)
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -106,19 +103,6 @@ class Estimates:
             self._shares[known] = _change_share(sample.rows, sample.rate, time, keys)
         return self._shares[known]
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON form that `from_json` reads back; a sample is compressed Arrow as text."""
-        return {
-            name: {"rows": _packed(sample.rows), "seen": sample.seen, "rate": sample.rate}
-            for name, sample in self.samples.items()
-        }
-
-    @staticmethod
-    def from_json(form: Mapping[str, Any]) -> Estimates:
-        return Estimates(
-            {name: Sample(_unpacked(of["rows"]), of["seen"], of["rate"]) for name, of in form.items()}
-        )
-
 
 def _change_share(sample: pa.RecordBatch, rate: float, time: int, keys: Sequence[Expression]) -> float:
     rows = rate * _step(sample.column(time))
@@ -152,15 +136,3 @@ def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:
 def readable(expression: Expression, columns: list[pa.Array]) -> bool:
     """Whether a sample has every column that an expression reads."""
     return all(index < len(columns) for index in columns_of(expression))
-
-
-def _packed(rows: pa.RecordBatch) -> str:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_batch(rows)
-    return base64.b64encode(sink.getvalue()).decode("ascii")
-
-
-def _unpacked(text: str) -> pa.RecordBatch:
-    with pa.ipc.open_stream(base64.b64decode(text)) as reader:
-        return reader.read_next_batch()

@@ -19,7 +19,7 @@ from seine.spark.pipeline import start_pipeline
 _logger = logging.getLogger(__name__)
 
 
-class Carried(Protocol):
+class Hosted(Protocol):
     """What a host carries to its end: a run of a script, or a service."""
 
     @property
@@ -29,7 +29,7 @@ class Carried(Protocol):
     def driver(self) -> Driver: ...
 
 
-def run_on_spark(spark: SparkSession, run: Carried, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
+def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
     """Feed a run to its end; a pipeline that dies is a RunError."""
     if run.driver.finished:
         return

@@ -13,7 +13,7 @@ from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.plan import Aggregate, AggregateCall, Lookup, Project, Scan, Select, UnionAll
-from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field
+from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Field
 from seine.evaluate.evaluate import truth
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
@@ -146,21 +146,6 @@ def test_join_selectivity_is_near_the_truth(left: int, right: int) -> None:
 def test_join_selectivity_without_data_is_a_guess() -> None:
     unknown = ColumnStatistics(0, 0.0, 0.0, 0.0)
     assert join_selectivity(unknown, unknown) == 0.1
-
-
-def test_estimates_come_back_as_they_were() -> None:
-    random = np.random.default_rng(3)
-    batch = pa.record_batch(
-        {
-            "c0": pa.array(random.random(50)),
-            "c1": pa.array(["x", None] * 25),
-            "c2": pa.array([None] * 50, TIMESTAMP.arrow()),
-        }
-    )
-    estimates = Estimates({"s": Sample(batch, 123.0, 0.5), "r": Sample(batch.slice(0, 0), 0.0)})
-    again = Estimates.from_json(json.loads(json.dumps(estimates.to_json())))
-    assert again.samples["s"].rows.equals(batch)
-    assert again == estimates
 
 
 def test_rows_of_plans() -> None:

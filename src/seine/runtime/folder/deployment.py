@@ -2,7 +2,7 @@
 
     settings.json          fixed when the pipeline is first started
     journal/               admitted input, one entry a micro-batch
-    networks/<version>/    a network version, whole or as a change; see runtime.versions
+    networks/<version>/    a network version, whole or as a change; see versions.py
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
@@ -86,7 +86,7 @@ class Deployment:
         return self._path("spark" if start < 0 else f"spark-{start:012d}")
 
     def handover(self, entry: int) -> str:
-        """Where an entry leaves the state of all stages; see runtime.handover."""
+        """Where an entry leaves the state of all stages; see handover.py."""
         return handover_path(self.folder, entry)
 
     def take_over(self, entry: int, depth: int) -> None:
