@@ -8,7 +8,8 @@ A definition is a function, class or constant of a module's top level, or a meth
 - a method by its name alone, whatever the object; if its name is dunder or its class extends one from
   outside, with its class;
 - a definition of a module that is handed about as a value, as methods are;
-- what a module does when it is imported (decorators, calls, assignments to attributes) by any import.
+- what a module does when it is imported (decorators, calls, assignments to attributes) by any import, and so
+  is a function that is decorated by a method of a constant.
 
 That is generous (a method is used if anything of its name is), so what it calls unreachable is dead.
 """
@@ -158,9 +159,17 @@ def _run_on_import(module: _Module) -> Iterator[ast.AST]:
             continue
         if isinstance(statement, _Function | ast.ClassDef):
             for decorator in statement.decorator_list:
-                yield from ast.walk(decorator)
+                yield from ast.walk(statement if _registers(decorator) else decorator)
         elif not _bound_by(statement) and not isinstance(statement, ast.Import | ast.ImportFrom):
             yield from ast.walk(statement)
+
+
+def _registers(decorator: ast.expr) -> bool:
+    """Whether a decorator hands a function to an object, as `@ROUTER.get("/")` does, which may call it."""
+    called = decorator.func if isinstance(decorator, ast.Call) else None
+    return (
+        isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id.isupper()
+    )
 
 
 def _imports(module: _Module) -> set[str]:

@@ -55,6 +55,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "algebra",
         "errors",
         "graph",
+        "operators",
         "frontends",
         "optimizer",
         "safety",

@@ -26,7 +26,8 @@ OF_A_PACKAGE = {
     "operators/group/test_distinct_except.py": "DISTINCT and EXCEPT by one law",
     "operators/group/test_regroup.py": "coarser groups from the parts of finer ones",
     "safety/test_theorem.py": "the theorems, by brute force",
-    "service/test_http.py": "the HTTP interface",
+    "service/http/test_connections.py": "slow clients, many clients, long polls, what is no HTTP",
+    "service/http/test_requests.py": "what the HTTP interface answers and refuses",
     "service/test_kill.py": "a service that is killed",
     "service/test_late_punctuations.py": "punctuations of queries registered later",
 }

@@ -18,9 +18,8 @@ INTERFACE = (
 )
 # module or definition -> why it stays though nothing comes to it
 KEPT = {
-    "catalog.index.spots": "nodes seen from their joins (ARGUS 5.1.4), to be entered for running nodes",
+    "catalog.index.indexed_node": "nodes seen from their joins (ARGUS 5.1.4), for running nodes",
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
-    "catalog.catalog_view:CatalogView.readers": "topology as a relation (ARGUS 5.1.5), to be asked with SQL",
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
     "operators.state.store:MemoryStore": "the store of doctests and tests of operators",

@@ -11,11 +11,11 @@ from seine.algebra.functions import function_names
 from seine.algebra.functions.aggregate_calls import BUILT_IN
 from seine.algebra.functions.resolve_call import ALIASES
 from seine.algebra.functions.signatures import SIGNATURES, Signature
+from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
 from seine.frontends.script.from_source import FORMATS, OPTIONS
-from seine.frontends.script.options import SHEDDING_POLICIES
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 

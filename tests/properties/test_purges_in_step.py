@@ -24,6 +24,7 @@ from seine.safety.operator_states import State, states_of
 from tests.generators.freed_queries import ENDS, NAMES, random_group_query, random_join_script
 from tests.support.built_purges import groups_released, streams_freed_by_joins
 from tests.support.freed_runs import Stream, query_of, random_schemes, seeds, write_script
+from tests.support.seeds import seed_range
 
 STRATEGIES = ("all", "two-by-two", "at-once", "no-canonical", "match-plan", "off")
 GROUPS = ("groups", "distinct rows", "rows of EXCEPT")
@@ -75,9 +76,9 @@ def is_by_punctuations(state: State) -> bool:
 
 
 def test_some_are_freed_by_punctuations_and_others_are_not(tmp_path: Path) -> None:
-    drawn = [query_of(random_join_script(Random(seed), tmp_path / f"j{seed}")) for seed in range(40)]
+    drawn = [query_of(random_join_script(Random(seed), tmp_path / f"j{seed}")) for seed in seed_range(40)]
     freed = [is_freed for query in drawn for is_freed in judge(query.plan).values()]
     assert 20 < sum(freed) < len(freed) - 20
-    grouped = [random_groups(Random(seed), tmp_path / f"g{seed}") for seed in range(40)]
+    grouped = [random_groups(Random(seed), tmp_path / f"g{seed}") for seed in seed_range(40)]
     released = [is_freed for query in grouped for is_freed in groups_released(built(query, "all"), query)]
     assert 5 < sum(released) < len(released) - 5

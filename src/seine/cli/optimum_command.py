@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
 from seine.cli.known_query import known_query
 from seine.errors import printable
@@ -85,7 +86,7 @@ def _states(best: ArchiveOptimum) -> Iterator[tuple[object, tuple[list[int], lis
     yield from zip(shown, zip(left, right, strict=True), strict=True)
 
 
-def _held(window: BestWindow, instants: np.ndarray) -> Iterator[list[int]]:
+def _held(window: BestWindow, instants: AnyArray) -> Iterator[list[int]]:
     """What is held at each instant, ascending; every tuple is looked at when it comes and while it stays."""
     kept = np.flatnonzero(window.until > window.ts)
     kept = kept[np.argsort(window.ts[kept], kind="stable")]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 
-def money(amount: np.ndarray) -> pa.Array:
+
+def money(amount: AnyArray) -> pa.Array:
     """DECIMAL(14,2) of amounts that are not negative: cents in the low half of 128 bits.
 
     >>> money(np.array([0.1, 12.345])).to_pylist()

@@ -12,7 +12,7 @@ from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.decimals import magnitude
 from seine.evaluate.linear_sums import exact_sum_limit, integer_weights
-from seine.evaluate.ordinals import OWN, Coder
+from seine.evaluate.ordinals import VALUE_CODES, Coder
 
 _SUBSET_FRACTION = 4  # values for less than a quarter of the rows are computed for those alone,
 _MIN_ROWS_FOR_SUBSET = 1000  # in a batch of more rows than this
@@ -69,7 +69,9 @@ class DataColumns:
         return Codes(cached.codes[rows], None if cached.valid is None else cached.valid[rows])
 
     def _coded(self, expression: Expression, coder: Coder, rows: IntArray | None = None) -> Codes:
-        summed = self._summed(expression, rows) if coder is OWN and isinstance(expression, Call) else None
+        summed = (
+            self._summed(expression, rows) if coder is VALUE_CODES and isinstance(expression, Call) else None
+        )
         return _codes(self.values(expression, rows), coder) if summed is None else summed
 
     def _summed(self, sum_: Call, rows: IntArray | None) -> Codes | None:
@@ -81,7 +83,7 @@ class DataColumns:
         valid: BoolArray | None = None
         largest = 0
         for arg, weight in zip(sum_.args, weights, strict=True):
-            codes, defined = self.codes(arg, OWN, rows)
+            codes, defined = self.codes(arg, VALUE_CODES, rows)
             largest += abs(weight) * magnitude(codes)
             if largest >= exact_sum_limit(sum_.type):
                 return None

@@ -20,7 +20,7 @@ from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.datum import values as stored
 
-MOST = np.iinfo(np.int64).max
+MAX_CODE = np.iinfo(np.int64).max
 _MAX_INT64_DIGITS = 18  # a DECIMAL of so many digits fits 64 bits
 _INSERTS_PER_SEARCH = 6  # inserts into a hash table that cost as much as one binary search
 
@@ -50,7 +50,7 @@ def _double_codes(numbers: FloatArray) -> IntArray:
     numbers[np.isnan(numbers)] = np.nan
     bits = numbers.view(np.int64)
     below = bits >> 63
-    below &= MOST
+    below &= MAX_CODE
     bits ^= below
     return bits
 
@@ -71,7 +71,7 @@ class Coder:
         return codes_of(array)
 
 
-OWN = Coder()
+VALUE_CODES = Coder()
 
 
 class Places(Coder):

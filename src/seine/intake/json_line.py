@@ -52,7 +52,7 @@ _DECODER = json.JSONDecoder(
 
 
 @dataclass
-class _Row:
+class _LineRow:
     line: int
     op: int
     values: list[str | None]  # texts of the columns
@@ -62,7 +62,7 @@ class _Row:
 
 @dataclass
 class _LineRows:
-    kept: list[_Row] = field(default_factory=list)
+    kept: list[_LineRow] = field(default_factory=list)
     dead: list[DeadLine] = field(default_factory=list)
 
 
@@ -92,7 +92,7 @@ class JsonLine:
                 )
         return self._columns(block, rows)
 
-    def _row(self, line: int, raw: bytes) -> _Row:
+    def _row(self, line: int, raw: bytes) -> _LineRow:
         pairs = _decode(raw)
         keys = [key for key, _ in pairs]
         if "@punctuate" in keys and self.layout.time is not None:
@@ -103,9 +103,9 @@ class JsonLine:
             pairs = JsonPairs(pair for pair in pairs if pair[0] != "@op")
         texts = self._texts(pairs)
         values = [texts.get(index) for index in range(len(self.layout.fields))]
-        return _Row(line, op, values, values[self.layout.time] if self.layout.time is not None else None)
+        return _LineRow(line, op, values, values[self.layout.time] if self.layout.time is not None else None)
 
-    def _punctuation(self, line: int, pairs: JsonPairs) -> _Row:
+    def _punctuation(self, line: int, pairs: JsonPairs) -> _LineRow:
         bound = [value for key, value in pairs if key == "@punctuate"]
         if len(bound) != 1 or not isinstance(bound[0], JsonPairs):
             raise Refused("@punctuate is not one object")
@@ -117,7 +117,7 @@ class JsonLine:
         if scheme is None:
             raise Refused("the attributes of the punctuation are not those of a declared scheme")
         values = [texts.get(index) for index in range(len(self.layout.fields))]
-        return _Row(line, 0, values, rest.get(self.layout.time or 0), scheme)
+        return _LineRow(line, 0, values, rest.get(self.layout.time or 0), scheme)
 
     def _texts(self, pairs: JsonPairs) -> dict[int, str | None]:
         texts: dict[int, str | None] = {}

@@ -213,7 +213,7 @@ class Network:
         return self.version
 
     def take_change(self) -> NetworkChange | None:
-        """The same, and what the new version has changed."""
+        """Close the changes since the last commit as the next version and return them; None if there are none."""
         if not self.changed:
             return None
         self._reroute()

@@ -137,7 +137,7 @@ def take_apart(
 
 
 @dataclass
-class _Row:
+class _PlanColumns:
     """The columns of a plan over those of the items: from `first` on as they are, or else as `expressions`.
 
     `item` is the number of the first item beneath the plan; later ones up to the last are beneath it too.
@@ -178,7 +178,7 @@ class _TakingApart:
         self._largest = largest
         self._is_item = is_item
 
-    def take(self, plan: Plan) -> _Row:
+    def take(self, plan: Plan) -> _PlanColumns:
         """Add the items and conditions beneath a plan; the result is the plan's row."""
         if self._is_item is None or not self._is_item(plan):
             match plan:
@@ -189,12 +189,12 @@ class _TakingApart:
                     return row
                 case Project(input, expressions, _):
                     row = self._take_input(input, expressions)
-                    return _Row(row.item, row.first, [*map(row.over_items, expressions)])
+                    return _PlanColumns(row.item, row.first, [*map(row.over_items, expressions)])
                 case Join():
                     return self._take_joins(plan)
         return self._take_item(plan)
 
-    def _take_input(self, plan: Plan, expressions: Sequence[Expression]) -> _Row:
+    def _take_input(self, plan: Plan, expressions: Sequence[Expression]) -> _PlanColumns:
         """Take a plan whose columns expressions read; as an item if they would grow too large by that."""
         before = len(self.items), len(self.conditions), self._width
         row = self.take(plan)
@@ -204,7 +204,7 @@ class _TakingApart:
         del self.items[items:], self.conditions[conditions:]
         return self._take_item(plan)
 
-    def _take_joins(self, plan: Join) -> _Row:
+    def _take_joins(self, plan: Join) -> _PlanColumns:
         chain: list[Join] = []
         left: Plan = plan
         while isinstance(left, Join):
@@ -221,8 +221,8 @@ class _TakingApart:
             self.conditions += map(row.over_items, conjuncts(join.predicate))
         return row
 
-    def _take_item(self, plan: Plan) -> _Row:
-        row = _Row(len(self.items), self._width)
+    def _take_item(self, plan: Plan) -> _PlanColumns:
+        row = _PlanColumns(len(self.items), self._width)
         self.items.append(plan)
         self._width += len(plan.schema)
         return row

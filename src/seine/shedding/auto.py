@@ -20,7 +20,7 @@ import numpy as np
 from seine.algebra.arrays import FloatArray, IntArray
 from seine.shedding.matches import Edges, others_on
 from seine.shedding.policy import Policy, State, TokenGroups, Tokens
-from seine.shedding.rates import MOST, Rates
+from seine.shedding.rates import MOST_IMPORTANCE, Rates
 from seine.shedding.window import Window
 
 _LIFETIME_PER_HORIZON = 10  # the horizon is this part of a lifetime
@@ -49,10 +49,10 @@ class Auto(Policy):
 
     def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
-            self._coming[stream].append((tokens, min(importance, MOST)))
+            self._coming[stream].append((tokens, min(importance, MOST_IMPORTANCE)))
             self._pending += 1
             for token in tokens:
-                self._present.setdefault(token, []).append(min(importance, MOST))
+                self._present.setdefault(token, []).append(min(importance, MOST_IMPORTANCE))
 
     def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         self._now = now
@@ -61,7 +61,7 @@ class Auto(Policy):
             self._renew(window)
 
     def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
-        importance, gain = min(window.importance.item(slot), MOST), 0.0
+        importance, gain = min(window.importance.item(slot), MOST_IMPORTANCE), 0.0
         for token in window.tokens[slot]:
             for other in self._others[token % len(self._others)]:
                 gain += self._rates[other].gain(token, importance)
@@ -104,7 +104,7 @@ class Auto(Policy):
 
     def _certain(self, window: Window, slot: int) -> float:
         """The importance of the results that the arrivals of this instant make with a tuple if it stays."""
-        importance, present = min(window.importance.item(slot), MOST), self._present
+        importance, present = min(window.importance.item(slot), MOST_IMPORTANCE), self._present
         others = (other for token in window.tokens[slot] for other in present.get(token, ()))
         return sum(self._result(importance, other) for other in others)
 
@@ -126,7 +126,8 @@ class Auto(Policy):
         carried = [token for tokens in window.tokens for token in tokens]
         window.matches[held] = sum(
             np.bincount(
-                *self._gains(other, carried, owners, np.minimum(window.importance[held], MOST)), window.count
+                *self._gains(other, carried, owners, np.minimum(window.importance[held], MOST_IMPORTANCE)),
+                window.count,
             )
             for other in self._rates
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-_FAR = float("inf")
+_UNREACHED = float("inf")
 
 
 class CheapestFlow:
@@ -74,7 +74,7 @@ class CheapestFlow:
                 if room[arc]:
                     other = head[arc]
                     reach = base + cost[arc] - potential[other]
-                    if reach < distance.get(other, _FAR):
+                    if reach < distance.get(other, _UNREACHED):
                         distance[other] = reach
                         via[other] = arc
                         heappush(heap, (reach, other))

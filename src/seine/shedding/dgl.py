@@ -9,7 +9,7 @@ from seine.shedding.policy import TokenGroups
 from seine.shedding.simpprob import SimpProb
 from seine.shedding.window import Window
 
-_LONGEST = np.finfo(float).max  # a finite bound of lifetimes left: 0 times it is 0
+_LONGEST_LIFETIME = np.finfo(float).max  # a finite bound of lifetimes left: 0 times it is 0
 
 
 class Dgl(SimpProb):
@@ -39,7 +39,7 @@ class Dgl(SimpProb):
         np.maximum(priority, 0.0, out=priority)
         if len(winners):
             left = (window.expiry[winners] - now) / self._scale(window, winners)
-            left = np.minimum(left, _LONGEST)
+            left = np.minimum(left, _LONGEST_LIFETIME)
             priority[winners] = before + window.importance[winners] * window.matches[winners] * left
 
     def _winners(self, group: IntArray, groups: TokenGroups) -> IntArray:

@@ -26,7 +26,7 @@ _LOSS_MEMORY = 400.0  # arrivals over which memories are judged
 _IMPORTANCE_MEMORY = 1600.0  # arrivals over which importances are averaged
 _PSEUDOCOUNT = 0.3  # smoothing: how often each token counts as seen in advance
 _RATIOS = 32  # recent ratios that are kept
-_LEAST, MOST = 1e-60, 1e60  # importances beyond are clipped: no product of them is infinite
+_LEAST_MEAN, MOST_IMPORTANCE = 1e-60, 1e60  # importances beyond are clipped: no product of them is infinite
 _LARGEST_SCALE = 1e100  # of the counts: beyond it they are scaled down
 _MOST_TOKENS = 1 << 16  # tokens that are remembered; when there are more, half as many are kept
 _DECAY = np.exp(-1.0 / np.append(MEMORIES, _IMPORTANCE_MEMORY))
@@ -73,7 +73,7 @@ class Rates:
         if self._combine != "min":
             combined: FloatArray = COMBINATIONS[self._combine](importances, means * average)
             return combined
-        lower = np.searchsorted(self._sorted, importances / np.maximum(means, _LEAST))
+        lower = np.searchsorted(self._sorted, importances / np.maximum(means, _LEAST_MEAN))
         least: FloatArray = means * np.array(self._sums)[lower] + importances * (_RATIOS - lower)
         return least / _RATIOS
 
@@ -173,7 +173,7 @@ class Rates:
             return importance + mean * self._sums[-1] / _RATIOS
         if self._combine == "product":
             return importance * mean * self._sums[-1] / _RATIOS
-        lower = bisect_left(self._sorted, importance / max(mean, _LEAST))
+        lower = bisect_left(self._sorted, importance / max(mean, _LEAST_MEAN))
         return (mean * self._sums[lower] + importance * (_RATIOS - lower)) / _RATIOS
 
     def _judge(self, places: IntArray, arrivals: int) -> None:
@@ -189,6 +189,6 @@ class Rates:
             for place in of_arrival:
                 weight, total = self._counts[place, -2:].tolist()
                 if total > 0.0:
-                    self._ratios[self._next] = min(importance * weight / total, MOST / _LEAST)
+                    self._ratios[self._next] = min(importance * weight / total, MOST_IMPORTANCE / _LEAST_MEAN)
                     self._next = (self._next + 1) % _RATIOS
                     break

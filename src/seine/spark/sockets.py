@@ -10,7 +10,7 @@ import atexit
 import shutil
 import tempfile
 
-_LONGEST = 55  # the folder's name in bytes: with that of a socket in it, any system takes it
+_LONGEST_FOLDER_NAME = 55  # the folder's name in bytes: with that of a socket in it, any system takes it
 
 
 def local_sockets(master: str | None) -> dict[str, str]:
@@ -23,7 +23,7 @@ def local_sockets(master: str | None) -> dict[str, str]:
         return {}
     folder = tempfile.mkdtemp(prefix="seine-")  # nobody else may enter it
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    if len(folder.encode()) > _LONGEST:
+    if len(folder.encode()) > _LONGEST_FOLDER_NAME:
         return {}
     return {
         "spark.python.unix.domain.socket.enabled": "true",

@@ -34,7 +34,7 @@ _AUCTIONS = """\
 Items and {bids:,} bids; {open_items:,} auctions are open at a time. An item is punctuated when it comes,
 its bids when it closes. Rows and punctuations that the join holds, by tuples read; micro-batches of
 {batch_rows:,} lines of a stream."""
-_SMALL = """\
+_SMALL_BATCHES = """\
 The same with {bids:,} bids, {open_items:,} open auctions and micro-batches of {batch_rows:,} lines: so few
 punctuations come at a time that a lazy join lets them gather."""
 _JOINS = """\
@@ -58,7 +58,7 @@ PARTS: tuple[tuple[str, str, Draw], ...] = (
     ("costs", _COST, purge_cost.costs),
     ("throughput", _SPARK, purge_throughput.throughput),
     ("auctions", _AUCTIONS, held_state.auctions),
-    ("small", _SMALL, held_state.small_batches),
+    ("small", _SMALL_BATCHES, held_state.small_batches),
     ("joins", _JOINS, held_state.joins),
     ("plans", _PLANS, plan_cost.plans),
 )

@@ -10,7 +10,7 @@ from seine.bench.sides.commit_recorder import AwaitedQuery, CommitRecorder
 from seine.service.client import Client
 
 _SURE = "CREATE QUERY sure_{number} AS SELECT tran_id, amount FROM transfer WHERE amount > {bound};"
-_BOUND = 2_000_000  # three transfers in a thousand are larger, so that every batch has results
+_LEAST_AMOUNT = 2_000_000  # three transfers in a thousand are larger, so that every batch has results
 _MOST_STANDING = 4  # of the queries that come and go, at a time
 
 
@@ -45,7 +45,7 @@ class RegisteringClient:
         name = f"sure_{number}"
         self._recorder.expect(name)
         called, delivered = time.monotonic(), self._recorder.delivered
-        entry = self._register(_SURE.format(number=number, bound=_BOUND + number))
+        entry = self._register(_SURE.format(number=number, bound=_LEAST_AMOUNT + number))
         self.awaited.append(AwaitedQuery(name, called, delivered, entry))
 
     def _register_other(self) -> None:

@@ -29,7 +29,7 @@ _ONLINE = """\
 the true rate of every key and may take back what it evicted, but does not know what comes next."""
 _HARDER = "### Other streams\n\nThe same shares where importance is by chance, keys drift or arrivals burst."
 _COSTS = "### What a decision costs\n\n{tuples:,} tuples, joined directly, one of each stream at an instant."
-_MANY = "The same with {tuples:,} tuples."
+_MANY_TUPLES = "The same with {tuples:,} tuples."
 _OPTIMUM = "### What the optimum costs\n\nThe paper's streams, once their exact results are known."
 
 
@@ -41,7 +41,7 @@ FIGURES: tuple[tuple[str, str, Callable[..., tuple[Table, star_figures.Picture]]
 TABLES: tuple[tuple[str, str, Callable[..., Table]], ...] = (
     ("harder", _HARDER, star_figures.harder),
     ("costs", _COSTS, shedding_cost.policies),
-    ("many", _MANY, shedding_cost.many),
+    ("many", _MANY_TUPLES, shedding_cost.many),
     ("optimum", _OPTIMUM, shedding_cost.optimum),
 )
 

@@ -50,7 +50,7 @@ def story_text(
     story = Story(Labels(network, streams, relations or {}), query)
     inferred = [wrapped("inferred from its conditions:", *story.inferred())] if story.inferred() else []
     chapters = [wrapped(_head(chapter.node, chapter.text), *chapter.says) for chapter in story.chapters()]
-    freed = [wrapped("what it holds:", *told)] if (told := (states or {}).get(query)) else []
+    freed = [wrapped("what it holds:", *held)] if (held := (states or {}).get(query)) else []
     return "\n".join([_headline(network), *_fold(story.headline(), ""), *inferred, *chapters, *freed]) + "\n"
 
 
@@ -113,7 +113,7 @@ def explain_json(
         **explain_counts(network),
         "depth": network.depth,
         "network": [_form(line) for line in lines],
-        "states": {name: list(told) for name, told in (states or {}).items() if query in (None, name)},
+        "states": {name: list(held) for name, held in (states or {}).items() if query in (None, name)},
     }
 
 

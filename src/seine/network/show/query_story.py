@@ -73,7 +73,7 @@ class Story:
     def headline(self) -> str:
         """How much of what it uses it shares, and what is there for it alone."""
         alone = [node for node in self.nodes if len(self._network.users(node.id)) == 1]
-        own = ", ".join(f"#{node.id}" for node in alone) or "none"
+        unshared = ", ".join(f"#{node.id}" for node in alone) or "none"
         rows = [
             node
             for node in self.nodes
@@ -85,7 +85,8 @@ class Story:
         conditions = f"; its own conditions in shared nodes: {added}" if added else ""
         shared = len(self.nodes) - len(alone)
         return (
-            f"query {self._query} shares {shared} of its {len(self.nodes)} nodes; its own: {own}{conditions}"
+            f"query {self._query} shares {shared} of its {len(self.nodes)} nodes; "
+            f"its own: {unshared}{conditions}"
         )
 
     def inferred(self) -> list[str]:
@@ -159,42 +160,43 @@ class Story:
 
     def _coverage(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[str]:
         """Whose conditions let its rows pass already, and whose rows its own lets pass."""
-        own = self._condition(filter_, number)
-        twins = [query for query in own.queries if query != self._query]
+        condition = self._condition(filter_, number)
+        twins = [query for query in condition.queries if query != self._query]
         if twins:
             yield f"the same condition as {enumerate_names(twins)}"
         wider: list[_Condition] = []
         narrower: list[_Condition] = []
         for other in self._others(node, filter_, number):
-            if implies(own.canonical, other.canonical):
+            if implies(condition.canonical, other.canonical):
                 wider.append(other)
-            elif implies(other.canonical, own.canonical):
+            elif implies(other.canonical, condition.canonical):
                 narrower.append(other)
         if wider:
-            yield self._covered(node, own, wider)
+            yield self._covered(node, condition, wider)
         elif not twins and len(self._network.users(node.id)) > 1:
             yield "nobody else's condition covers it: with it the node lets more pass"
         if narrower:
             names = dict.fromkeys(query for other in narrower for query in other.queries)
             yield f"it covers {enumerate_names(names)}"
 
-    def _covered(self, node: Node, own: _Condition, wider: Sequence[_Condition]) -> str:
+    def _covered(self, node: Node, condition: _Condition, wider: Sequence[_Condition]) -> str:
         """Who has the nearest of the wider conditions, and what in it is wider."""
-        nearest = max(wider, key=lambda other: len({*own.parts} & {*other.parts}))
+        nearest = max(wider, key=lambda other: len({*condition.parts} & {*other.parts}))
         others = {query for other in wider for query in other.queries} - {*nearest.queries}
         more = f", and for {count(len(others), 'other query', 'other queries')}" if others else ""
-        reasons = self._weaker_parts(node, own, nearest)
+        reasons = self._weaker_parts(node, condition, nearest)
         reason = "; ".join(reasons) or ("it asks for less" if nearest.parts else "it takes all")
         on_top = "; its own are tested on top" if node.is_join else ""
         return f"they pass already for {enumerate_names(nearest.queries)} ({reason}){more}{on_top}"
 
-    def _weaker_parts(self, node: Node, own: _Condition, other: _Condition) -> list[str]:
+    def _weaker_parts(self, node: Node, condition: _Condition, other: _Condition) -> list[str]:
         names, hidden = self._labels.names(node.id), {*self._labels.hidden(node.id)}
         return [
             f"{plain_words(theirs, names)} covers {plain_words(mine, names)}"
             for theirs in other.parts
-            for mine in own.parts
-            if theirs not in own.parts and not hidden & columns_of(theirs) and _part_implies(mine, theirs)
+            if theirs not in condition.parts and not hidden & columns_of(theirs)
+            for mine in condition.parts
+            if _part_implies(mine, theirs)
         ]
 
     def _others(self, node: FilteringNode, filter_: Filter, number: int) -> Iterator[_Condition]:

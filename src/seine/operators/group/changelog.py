@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.state.change_layout import ChangeLayout, lay_out
 from seine.operators.state.event_queue import Columns, EventQueue, EventTimes, times_of, weights_of
 from seine.operators.state.identified_rows import BUCKETS, open_rows, take_identities
@@ -97,7 +98,7 @@ class ChangelogOperator:
         table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         return Delta(self._begun(layout, keys, grown, base), self._ended(layout, keys, grown, alive, base))
 
-    def _bases(self, layout: ChangeLayout, grown: np.ndarray, stored: np.ndarray, store: Store) -> np.ndarray:
+    def _bases(self, layout: ChangeLayout, grown: AnyArray, stored: AnyArray, store: Store) -> AnyArray:
         """The first identity of the rows that are alive at each place; new ones in order of time.
 
         Groups are in order of their hashes, so that rows of one instant are too.
@@ -112,7 +113,7 @@ class ChangelogOperator:
         return base[np.maximum.accumulate(held)]
 
     def _begun(
-        self, layout: ChangeLayout, keys: list[pa.Array], grown: np.ndarray, base: np.ndarray
+        self, layout: ChangeLayout, keys: list[pa.Array], grown: AnyArray, base: AnyArray
     ) -> pa.RecordBatch:
         places, step = _repeat(np.maximum(grown, 0))
         start, *row = [key.take(pa.array(layout.group[places])) for key in keys]
@@ -122,9 +123,9 @@ class ChangelogOperator:
         self,
         layout: ChangeLayout,
         keys: list[pa.Array],
-        grown: np.ndarray,
-        alive: np.ndarray,
-        base: np.ndarray,
+        grown: AnyArray,
+        alive: AnyArray,
+        base: AnyArray,
     ) -> pa.RecordBatch:
         places, step = _repeat(np.maximum(-grown, 0))
         start, *row = [key.take(pa.array(layout.group[places])) for key in keys]
@@ -132,12 +133,12 @@ class ChangelogOperator:
         return open_rows(start.to_numpy(), identity, row, layout.time[places])
 
 
-def _lasting(rows: pa.RecordBatch) -> np.ndarray:
+def _lasting(rows: pa.RecordBatch) -> AnyArray:
     """Which rows have no end and cannot end early: no part of them has an identity.
 
     A merge gives every row one, and -1 for parts that its input does not have.
     """
-    stays: np.ndarray = rows[END].to_numpy() == FOREVER
+    stays: AnyArray = rows[END].to_numpy() == FOREVER
     names = [name for name in rows.schema.names if name.startswith("_i")]
     if len(names) == 1:
         return np.zeros(rows.num_rows, bool)
@@ -146,7 +147,7 @@ def _lasting(rows: pa.RecordBatch) -> np.ndarray:
     return stays
 
 
-def _repeat(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _repeat(times: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Each place as often as said, and the how-manieth time it is.
 
     >>> [a.tolist() for a in _repeat(np.array([0, 2, 1]))]

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.group.slot_counts import ASLEEP, AWAKE, PINNED, Slots, bits_for
 from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, weights_of
 from seine.operators.state.keyed_table import HASH, KeyedTable
@@ -29,7 +30,7 @@ GRACE = 1 << 20  # and so many more
 _SPACE = 8  # slots for each row if one row is enough to wake a slot
 
 # The weights of the events that may wake a group, 0 for others.
-Counted = Callable[[pa.RecordBatch], np.ndarray]
+Counted = Callable[[pa.RecordBatch], AnyArray]
 
 
 class DormantGroups:
@@ -130,9 +131,7 @@ class DormantGroups:
     def _bits(self, rows: int) -> int:
         return bits_for(rows * max(1, _SPACE // self._least))
 
-    def _sums(
-        self, due: list[pa.RecordBatch], at: list[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sums(self, due: list[pa.RecordBatch], at: list[AnyArray]) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Which slots have events, by how many rows they may grow, and by how many they do."""
         assert self._slots is not None
         size = len(self._slots)
@@ -150,7 +149,7 @@ class DormantGroups:
                 change += _by_slot(places, weights, size)
         return touched, most, change
 
-    def _to_come(self, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    def _to_come(self, bits: int) -> tuple[AnyArray, AnyArray]:
         """The rows of each slot that are alive, as the queue tells: those that are counted, and all."""
         rows, everything = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
         places = Slots(self._store, bits, rows, rows)
@@ -161,20 +160,21 @@ class DormantGroups:
         return rows, everything
 
 
-def _hashes(batch: pa.RecordBatch) -> np.ndarray:
-    return batch[HASH].to_numpy()
+def _hashes(batch: pa.RecordBatch) -> IntArray:
+    hashes: IntArray = batch[HASH].to_numpy()
+    return hashes
 
 
-def _have_result(groups: pa.RecordBatch) -> np.ndarray:
+def _have_result(groups: pa.RecordBatch) -> AnyArray:
     """Which groups have a row that is emitted."""
     return np.asarray(groups["_i0"].to_numpy() >= 0)
 
 
-def _by_slot(at: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+def _by_slot(at: AnyArray, weights: AnyArray, size: int) -> AnyArray:
     return np.bincount(at, weights, size).astype(np.int32)
 
 
-def _selected(batch: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
+def _selected(batch: pa.RecordBatch, mask: AnyArray) -> pa.RecordBatch:
     return batch if mask.all() else batch.take(pa.array(mask.nonzero()[0]))
 
 

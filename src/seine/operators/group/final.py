@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
 from seine.operators.join.join_purge import HeldRows
@@ -92,7 +93,7 @@ class FinalOperator:
             runs.add(SortedRun.of(take_rows(everything, open_), KEY))
         return [take_rows(everything, over)]
 
-    def _groups(self, rows: pa.RecordBatch) -> np.ndarray:
+    def _groups(self, rows: pa.RecordBatch) -> AnyArray:
         """The number of the group of each row."""
         columns = [plain(rows[f"c{index}"]) for index in self._node.group]
         grouping = group_rows(rows[KEY].to_numpy(), columns)
@@ -100,7 +101,7 @@ class FinalOperator:
         numbers[grouping.order] = grouping.labels()
         return numbers
 
-    def _joined(self, begun: pa.RecordBatch) -> np.ndarray:
+    def _joined(self, begun: pa.RecordBatch) -> AnyArray:
         """The rows that begin because a tuple joined their group."""
         latest = begun[f"c{self._node.arrival}"].view(pa.int64())
         return np.flatnonzero(latest.to_numpy(zero_copy_only=False) == begun[START].to_numpy())
@@ -114,7 +115,7 @@ class FinalOperator:
             final += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
         return final
 
-    def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> np.ndarray:
+    def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> AnyArray:
         values = self._rows.values(run.batch, place)
         return np.flatnonzero(pc.fill_null(pc.less(values, reached), False).to_numpy(zero_copy_only=False))
 
@@ -125,14 +126,14 @@ class RowLives:
     A group is over where a row of it ends and none begins.
     """
 
-    def __init__(self, groups: np.ndarray, times: np.ndarray, kept: int, first: int) -> None:
+    def __init__(self, groups: AnyArray, times: AnyArray, kept: int, first: int) -> None:
         ranks = np.unique(times, return_inverse=True)[1].reshape(-1)
         self._width = int(ranks.max()) + 1
         self._groups, self._ranks = groups, ranks
         self._at = groups * self._width + ranks
         self._over = np.unique(np.setdiff1d(self._at[first:], self._at[kept:first]))
 
-    def last(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def last(self, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Of these rows the latest of each life: those of lives that are over, and those of others."""
         floor = np.searchsorted(self._over, self._groups[rows] * self._width)
         life = np.searchsorted(self._over, self._at[rows], "right") - floor
@@ -144,7 +145,7 @@ class RowLives:
         return rows[latest[over]], rows[latest[~over]]
 
 
-def _with_keys(run: SortedRun, hashes: np.ndarray) -> np.ndarray:
+def _with_keys(run: SortedRun, hashes: AnyArray) -> AnyArray:
     places = [places for _, places in run.equal_keys(hashes)]
     return np.concatenate(places) if places else np.zeros(0, np.int64)
 

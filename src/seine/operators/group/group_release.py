@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
 from seine.operators.group.grouped import Grouped
@@ -67,7 +68,7 @@ class Releasing:
             self._punctuators.prune(store)
             store.head.update(gathered=0, since=0, stayed=stayed)
 
-    def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> np.ndarray:
+    def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> AnyArray:
         """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
         finished = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]
         for place, reached in passed(self._clocks, progress):
@@ -75,11 +76,13 @@ class Releasing:
             finished.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
         return np.unique(np.concatenate(finished))
 
-    def _by_punctuation(self, groups: pa.RecordBatch, store: Store) -> np.ndarray:
+    def _by_punctuation(self, groups: pa.RecordBatch, store: Store) -> AnyArray:
         keys = [groups[f"k{i + 1}"] for i in range(len(self._types))]
         count = groups.num_rows
         columns = {KEY: pa.array(hash_columns(keys, count)), START: pa.array(np.zeros(count, np.int64))}
         columns |= {END: pa.array(np.full(count, FOREVER)), _PLACE: pa.array(np.arange(count))}
         columns |= {f"c{i}": key for i, key in enumerate(keys)}
         run = SortedRun.of(pa.RecordBatch.from_arrays(list(columns.values()), list(columns)), KEY)
-        return run.batch[_PLACE].to_numpy()[self._punctuators.finished(run, store)]
+        places: AnyArray = run.batch[_PLACE].to_numpy()
+        finished: AnyArray = places[self._punctuators.finished(run, store)]
+        return finished

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.aggregates.calls import Compiled
 from seine.operators.aggregates.fold import ROWS, Kept
 from seine.operators.aggregates.folding import Events, Folding, Named
@@ -42,12 +43,12 @@ class GroupStep:
 
     layout: ChangeLayout
     events: Events
-    hashes: np.ndarray
+    hashes: AnyArray
     keys: list[Plain]
     stored: KeyedMatches
-    rows: np.ndarray
-    second: np.ndarray | None
-    numbers: np.ndarray
+    rows: AnyArray
+    second: AnyArray | None
+    numbers: AnyArray
 
 
 class Grouped:
@@ -105,13 +106,13 @@ class Grouped:
         """About how many groups there are."""
         return sum(run["rows"] for run in store.head.get("groups", ()))
 
-    def release(self, finished: Callable[[pa.RecordBatch], np.ndarray], store: Store) -> int:
+    def release(self, finished: Callable[[pa.RecordBatch], AnyArray], store: Store) -> int:
         """Forget groups that nothing will change; `finished` says where they are among all. How many stay."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         groups = table.everything()
         gone = groups.take(pa.array(finished(groups)))
         self._forget(gone, table, store)
-        return groups.num_rows - gone.num_rows
+        return int(groups.num_rows) - int(gone.num_rows)
 
     def _forget(self, gone: pa.RecordBatch, table: KeyedTable, store: Store) -> None:
         """Forget groups, given as they are in the table."""
@@ -122,7 +123,7 @@ class Grouped:
         place = self._schema.get_field_index(ROWS)
         table.write(gone.set_column(place, ROWS, pa.array(np.zeros(gone.num_rows, np.int64))))
 
-    def _counted(self, events: pa.RecordBatch) -> np.ndarray:
+    def _counted(self, events: pa.RecordBatch) -> AnyArray:
         """The weights of events that can give a group a result: EXCEPT has none without its first input."""
         weights = weights_of(events)
         return weights * (events[SECOND].to_numpy() == 0) if self._second else weights
@@ -187,7 +188,7 @@ class Grouped:
             [arrow(array) for _, array in columns], [name for name, _ in columns]
         )
 
-    def _existence(self, step: GroupStep) -> tuple[np.ndarray, np.ndarray]:
+    def _existence(self, step: GroupStep) -> tuple[AnyArray, AnyArray]:
         """At which places there is a result row, and which groups had one before the step."""
         existed = (step.stored.at >= 0) & (step.stored.numbers("_i0") != NO_RESULT)
         if not self._keys:
@@ -198,9 +199,7 @@ class Grouped:
             existed &= step.stored.numbers("_m") == 0  # state from before there was NO_RESULT
         return exists, existed
 
-    def _identities(
-        self, step: GroupStep, changes: ResultChanges, store: Store
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _identities(self, step: GroupStep, changes: ResultChanges, store: Store) -> tuple[AnyArray, AnyArray]:
         """Since when, and with which identity, the rows are there: first those that begin, then those found.
 
         Groups are in order of their hashes, so that rows that begin at one instant are too.
@@ -215,9 +214,7 @@ class Grouped:
         stored[1, at] = step.stored.numbers("_i0").take(known)
         return np.concatenate([times, stored[0]]), np.concatenate([identity, stored[1]])
 
-    def _delta(
-        self, step: GroupStep, changes: ResultChanges, since: np.ndarray, identity: np.ndarray
-    ) -> Delta:
+    def _delta(self, step: GroupStep, changes: ResultChanges, since: AnyArray, identity: AnyArray) -> Delta:
         begun, ended = self._nothing
         count = len(changes.begins)
         if count:
@@ -229,7 +226,7 @@ class Grouped:
             ended = open_rows(since.take(changes.ended), identity.take(changes.ended), columns, times)
         return Delta(begun, ended)
 
-    def _keys_at(self, step: GroupStep, places: np.ndarray) -> list[Plain]:
+    def _keys_at(self, step: GroupStep, places: AnyArray) -> list[Plain]:
         one_each = len(places) == step.layout.size == step.layout.groups
         groups = None if one_each else step.layout.group.take(places)
         return [pick(key, groups) for key in step.keys]
@@ -238,9 +235,9 @@ class Grouped:
         self,
         step: GroupStep,
         changes: ResultChanges,
-        held: np.ndarray,
-        since: np.ndarray,
-        identity: np.ndarray,
+        held: AnyArray,
+        since: AnyArray,
+        identity: AnyArray,
         kept: Kept,
         table: KeyedTable,
     ) -> None:
@@ -262,11 +259,11 @@ class Grouped:
         columns += [pick(column, worth) for column in kept]
         table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
 
-    def _new_numbers(self, store: Store, count: int) -> np.ndarray:
+    def _new_numbers(self, store: Store, count: int) -> AnyArray:
         """Numbers for groups that are new; a group that comes back after its end gets another."""
         if not self.folding.counts_values:
             return np.zeros(0, np.int64)
-        first = store.head.get("numbers", 0)
+        first: int = store.head.get("numbers", 0)
         store.head["numbers"] = first + count
         return first + np.arange(count)
 
@@ -275,6 +272,6 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array if array.type == type_ else array.cast(type_)
 
 
-def _at(numbers: np.ndarray, places: np.ndarray, none: int) -> np.ndarray:
+def _at(numbers: AnyArray, places: AnyArray, none: int) -> AnyArray:
     """The numbers at places, and what stands for none at place -1."""
     return np.append(numbers, none).take(places)

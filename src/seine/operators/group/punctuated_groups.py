@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.graph.node import Port
 from seine.operators.join.join_purge import HeldRows, covered
 from seine.operators.join.purge_rule import Purge
@@ -53,7 +54,7 @@ class Punctuators:
                 begun += due.num_rows
         return begun
 
-    def finished(self, groups: SortedRun, store: Store) -> np.ndarray:
+    def finished(self, groups: SortedRun, store: Store) -> AnyArray:
         """The places of the groups that all members have punctuated."""
         by_member = [np.zeros(groups.rows, bool) for _ in range(self._members)]
         for held in self._punctuations:
@@ -75,7 +76,7 @@ class Punctuators:
 
     def _pointless(
         self, held: HeldRows, run: SortedRun, covers: Sequence[tuple[HeldRows, list[SortedRun]]]
-    ) -> np.ndarray:
+    ) -> AnyArray:
         by_member = [np.zeros(run.rows, bool) for _ in range(self._members)]
         by_member[held.side][:] = True
         for cover, runs in covers:

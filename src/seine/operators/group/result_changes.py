@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.state.change_layout import ChangeLayout
 from seine.rows.cheap_columns import Plain, join, pick, pick_known, unless_all
 from seine.rows.grouping import all_equal
@@ -24,10 +25,10 @@ class ResultChanges:
     `held` is the last row of each group, also if it has ended; -1 for a group that had none.
     """
 
-    begins: np.ndarray
-    ends: np.ndarray
-    ended: np.ndarray
-    held: np.ndarray
+    begins: AnyArray
+    ends: AnyArray
+    ended: AnyArray
+    held: AnyArray
     _begun: list[Plain]
     _stored: list[Plain]
 
@@ -35,7 +36,7 @@ class ResultChanges:
         """The results that begin."""
         return self._begun
 
-    def values(self, rows: np.ndarray) -> list[Plain]:
+    def values(self, rows: AnyArray) -> list[Plain]:
         """The results of some rows; -1 is none."""
         pools = zip(self._begun, self._stored, strict=True)
         return [pick_known(join(one, other), rows) for one, other in pools]
@@ -43,9 +44,9 @@ class ResultChanges:
 
 def result_changes(
     layout: ChangeLayout,
-    exists: np.ndarray,
-    existed: np.ndarray,
-    at: np.ndarray,
+    exists: AnyArray,
+    existed: AnyArray,
+    at: AnyArray,
     made: Sequence[Plain],
     stored: list[Plain],
 ) -> ResultChanges:
@@ -66,7 +67,7 @@ def result_changes(
     return ResultChanges(begins, ends, ended, held.take(layout.last), begun, stored)
 
 
-def _held(layout: ChangeLayout, begin: np.ndarray, begins: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _held(layout: ChangeLayout, begin: AnyArray, begins: AnyArray, at: AnyArray) -> AnyArray:
     """The number of the row that began last at each place, or was there before."""
     begun = np.cumsum(begin)  # at or before a place
     inside = begun > (begun - begin).take(layout.first).take(layout.group)
@@ -76,12 +77,12 @@ def _held(layout: ChangeLayout, begin: np.ndarray, begins: np.ndarray, at: np.nd
 
 def _unchanged(
     layout: ChangeLayout,
-    both: np.ndarray,
-    number: np.ndarray,
-    at: np.ndarray,
+    both: AnyArray,
+    number: AnyArray,
+    at: AnyArray,
     made: Sequence[Plain],
     stored: list[Plain],
-) -> np.ndarray:
+) -> AnyArray:
     """The places, of those with a result there and before, where it stays the same."""
     places = both.nonzero()[0]
     if not made or not len(places):

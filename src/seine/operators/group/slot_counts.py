@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.state.store import Store
 
 ASLEEP, AWAKE, PINNED = 0, 1, 2
-FEWEST, MOST = 8, 20  # bits of a slot
+FEWEST_SLOT_BITS, MOST_SLOT_BITS = 8, 20  # bits of a slot
 _PART = 8  # changes are kept beside the whole until they are so large a part of it, or so many
 _BITS = 64
 
@@ -22,7 +23,7 @@ _BITS = 64
 class Slots:
     """The slots that `store.head["slots"]` remembers: `rows` in each, and its `state`."""
 
-    def __init__(self, store: Store, bits: int, rows: np.ndarray, state: np.ndarray) -> None:
+    def __init__(self, store: Store, bits: int, rows: AnyArray, state: AnyArray) -> None:
         self._store = store
         self.bits = bits
         self.rows, self.state = rows, state
@@ -44,7 +45,7 @@ class Slots:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of(self, hashes: np.ndarray) -> np.ndarray:
+    def of(self, hashes: AnyArray) -> AnyArray:
         """The slot of each hash, ascending with it.
 
         >>> from seine.operators.state.store import MemoryStore
@@ -54,12 +55,12 @@ class Slots:
         """
         return (hashes >> (_BITS - self.bits)) + (1 << (self.bits - 1))
 
-    def ranges(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def ranges(self, slots: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The least and the greatest hash of each slot."""
         low = (slots - (1 << (self.bits - 1))) << (_BITS - self.bits)
         return low, low + np.int64((1 << (_BITS - self.bits)) - 1)
 
-    def save(self, changed: np.ndarray | None = None) -> None:
+    def save(self, changed: AnyArray | None = None) -> None:
         """Keep the numbers; `changed` are the slots with others than when they were loaded, None if all."""
         kept = self._store.head.get("slots")
         if kept is None or changed is None or not self._is_little(kept, len(changed)):
@@ -86,4 +87,4 @@ def bits_for(rows: int) -> int:
     >>> bits_for(5), bits_for(1000), bits_for(10**9)
     (8, 10, 20)
     """
-    return min(MOST, max(FEWEST, rows.bit_length()))
+    return min(MOST_SLOT_BITS, max(FEWEST_SLOT_BITS, rows.bit_length()))

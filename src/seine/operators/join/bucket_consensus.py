@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.rows.delta import NEVER, Delta, concat
@@ -43,7 +44,7 @@ def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.Rec
     return take_rows(whole.drop_columns(names[-1:]), firsts[complete])
 
 
-def _kinds(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, int]:
+def _kinds(columns: Sequence[pa.Array], rows: int) -> tuple[AnyArray, int]:
     """For each row the number of its values, from 0 on, and how many numbers there are.
 
     >>> _kinds([pa.array(["a", None, "a"]), pa.array([1, 1, 1])], 3)[0].tolist()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call, Expression, columns_of, conjunction, shift_columns
 from seine.algebra.types import BOOLEAN, Type
 from seine.evaluate.data_columns import DataColumns
@@ -19,7 +19,7 @@ from seine.rows import hashing
 class GatheredRows:
     """Some rows of a batch, gathered column by column when asked for."""
 
-    def __init__(self, batch: pa.RecordBatch, rows: np.ndarray) -> None:
+    def __init__(self, batch: pa.RecordBatch, rows: AnyArray) -> None:
         self._batch = batch
         self._rows = pa.array(rows)
 
@@ -87,7 +87,7 @@ class Combination:
     def columns(self, left: GatheredRows, right: GatheredRows) -> PairColumns:
         return PairColumns(left, right, self._width, self._types)
 
-    def holds(self, columns: DataColumns, count: int) -> np.ndarray | None:
+    def holds(self, columns: DataColumns, count: int) -> AnyArray | None:
         """Which pairs are wanted; None if all are."""
         mask = self._filters.holds(columns, count)
         if self._same_key is None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
 from seine.operators.join.bucket_consensus import arrived, gathered
@@ -88,7 +89,7 @@ class PunctuationDeriver:
         waiting.keep_where(lambda _: next(masks))
         return self._rows(pa.concat_batches(releasable), store.bucket)
 
-    def _held(self, punctuations: SortedRun, rows: SortedRun, alive: np.ndarray) -> np.ndarray:
+    def _held(self, punctuations: SortedRun, rows: SortedRun, alive: AnyArray) -> AnyArray:
         """The punctuations of which a run has rows."""
         if self.by_key and punctuations.rows < rows.rows:
             pairs = [(at, place) for at, place in rows.equal_keys(punctuations.keys)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.join.combination import Combination, GatheredRows
 from seine.operators.match.any_of import AnyOf
@@ -78,7 +79,7 @@ class JoinPairs:
         probe: SortedRun,
         run: SortedRun,
         pairs: Pairs,
-        early: np.ndarray | None = None,
+        early: AnyArray | None = None,
         untested: bool = False,
     ) -> pa.RecordBatch:
         """The rows that pairs become; with early ends, rows of `minus`; `unasked` if `asked` comes later."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.types import BOOLEAN
 from seine.evaluate.evaluate import evaluate, truth
@@ -63,9 +64,10 @@ class HeldRows:
         """The columns that the values at these places need."""
         return set[int]().union(*(columns_of(self._key[place]) for place in places))
 
-    def hashes(self, batch: pa.RecordBatch, places: tuple[int, ...]) -> np.ndarray:
+    def hashes(self, batch: pa.RecordBatch, places: tuple[int, ...]) -> AnyArray:
         if places == self.places:
-            return batch[KEY].to_numpy()
+            known: AnyArray = batch[KEY].to_numpy()
+            return known
         return hash_columns([self.values(batch, place) for place in places], batch.num_rows)
 
     def equals(self, place: int) -> Expression:
@@ -73,7 +75,7 @@ class HeldRows:
         type_ = self._key[place].type
         return Call("eq", (Column(0, type_), Column(1, type_)), BOOLEAN)
 
-    def values(self, batch: pa.RecordBatch, place: int, rows: np.ndarray | None = None) -> pa.Array:
+    def values(self, batch: pa.RecordBatch, place: int, rows: AnyArray | None = None) -> pa.Array:
         """What stands at a place of the key, in all rows or in some."""
         expression = self._key[place]
         columns = {index: batch[f"c{index}"] for index in columns_of(expression)}
@@ -211,14 +213,14 @@ class Purging:
 
     @staticmethod
     def _discard(held: HeldRows, covers: Sequence[tuple[HeldRows, SortedRun]], runs: Runs) -> None:
-        def places(run: SortedRun) -> np.ndarray:
+        def places(run: SortedRun) -> AnyArray:
             pieces = [p for cover, punctuations in covers for p in covered(held, run, cover, punctuations)]
             return np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
 
         runs.discard(places)
 
 
-def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun) -> Iterator[np.ndarray]:
+def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun) -> Iterator[AnyArray]:
     """The places in a run of things held of one side that punctuations of the other cover, in chunks."""
     if not run.rows or not punctuations.rows:
         return
@@ -235,7 +237,7 @@ def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: Sorte
 
 def _same_hash(
     held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: SortedRun
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[AnyArray, AnyArray]]:
     """Pairs (place in the run, punctuation) of equal hashes; the fewer are looked for among the more."""
     if held.places == cover.places and punctuations.rows < run.rows:
         for at, rows in run.equal_keys(punctuations.keys):
@@ -245,8 +247,8 @@ def _same_hash(
 
 
 def _agree(
-    held: HeldRows, run: SortedRun, rows: np.ndarray, cover: HeldRows, punctuations: SortedRun, at: np.ndarray
-) -> np.ndarray:
+    held: HeldRows, run: SortedRun, rows: AnyArray, cover: HeldRows, punctuations: SortedRun, at: AnyArray
+) -> AnyArray:
     """Which pairs have equal values: equal hashes are not enough."""
     same = np.ones(len(rows), bool)
     for place in cover.places:

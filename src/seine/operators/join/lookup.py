@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Expression
 from seine.operators.join.combination import Combination, GatheredRows, key_columns
 from seine.operators.match.any_of import AnyOf
@@ -68,7 +69,7 @@ class LookupOperator:
                 rows, tuples = rows[mask], tuples[mask]
             yield self._combined(batch, rows, tuples)
 
-    def _combined(self, batch: pa.RecordBatch, rows: np.ndarray, tuples: np.ndarray) -> pa.RecordBatch:
+    def _combined(self, batch: pa.RecordBatch, rows: AnyArray, tuples: AnyArray) -> pa.RecordBatch:
         left, right = GatheredRows(batch, rows), GatheredRows(self._index.batch, tuples)
         named = [(name, left.column(name)) for name in carried_names(batch) if name != KEY]
         named += self._combination.output(self._combination.columns(left, right))

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
 from seine.graph.node import Filter
@@ -46,7 +47,7 @@ class Reach:
     def columns(self) -> set[int]:
         return {column for terms, _ in (*self.all_of, *(self.any_of or ())) for column, _ in terms}
 
-    def until(self, batch: pa.RecordBatch, ends: np.ndarray) -> np.ndarray:
+    def until(self, batch: pa.RecordBatch, ends: AnyArray) -> AnyArray:
         """When rows are of no more use: at their end or before it."""
         for bound in self.all_of:
             ends = np.minimum(ends, after(batch, *bound))
@@ -55,7 +56,8 @@ class Reach:
         latest = np.full(len(ends), NEVER)
         for bound in self.any_of:
             latest = np.maximum(latest, after(batch, *bound))
-        return np.minimum(ends, latest)
+        earliest: AnyArray = np.minimum(ends, latest)
+        return earliest
 
 
 def reaches(node: JoinNode, tables: Tables) -> list[Reach | None]:
@@ -142,7 +144,7 @@ def most_added(bound: UpperBound, filter_: Filter, tables: Tables) -> int | None
     return max(added) if added and len(added) == len(values) else None
 
 
-def after(batch: pa.RecordBatch, terms: Terms, added: int) -> np.ndarray:
+def after(batch: pa.RecordBatch, terms: Terms, added: int) -> AnyArray:
     """The first instant after a sum of columns and a constant; beyond what 62 bits can hold it is never.
 
     A NULL allows no partner at all.

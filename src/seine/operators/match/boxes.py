@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, conjuncts
-from seine.evaluate.ordinals import MOST, OWN, Coder, Places, has_own_codes
+from seine.evaluate.ordinals import MAX_CODE, VALUE_CODES, Coder, Places, has_own_codes
 from seine.operators.match.comparison import Comparison, comparison_of, has_parameter
 
 _MOST_BOXES_FROM_LISTS = 1 << 18  # boxes that IN lists may make of one table; beyond, lists are residual
@@ -75,7 +75,7 @@ def coders_for(comparisons: Sequence[Comparison]) -> dict[Expression, Coder]:
     places: dict[Expression, list[Comparison]] = defaultdict(list)
     for one in comparisons:
         if has_own_codes(one.expression.type):
-            coders[one.expression] = OWN
+            coders[one.expression] = VALUE_CODES
         else:
             places[one.expression].append(one)
     for expression, users in places.items():
@@ -144,7 +144,7 @@ class _BoxBuilder:
         upper = op in ("lt", "le")
         least = ~codes if upper else codes
         if op in ("lt", "gt"):
-            self.possible &= least != MOST
+            self.possible &= least != MAX_CODE
             least = least + 1
         known = self.least.get((term, upper))
         self.least[term, upper] = least if known is None else np.maximum(known, least)

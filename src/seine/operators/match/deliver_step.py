@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
@@ -115,15 +116,15 @@ class RecordWriter:
         return (begun[0][first], begun[1][first]), (ended[0][last], ended[1][last])
 
     def answers(
-        self, batch: pa.RecordBatch, columns: DataColumns, rows: np.ndarray, places: np.ndarray
-    ) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        self, batch: pa.RecordBatch, columns: DataColumns, rows: AnyArray, places: AnyArray
+    ) -> tuple[pa.RecordBatch, AnyArray | None]:
         """The records of rows, each with the constants at a place, and which of them passed the checks."""
         kept = self._guards.kept(columns, rows, places)
         if kept is not None:
             rows, places = rows[kept], places[kept]
         return computed(batch, columns, rows, self._outputs, self._picked(places)), kept
 
-    def _picked(self, places: np.ndarray) -> list[pa.Array | None]:
+    def _picked(self, places: AnyArray) -> list[pa.Array | None]:
         if not self._parameters:
             return []
         at = pa.array(places)
@@ -169,7 +170,7 @@ class Queries:
         self._firsts = np.cumsum(self._counts) - self._counts
         self._single = bool((self._counts == 1).all())
 
-    def of(self, answers: pa.RecordBatch, picks: np.ndarray) -> Chosen:
+    def of(self, answers: pa.RecordBatch, picks: AnyArray) -> Chosen:
         """Each answer once for every query of its row."""
         if self._single:
             return Chosen(answers, picks)

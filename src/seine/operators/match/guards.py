@@ -16,7 +16,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
-from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
+from seine.evaluate.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.operators.match.computed_rows import Picked
 
 _COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
@@ -56,7 +56,7 @@ class Guards:
         if self._worst is None:
             return False
         for (name, column), constant in self._worst.items():
-            codes, valid = columns.codes(column, OWN, rows)
+            codes, valid = columns.codes(column, VALUE_CODES, rows)
             if not (valid is None or valid.all()) or not _COMPARE[name](codes, constant).all():
                 return False
         return True

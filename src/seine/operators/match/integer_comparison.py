@@ -20,7 +20,7 @@ from seine.algebra.types import Kind
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.kernels.decimals import magnitude
 from seine.evaluate.linear_sums import is_whole
-from seine.evaluate.ordinals import OWN, codes_of, has_own_codes
+from seine.evaluate.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.operators.match.comparison import has_parameter
 
 _COMPARE: dict[str, Callable[[IntArray, IntArray], BoolArray]] = {
@@ -72,7 +72,7 @@ class WholeComparison:
         """Whether it holds for each pair of a row and a parameter row; None if sums may not fit 64 bits."""
         total, valid, largest = np.zeros(len(rows), np.int64), None, 0
         for (expression, factors), size in zip(self._terms, self._sizes, strict=True):
-            codes, known = columns.codes(expression, OWN, rows)
+            codes, known = columns.codes(expression, VALUE_CODES, rows)
             if known is not None:
                 valid = known if valid is None else valid & known
             if factors is None:

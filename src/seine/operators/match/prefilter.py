@@ -24,7 +24,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Column, Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import is_true
-from seine.evaluate.ordinals import OWN
+from seine.evaluate.ordinals import VALUE_CODES
 from seine.operators.match.boxes import Boxes
 from seine.operators.match.code_lookup import CodeGroups
 
@@ -62,7 +62,7 @@ class CoarseFilter:
 
     def _cost(self, term: int) -> tuple[bool, bool]:
         expression, coder = self._terms[term]
-        return coder is not OWN, not isinstance(expression, Column)
+        return coder is not VALUE_CODES, not isinstance(expression, Column)
 
     def survivors(self, columns: DataColumns, num_rows: int, rows: IntArray | None = None) -> Survivors:
         """Of the given rows (None: all) those that may be in a box."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.filters import Tables, any_of
 from seine.operators.step.arrived_delta import ArrivedDelta
@@ -29,7 +30,7 @@ class PrefilterStep:
         read = flow.read_of(self._node.id)
         flow.push(self._node.id, arrived.each(partial(self._passed, read)), emission)
 
-    def wants(self, columns: DataColumns, num_rows: int) -> np.ndarray | None:
+    def wants(self, columns: DataColumns, num_rows: int) -> AnyArray | None:
         """Which rows pass; None if all."""
         return self._filters.holds(columns, num_rows)
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.evaluate.ordinals import MOST
+from seine.evaluate.ordinals import MAX_CODE
 from seine.operators.match.boxes import Boxes
 from seine.operators.match.code_lookup import CodeGroups
 
@@ -41,7 +41,7 @@ class Staircase:
         self.is_exact = self._bounds <= 2
         least = [bound.least for bound in boxes.bounds]
         if self._bounds == 1:
-            self._least = np.full(self._groups.count, MOST)
+            self._least = np.full(self._groups.count, MAX_CODE)
             np.minimum.at(self._least, self._groups.of, least[0])
         elif self._bounds:
             self._build(least[0], least[1])

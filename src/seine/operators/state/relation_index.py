@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.state.run_file import CHUNK, NUMBER, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.rows.hashing import hash_columns, null_mask
@@ -38,7 +39,7 @@ class RelationIndex:
         index._run = open_run(path)
         return index
 
-    def candidates(self, key: Sequence[pa.Array], count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def candidates(self, key: Sequence[pa.Array], count: int) -> Iterator[tuple[AnyArray, AnyArray]]:
         """Pairs (row, tuple) of equal hash, in chunks; all pairs where there is no key."""
         if self._run is None:
             yield from ranges(np.zeros(count, np.int64), np.full(count, self.batch.num_rows))
@@ -54,14 +55,14 @@ def write_index(path: str, batch: pa.RecordBatch, key: Key) -> None:
     write_run(path, _pieces(batch, key))
 
 
-def _pieces(batch: pa.RecordBatch, key: Key) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pieces(batch: pa.RecordBatch, key: Key) -> Iterator[tuple[AnyArray, AnyArray]]:
     for start in range(0, batch.num_rows, CHUNK):
-        some = batch.slice(start, CHUNK)
-        keys, rows = _hashed(key(some), some.num_rows)
+        chunk = batch.slice(start, CHUNK)
+        keys, rows = _hashed(key(chunk), chunk.num_rows)
         yield keys, rows + start
 
 
-def _hashed(key: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
+def _hashed(key: Sequence[pa.Array], count: int) -> tuple[AnyArray, AnyArray]:
     """The hashes of the keys without NULL, and whose they are."""
     nulls = null_mask(key)
     rows = np.arange(count) if nulls is None else np.flatnonzero(~nulls)

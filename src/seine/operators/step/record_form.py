@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 
@@ -38,7 +38,7 @@ class Chosen(NamedTuple):
     """Computed rows with their lives, and for each the position of the query that it is for."""
 
     batch: pa.RecordBatch
-    picks: np.ndarray
+    picks: AnyArray
 
 
 class RecordOutlet(Protocol):

@@ -14,23 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seine.algebra.arrays import AnyArray
+
 
 class QueuedArrivals(NamedTuple):
     """Arrivals: the number of their queue, when they come and go, and who is first at one instant."""
 
-    queue: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    rank: np.ndarray
+    queue: AnyArray
+    start: AnyArray
+    end: AnyArray
+    rank: AnyArray
 
 
 class Takers(NamedTuple):
-    queue: np.ndarray
-    time: np.ndarray
-    rank: np.ndarray
+    queue: AnyArray
+    time: AnyArray
+    rank: AnyArray
 
 
-def take_fronts(standing: QueuedArrivals, takers: Takers) -> tuple[np.ndarray, np.ndarray]:
+def take_fronts(standing: QueuedArrivals, takers: Takers) -> tuple[AnyArray, AnyArray]:
     """The takers that get something, and what each of them gets.
 
     >>> queue = np.zeros(3, np.int64)
@@ -54,8 +56,8 @@ def take_fronts(standing: QueuedArrivals, takers: Takers) -> tuple[np.ndarray, n
 
 
 def _count_before(
-    queue: np.ndarray, time: np.ndarray, rank: np.ndarray, takers: Takers, taker_rank: np.ndarray
-) -> np.ndarray:
+    queue: AnyArray, time: AnyArray, rank: AnyArray, takers: Takers, taker_rank: AnyArray
+) -> AnyArray:
     """How many of (queue, time, rank) are smaller than each taker's."""
     keys = [(rank, taker_rank), (time, takers.time), (queue, takers.queue)]
     order = np.lexsort([np.concatenate(pair) for pair in keys])
@@ -65,7 +67,7 @@ def _count_before(
     return counts
 
 
-def _scan(first: np.ndarray, over: np.ndarray, come: np.ndarray) -> np.ndarray:
+def _scan(first: AnyArray, over: AnyArray, come: AnyArray) -> AnyArray:
     """The front after each taker, takers being in order and `first` marking where a queue begins."""
     shift = np.ones(len(first), np.int64)
     low = np.minimum(over + 1, come)
@@ -79,4 +81,5 @@ def _scan(first: np.ndarray, over: np.ndarray, come: np.ndarray) -> np.ndarray:
         low[reach:], high[reach:] = earlier
         shift[reach:] = shift[reach:] + shift[:-reach]
         reach *= 2
-    return low
+    fronts: AnyArray = low
+    return fronts

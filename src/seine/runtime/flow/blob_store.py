@@ -12,13 +12,13 @@ import uuid
 
 import pyarrow as pa
 
-_LARGE = 1 << 15
+_LEAST_FILE_BYTES = 1 << 15
 _NOTE = b"@file:"  # a blob starts with the eight bytes of a small number, never with this
 
 
 def put(folder: str, pieces: list[bytes | pa.Buffer]) -> bytes:
     """The blob that the pieces make, or a note of the file that holds it."""
-    if sum(map(len, pieces)) < _LARGE:
+    if sum(map(len, pieces)) < _LEAST_FILE_BYTES:
         return b"".join(pieces)
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"{uuid.uuid4().hex}.parcel")

@@ -27,7 +27,7 @@ from seine.operators.state.relation_index import RelationIndex, write_index
 from seine.rows.arrow_ipc import read_ipc
 from seine.runtime.folder.durable import whole_file
 
-SMALL = 1 << 17  # tuples; so few are indexed in memory
+MOST_TUPLES_IN_MEMORY = 1 << 17  # tuples; so few are indexed in memory
 
 Key = tuple[Expression, ...]
 
@@ -63,7 +63,7 @@ def mapped(path: str) -> pa.RecordBatch:
 
 def _indexed(path: str, key: Key) -> RelationIndex:
     batch = mapped(path)
-    if batch.num_rows <= SMALL or not key:
+    if batch.num_rows <= MOST_TUPLES_IN_MEMORY or not key:
         return index_relation(batch, key)
     index = _index_path(path, key)
     with _alone(path):

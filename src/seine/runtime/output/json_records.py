@@ -16,7 +16,7 @@ from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.output.timestamp_text import Stamps, join_fixed
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
-_MANY = 1024  # times; for fewer the tables are not worth it
+_LEAST_TABLED_TIMES = 1024  # times; for fewer the tables are not worth it
 Piece: TypeAlias = pa.Array | str | Stamps
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
 _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
@@ -72,7 +72,7 @@ def _joined(pieces: list[Piece]) -> pa.Array:
 
 def _stamps(array: pa.Array) -> Stamps | None:
     """Times to be printed from tables, where that pays."""
-    if array.null_count or len(array) < _MANY:
+    if array.null_count or len(array) < _LEAST_TABLED_TIMES:
         return None
     return Stamps.of(array.view(pa.int64()).to_numpy())
 
@@ -143,7 +143,7 @@ def _printed(columns: Sequence[tuple[pa.Array, Type]]) -> list[list[Piece]]:
     """The pieces of each column; few timestamps are printed together, for each printing has its price."""
     times = [column for column, type_ in columns if type_.kind is Kind.TIMESTAMP and not column.null_count]
     size = len(columns[0][0])
-    if len(times) < 2 or not 0 < size < _MANY:
+    if len(times) < 2 or not 0 < size < _LEAST_TABLED_TIMES:
         return [_pieces(*one) for one in columns]
     text, at = _times(pa.concat_arrays(times)), iter(range(0, len(times) * size, size))
     return [

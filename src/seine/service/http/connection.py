@@ -21,8 +21,8 @@ from seine.service.http.refusals import Refusal, refusal_answer
 
 _ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client of whom something is expected
 
-_requests_logger = logging.getLogger(f"{__name__}.requests")
-_requests_logger.setLevel(logging.ERROR)  # requests are not logged, however wrong they are
+_logger = logging.getLogger(__name__)
+_logger.addFilter(lambda record: record.levelno >= logging.ERROR)  # requests are not logged, however wrong
 
 
 class GuardedConnection(H11Protocol):
@@ -36,7 +36,7 @@ class GuardedConnection(H11Protocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.logger = _requests_logger
+        self.logger = _logger
         self._silence: asyncio.TimerHandle | None = None
         self._arrival: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None

@@ -15,7 +15,7 @@ from seine.algebra.linear_names import WEIGHTED, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
-from seine.evaluate.ordinals import OWN, codes_of
+from seine.evaluate.ordinals import VALUE_CODES, codes_of
 from seine.operators.match.integer_comparison import WholeComparison
 
 MONEY, LONG = Type.parse("DECIMAL(14,2)"), Type.parse("DECIMAL(24,2)")
@@ -131,7 +131,7 @@ def test_codes_of_sums_are_those_of_their_values(types: tuple[Type, ...]) -> Non
         columns = [column(random, type_, 40, huge) for type_ in types]
         batch = DataColumns(pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(types))]))
         rows = np.array([random.randrange(40) for _ in range(25)])
-        codes, valid = batch.codes(sum_, OWN, rows)
+        codes, valid = batch.codes(sum_, VALUE_CODES, rows)
         expected = evaluate(sum_, batch, 40).take(pa.array(rows))
         known = expected.is_valid().to_numpy(zero_copy_only=False)
         assert (known == (True if valid is None else valid)).all()

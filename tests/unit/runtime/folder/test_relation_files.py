@@ -64,7 +64,7 @@ def tuples(rng: np.random.Generator, count: int) -> pa.RecordBatch:
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every relation counts as large, and pieces are short."""
-    monkeypatch.setattr(relation_files, "SMALL", 0)
+    monkeypatch.setattr(relation_files, "MOST_TUPLES_IN_MEMORY", 0)
     monkeypatch.setattr(run_file, "CHUNK", 7)
     monkeypatch.setattr(relation_index, "CHUNK", 7)
     monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 0)
