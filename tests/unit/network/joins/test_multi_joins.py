@@ -114,12 +114,12 @@ def test_it_is_explained(tmp_path: Path) -> None:
     network = build_network(declarations.queries.values())
     text = explain_text(network, declarations.streams)
     assert "r1 x, r2 y, r3 z on r1.a = r3.a AND r1.b = r2.b AND r2.c = r3.c" in text
-    assert "combinations with r2.v > r1.v" in text and "promises of x on (b)" in text
+    assert "combinations with r2.v > r1.v" in text and "punctuations of x on (b)" in text
     story = explain_text(network, declarations.streams, "q0")
     assert "it takes combinations with r2.v > r1.v" in story
     (joined,) = multi_joins(network)
     page = explain_html(network, declarations.streams)
-    boxes = re.findall(r'<g class="box multijoin[^"]*" data-box="(\d+)"', page)
+    boxes = re.findall(r'<g class="box multijoin[^"]*"[^>]* data-box="(\d+)"', page)
     assert len(boxes) == 1
     facts = json.loads(page.split('id="data">', 1)[1].split("</script>", 1)[0])
     heads = [node[0] for node in facts["boxes"][int(boxes[0])]["nodes"]]
