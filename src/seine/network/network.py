@@ -213,7 +213,7 @@ class Network:
         return self.version
 
     def take_change(self) -> NetworkChange | None:
-        """Close the changes since the last commit as the next version and return them; None if there are none."""
+        """Close the changes since the last commit, if any, as the next version, and return them."""
         if not self.changed:
             return None
         self._reroute()

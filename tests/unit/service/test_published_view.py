@@ -10,7 +10,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.network.network import Network
-from seine.runtime.output.sink import Sink
+from seine.runtime.output.totals import Totals
 from tests.support.http_rig import HttpRig
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';"
@@ -83,7 +83,7 @@ def test_a_micro_batch_is_seen_whole(rig: HttpRig, monkeypatch: pytest.MonkeyPat
     before, seen = read_all(rig), []
     written = before["status"].pop("written")  # the entry is admitted before it is delivered
     with monkeypatch.context() as patch:
-        in_the_middle_of(patch, Sink, "_count_state", lambda: seen.append(read_all(rig)))
+        in_the_middle_of(patch, Totals, "count_state", lambda: seen.append(read_all(rig)))
         rig.feed(2, 3)
     assert [one["status"].pop("written") for one in seen] == [written + 1]
     assert seen == [before]
