@@ -119,7 +119,7 @@ def test_it_is_explained(tmp_path: Path) -> None:
     assert "it takes combinations with r2.v > r1.v" in story
     (joined,) = multi_joins(network)
     page = explain_html(network, declarations.streams)
-    boxes = re.findall(r'<g class="box multijoin[^"]*"[^>]* data-box="(\d+)"', page)
+    boxes = re.findall(r'<g class="box multijoin[^>]*data-box="(\d+)"', page)
     assert len(boxes) == 1
     facts = json.loads(page.split('id="data">', 1)[1].split("</script>", 1)[0])
     heads = [node[0] for node in facts["boxes"][int(boxes[0])]["nodes"]]
