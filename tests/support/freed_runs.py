@@ -19,7 +19,7 @@ import numpy as np
 from seine.algebra.plan import Query
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.operators.state.endable_rows import EndableRuns
+from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
@@ -155,5 +155,5 @@ def _rows(store: Store, name: str) -> Iterator[np.ndarray]:
             alive &= ~np.unpackbits(packed, count=len(alive)).astype(bool)
         identities = sum(column.startswith("_i") for column in batch.schema.names)
         if f"{name}_tombstones" in store.head and identities:
-            alive &= EndableRuns(store, name, identities).early_ends(batch) == FOREVER
+            alive &= RetractableRows(store, name, identities).early_ends(batch) == FOREVER
         yield batch[START].to_numpy()[alive]

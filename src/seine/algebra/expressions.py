@@ -184,7 +184,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 @lru_cache(maxsize=1 << 15)
-def same(expression: Expression) -> Expression:
+def intern_expression(expression: Expression) -> Expression:
     """Intern an expression: equal ones mostly become one object, so that look-ups compare by identity."""
     return expression
 

@@ -11,12 +11,12 @@ _MONOTONE_FUNCTIONS = frozenset(
 _ORDERED_KINDS = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 
 
-def rises_with(expression: Expression) -> int | None:
+def monotone_in(expression: Expression) -> int | None:
     """The column of which an expression is a non-decreasing, unbounded function; None if there is none.
 
     >>> from seine.algebra.types import BIGINT
     >>> time, ten = Column(3, BIGINT), Literal(10, BIGINT)
-    >>> rises_with(Call("int_div", (time, ten), BIGINT)), rises_with(Call("mod", (time, ten), BIGINT))
+    >>> monotone_in(Call("int_div", (time, ten), BIGINT)), monotone_in(Call("mod", (time, ten), BIGINT))
     (3, None)
     """
     match expression:
@@ -24,16 +24,16 @@ def rises_with(expression: Expression) -> int | None:
             return index
         case Call("cast", (inner,), target):
             ordered = target.kind in _ORDERED_KINDS and inner.type.kind in _ORDERED_KINDS
-            return rises_with(inner) if ordered else None
+            return monotone_in(inner) if ordered else None
         case Call("sub", (Column() as inner, Call("mod", (same, Literal(value))))) if inner == same:
             return inner.index if isinstance(value, int) and value > 0 else None
         case Call("add" | "sub", (inner, Literal())):
-            return rises_with(inner)
+            return monotone_in(inner)
         case Call("mul" | "div" | "int_div", (inner, Literal(value))):
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            return rises_with(inner) if number and value > 0 else None
+            return monotone_in(inner) if number and value > 0 else None
         case Call("date_trunc", (Literal(), inner)):
-            return rises_with(inner)
+            return monotone_in(inner)
         case Call(name, (inner,)) if name in _MONOTONE_FUNCTIONS:
-            return rises_with(inner)
+            return monotone_in(inner)
     return None

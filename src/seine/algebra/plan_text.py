@@ -52,7 +52,7 @@ _MICROS_PER_UNIT = (
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
-class Written(str):
+class SqlText(str):
     """A column name that is SQL text already: printed without quotes."""
 
 
@@ -89,7 +89,7 @@ def column_name(name: str) -> str:
     """
     return (
         name
-        if isinstance(name, Written) or _PLAIN_NAME.fullmatch(name)
+        if isinstance(name, SqlText) or _PLAIN_NAME.fullmatch(name)
         else '"' + name.replace('"', '""') + '"'
     )
 

@@ -57,7 +57,7 @@ ArrivalProbes = tuple[Probe, ...]  # the probe order of an arriving tuple
 
 
 @dataclass(frozen=True)
-class Edge:
+class StarEdge:
     """An edge of the join graph between streams: a common key, perhaps of relations between them.
 
     For each of its ports, `keys` has the key over the stream's row and `probe_orders` the probes of the
@@ -78,7 +78,7 @@ class Star:
 
     items: tuple[StarItem, ...]
     probe_orders: tuple[ArrivalProbes, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[StarEdge, ...]
     filters: tuple[tuple[ArrivalProbes, ...], ...]
 
     @property

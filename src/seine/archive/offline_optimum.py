@@ -18,7 +18,7 @@ from seine.errors import SeineError
 from seine.intake.relations import load_relation
 from seine.network.plan.importance import importance_of
 from seine.optimizer.block import Block, block_of
-from seine.shedding.exact import Exact
+from seine.shedding.exact import ExactResults
 from seine.shedding.optimum import find_optimum
 
 
@@ -125,13 +125,13 @@ def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
     return load_relation(item.relation)[0]
 
 
-def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> Exact:
+def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> ExactResults:
     """The exact results of the query, with their importances."""
     combinations = combining.all()
     (left, left_lives), (right, right_lives) = combining.lives.items()
     lefts, rights = combinations[left], combinations[right]
     values = _importances(query, importance_of(block, how), combining, combinations)
-    return Exact(lefts, rights, left_lives[0][lefts], right_lives[0][rights], values)
+    return ExactResults(lefts, rights, left_lives[0][lefts], right_lives[0][rights], values)
 
 
 def _importances(

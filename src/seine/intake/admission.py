@@ -26,7 +26,7 @@ from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
-from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
+from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
 from seine.intake.record_layout import RecordLayout
 from seine.rows.delta import FOREVER, NEVER
 
@@ -87,7 +87,7 @@ class Admission:
         self._made = before.made
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
-            Punctuations(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
+            PunctuationStore(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
             for index in range(len(stream.schemes))
         ]
 
@@ -129,7 +129,11 @@ class Admission:
         verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
 
     def _judge_punctuations(
-        self, tuples: ParsedLines, before: IntArray, fresh: list[Fresh | None], verdict: LineVerdict
+        self,
+        tuples: ParsedLines,
+        before: IntArray,
+        fresh: list[FreshPunctuations | None],
+        verdict: LineVerdict,
     ) -> None:
         alive = verdict.alive
         for index, (kept, made) in enumerate(zip(self.kept, fresh, strict=True)):
@@ -138,7 +142,9 @@ class Admission:
             broken = kept.broken(PunctuationProbe(keys, tuples.time), made, since)
             verdict.refuse(broken[alive[broken]], self._broken_reason(index))
 
-    def _new_punctuations(self, punctuations: ParsedLines, fresh: list[Fresh | None]) -> BoolArray:
+    def _new_punctuations(
+        self, punctuations: ParsedLines, fresh: list[FreshPunctuations | None]
+    ) -> BoolArray:
         """A mask of the punctuations that say something new."""
         new = np.ones(len(punctuations), bool)
         for kept, made in zip(self.kept, fresh, strict=True):
@@ -146,15 +152,15 @@ class Admission:
                 new[made.places[kept.repeated(made)]] = False
         return new
 
-    def _fresh(self, punctuations: ParsedLines, index: int) -> Fresh | None:
+    def _fresh(self, punctuations: ParsedLines, index: int) -> FreshPunctuations | None:
         places = np.flatnonzero(punctuations.kind == index)
         if not len(places):
             return None
         lines = punctuations if len(places) == len(punctuations) else punctuations.take(places)
         limits = limits_of(lines.time, self.stream.schemes[index].lifespan)
-        return Fresh(self._key_columns(lines.rows, index), limits, places)
+        return FreshPunctuations(self._key_columns(lines.rows, index), limits, places)
 
-    def _keep(self, fresh: list[Fresh | None]) -> None:
+    def _keep(self, fresh: list[FreshPunctuations | None]) -> None:
         for kept, made in zip(self.kept, fresh, strict=True):
             if made is not None:
                 kept.add(made, self.watermark, self._name)

@@ -18,7 +18,7 @@ from seine.intake.journal import Draft, Entry, Journal, run_name
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 
-DEFAULT_ROWS = 200_000
+DEFAULT_BATCH_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
 _READING_THREADS = 4
 
@@ -59,7 +59,7 @@ class Intake:
         self._reading = Lock()  # held while there are admitted lines that are in no entry yet
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
-        self._rows = batch_rows or DEFAULT_ROWS
+        self._rows = batch_rows or DEFAULT_BATCH_ROWS
         self._network = network
         journal.recover()
         last = journal.last()

@@ -49,7 +49,7 @@ class PunctuationProbe:
 
 
 @dataclass(frozen=True)
-class Fresh:
+class FreshPunctuations:
     """New punctuations of one scheme, with their positions among all new punctuations, in ascending order."""
 
     keys: list[pa.Array]
@@ -63,7 +63,7 @@ class Fresh:
 
 
 @dataclass
-class Punctuations:
+class PunctuationStore:
     """The punctuations of one scheme; `runs` are their batches by name, and a name is never used again."""
 
     types: tuple[pa.DataType, ...]
@@ -75,7 +75,7 @@ class Punctuations:
     def __len__(self) -> int:
         return sum(run.num_rows for run in self.runs.values())
 
-    def broken(self, probe: PunctuationProbe, fresh: Fresh | None, since: IntArray) -> IntArray:
+    def broken(self, probe: PunctuationProbe, fresh: FreshPunctuations | None, since: IntArray) -> IntArray:
         """The positions of the rows that violate a stored punctuation, or a fresh one that counts for them.
 
         Fresh punctuation i counts for rows from position since[i] on; `since` ascends.
@@ -91,11 +91,13 @@ class Punctuations:
         breaking: IntArray = suspects[broken]
         return breaking
 
-    def repeated(self, fresh: Fresh) -> IntArray:
+    def repeated(self, fresh: FreshPunctuations) -> IntArray:
         """The positions of the fresh punctuations that are implied by stored or earlier ones."""
         return self.broken(fresh.probe, fresh, np.arange(1, len(fresh.limits) + 1))
 
-    def _suspects(self, probe: PunctuationProbe, fresh: Fresh | None, since: IntArray) -> IntArray:
+    def _suspects(
+        self, probe: PunctuationProbe, fresh: FreshPunctuations | None, since: IntArray
+    ) -> IntArray:
         """The positions of the rows whose hash is, with few false positives, that of a punctuation."""
         suspects = np.zeros(0, np.int64)
         if len(probe.times) and self.runs:
@@ -104,7 +106,7 @@ class Punctuations:
             suspects = np.union1d(suspects, passing_since(fresh.probe.hashes, since, probe.hashes))
         return suspects
 
-    def _made(self, hashes: IntArray, fresh: Fresh | None, since: IntArray) -> _Made:
+    def _made(self, hashes: IntArray, fresh: FreshPunctuations | None, since: IntArray) -> _Made:
         """The stored and fresh punctuations that have one of these hashes."""
         kept = self._candidates(hashes)
         always = np.zeros(kept.num_rows, np.int64)
@@ -118,7 +120,7 @@ class Punctuations:
             np.concatenate([always, since[few]]),
         )
 
-    def add(self, fresh: Fresh, watermark: int, name: Callable[[], str]) -> None:
+    def add(self, fresh: FreshPunctuations, watermark: int, name: Callable[[], str]) -> None:
         """Store fresh punctuations; those whose limit the watermark has passed are dropped in passing."""
         self.forget(watermark)
         newest = compact(self._batch(fresh), watermark)
@@ -157,7 +159,7 @@ class Punctuations:
                 batches.append(run.take(pa.array(places)))
         return _stack(batches)
 
-    def _batch(self, fresh: Fresh) -> pa.RecordBatch:
+    def _batch(self, fresh: FreshPunctuations) -> pa.RecordBatch:
         columns = [pa.array(fresh.probe.hashes), pa.array(fresh.limits), *fresh.keys]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

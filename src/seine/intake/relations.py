@@ -13,10 +13,10 @@ from seine.algebra.definitions import RelationDef
 from seine.intake.admission import Letter, letter
 from seine.intake.database_tables import is_table, read_table
 from seine.intake.formats import LineParser, Reader, open_source
-from seine.intake.intake import DEFAULT_BYTES, DEFAULT_ROWS
+from seine.intake.intake import DEFAULT_BATCH_ROWS, DEFAULT_BYTES
 from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout
-from seine.intake.spool import gathered
+from seine.intake.spool import concatenate_batches
 from seine.intake.xml_columns import refuse_documents
 
 
@@ -35,7 +35,7 @@ def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
     """
     dead: list[Letter] = []
     batches = _batches(relation, RecordLayout.of(relation), dead)
-    return gathered(f"relation {relation.name}", RecordLayout.of(relation).schema, batches), dead
+    return concatenate_batches(f"relation {relation.name}", RecordLayout.of(relation).schema, batches), dead
 
 
 def _batches(relation: RelationDef, layout: RecordLayout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
@@ -50,7 +50,7 @@ def _batches(relation: RelationDef, layout: RecordLayout, dead: list[Letter]) ->
 def _read_files(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     reader, parser = _open(relation, layout)
     try:
-        while (piece := reader.read(DEFAULT_ROWS, DEFAULT_BYTES, force=True)) is not None:
+        while (piece := reader.read(DEFAULT_BATCH_ROWS, DEFAULT_BYTES, force=True)) is not None:
             yield refuse_documents(layout, parser.parse(piece))
     finally:
         reader.close()

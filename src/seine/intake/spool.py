@@ -23,7 +23,7 @@ MOST_BYTES_IN_MEMORY = 16 * 1024 * 1024  # what is larger goes to files
 MOST_ROWS_OR_BYTES = 2**31 - 1  # of a column: Arrow counts them with 32 bits
 
 
-def gathered(what: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
+def concatenate_batches(what: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
     """All rows of the batches as one batch; `what` names their origin in the message if they are too many."""
     held, size = [empty_batch(schema)], 0
     for batch in batches:

@@ -87,7 +87,7 @@ class Network:
         self.strategy = strategy
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
-        self.joined: dict[str, list[Nested]] = {}  # how blocks that promises free are joined; not kept
+        self.joined: dict[str, list[Nested]] = {}  # how blocks that punctuations free are joined; not kept
         self.room = 0  # the stages that there are, whatever is used of them; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = Site()
@@ -213,7 +213,7 @@ class Network:
         return self.version
 
     def take_change(self) -> NetworkChange | None:
-        """Close the changes since the last commit, if any, as the next version, and return them."""
+        """Close the changes since the last commit as the next version; None if there are none."""
         if not self.changed:
             return None
         self._reroute()

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 
-NUMBER = "_q"  # the column of arrival numbers
+ARRIVAL_NUMBER = "_q"  # the column of arrival numbers
 FOREVER = 2**63 - 1  # an open end; also the watermark of a stream that has ended
 NEVER = -(2**63)  # before all time; the watermark of a stream without a tuple yet
 
@@ -43,10 +43,12 @@ class Delta(NamedTuple):
         return size if self.minus is None else size + int(self.minus.num_rows)
 
 
-Wanted = Callable[[pa.RecordBatch], AnyArray | None]  # which of a batch of group keys are wanted; None: all
+GroupFilter = Callable[
+    [pa.RecordBatch], AnyArray | None
+]  # which of a batch of group keys are wanted; None: all
 
 
-class Parts(NamedTuple):
+class PartialAggregates(NamedTuple):
     """Partial aggregates of groups for coarser groups (a roll-up), computed lazily.
 
     `make` is called with a filter of group keys, and computes the partial aggregates of the wanted groups at
@@ -54,7 +56,7 @@ class Parts(NamedTuple):
     aggregates, and the keys c0, c1, ..
     """
 
-    make: Callable[[Wanted], pa.RecordBatch]
+    make: Callable[[GroupFilter], pa.RecordBatch]
 
 
 class DerivedPunctuations(NamedTuple):
@@ -71,7 +73,7 @@ def data_names(width: int) -> list[str]:
 
 def carried_names(batch: pa.RecordBatch) -> list[str]:
     """The metadata columns that stay with a row: its lifetime and identity, not its arrival number."""
-    return [name for name in batch.schema.names if name[0] == "_" and name != NUMBER]
+    return [name for name in batch.schema.names if name[0] == "_" and name != ARRIVAL_NUMBER]
 
 
 def identity_names(count: int) -> list[str]:
@@ -79,10 +81,10 @@ def identity_names(count: int) -> list[str]:
     return [f"_i{i}" for i in range(count)]
 
 
-def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The concatenation of batches; a column that a batch lacks is NULL in its rows.
 
-    >>> concat([pa.record_batch({"c0": [1]}), pa.record_batch({"c0": [2], "c5": [7]})]).to_pylist()
+    >>> concat_batches([pa.record_batch({"c0": [1]}), pa.record_batch({"c0": [2], "c5": [7]})]).to_pylist()
     [{'c0': 1, 'c5': None}, {'c0': 2, 'c5': 7}]
     """
     if len(batches) == 1:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
-from seine.rows.cheap_columns import Plain, arrow, pick, plain
+from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_values
 
 _MIN_ROWS_FOR_COUNTING_SORT = 1 << 14  # from so many on, a sort of 16-bit digits (by counting) is faster
 _ROWS_PER_MISPLACED_ROW = 64  # if more than one row in so many is out of order afterwards, it is sorted anew
@@ -58,7 +58,7 @@ class Groups(NamedTuple):
         return Groups(order, self.starts)
 
 
-def group_rows(hashes: IntArray, columns: Sequence[Plain]) -> Groups:
+def group_rows(hashes: IntArray, columns: Sequence[ColumnArray]) -> Groups:
     """Group rows that are equal in all columns; groups are in order of hash, rows in their given order.
 
     >>> order, starts = group_rows(np.array([7, 3, 7, 3]), [pa.array(["a", "b", "c", "b"])])
@@ -75,15 +75,16 @@ def group_rows(hashes: IntArray, columns: Sequence[Plain]) -> Groups:
     return Groups(order, _starts(same, len(order)))
 
 
-def equal(left: Plain, right: Plain) -> BoolArray:
+def equal_values(left: ColumnArray, right: ColumnArray) -> BoolArray:
     """Which values are equal, element by element.
 
-    >>> equal(pa.array([1.0, None, float("nan"), 2.0]), pa.array([1.0, None, float("nan"), None])).tolist()
+    >>> nan = float("nan")
+    >>> equal_values(pa.array([1.0, None, nan, 2.0]), pa.array([1.0, None, nan, None])).tolist()
     [True, True, True, False]
     """
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         return np.asarray(left == right)
-    left, right = arrow(left), arrow(right)
+    left, right = as_arrow(left), as_arrow(right)
     if pa.types.is_null(left.type):
         return np.ones(len(left), bool)
     same = pc.equal(left, right)
@@ -95,11 +96,11 @@ def equal(left: Plain, right: Plain) -> BoolArray:
     return as_mask(pc.or_(pc.fill_null(same, False), both))
 
 
-def all_equal(left: Sequence[Plain], right: Sequence[Plain], num_rows: int) -> BoolArray:
+def all_equal(left: Sequence[ColumnArray], right: Sequence[ColumnArray], num_rows: int) -> BoolArray:
     """Which rows are equal in every column."""
     same = np.ones(num_rows, bool)
     for one, other in zip(left, right, strict=True):
-        same &= equal(one, other)
+        same &= equal_values(one, other)
     return same
 
 
@@ -114,7 +115,7 @@ def dense_ranks(values: pa.Array) -> tuple[IntArray, IntArray]:
     if numbers is None:
         order = pc.sort_indices(values).to_numpy().astype(np.int64)
         ordered = values.take(pa.array(order))
-        same = equal(ordered[1:], ordered[:-1])
+        same = equal_values(ordered[1:], ordered[:-1])
     else:
         known = (~missing).nonzero()[0]
         order = np.append(known.take(numbers.take(known).argsort()), missing.nonzero()[0])
@@ -189,12 +190,12 @@ def _order_of_hashes(hashes: IntArray) -> IntArray:
     return order
 
 
-def _collisions(order: IntArray, places: IntArray, columns: Sequence[Plain]) -> IntArray:
+def _collisions(order: IntArray, places: IntArray, columns: Sequence[ColumnArray]) -> IntArray:
     """Of the places whose successor has the same hash, those whose successor has other values."""
     one, other = order.take(places), order.take(places + 1)
-    columns = [plain(column) for column in columns]
-    left = [pick(column, one) for column in columns]
-    right = [pick(column, other) for column in columns]
+    columns = [as_column(column) for column in columns]
+    left = [take_values(column, one) for column in columns]
+    right = [take_values(column, other) for column in columns]
     return places[~all_equal(left, right, len(places))]
 
 
@@ -203,7 +204,7 @@ def _separate_collisions(
     same: BoolArray,
     collide: IntArray,
     hashes: IntArray,
-    columns: Sequence[Plain],
+    columns: Sequence[ColumnArray],
 ) -> None:
     """Sort the rows whose hashes collide by their values too, in place."""
     runs = np.append(0, np.cumsum(~same))
@@ -211,7 +212,7 @@ def _separate_collisions(
     bad[runs[collide]] = True
     places = np.flatnonzero(bad[runs])
     rows = order[places]
-    codes = [_codes(arrow(column).take(pa.array(rows))) for column in columns]
+    codes = [_codes(as_arrow(column).take(pa.array(rows))) for column in columns]
     by_value = np.lexsort((*codes, hashes[rows]))
     order[places] = rows[by_value]
     for code in codes:

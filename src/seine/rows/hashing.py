@@ -46,11 +46,11 @@ def hash_columns(arrays: Sequence[pa.Array], num_rows: int) -> IntArray:
     return total.view(np.int64)
 
 
-def is_exact(types: Iterable[Type]) -> bool:
+def hash_is_exact(types: Iterable[Type]) -> bool:
     """Whether, for keys of these types without NULL, equal hashes mean equal keys.
 
     >>> from seine.algebra.types import BIGINT, STRING
-    >>> is_exact([BIGINT]), is_exact([STRING]), is_exact([BIGINT, BIGINT])
+    >>> hash_is_exact([BIGINT]), hash_is_exact([STRING]), hash_is_exact([BIGINT, BIGINT])
     (True, False, False)
     """
     kinds = list(types)

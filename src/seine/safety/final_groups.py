@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seine.algebra.expressions import Call, Column, Expression, columns_of, shift_columns, substitute
-from seine.algebra.monotone import rises_with
+from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Plan, Scan, UnionAll
 from seine.optimizer.block import Block
 from seine.safety.classes import Classes
@@ -71,7 +71,7 @@ class GroupedBlock:
             return
         times = {self._classes.of(first + scan.stream.time) for scan, first in self.block.scans}
         for place, key in enumerate(self.keys):
-            if {self._classes.of(c) for c in columns_of(key)} == times and rises_with(key) is not None:
+            if {self._classes.of(c) for c in columns_of(key)} == times and monotone_in(key) is not None:
                 yield place, shift_columns(key, lambda index: 0)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, substitute
-from seine.algebra.monotone import rises_with
+from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.optimizer.block import Block, block_of
 from seine.safety.building import BlockGraph, Offer, SafetyItem, build_graph
@@ -49,7 +49,7 @@ class Branch:
     def closed(self) -> Closure:
         """What is closed for given values of the keys."""
         plain = [column for column in self.columns if column is not None]
-        return self.graph.given(plain, [c for key in self.keys if (c := rises_with(key)) is not None])
+        return self.graph.given(plain, [c for key in self.keys if (c := monotone_in(key)) is not None])
 
     @property
     def is_finished(self) -> bool:

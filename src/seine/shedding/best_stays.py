@@ -11,8 +11,8 @@ it is the answer.
 
 Law: `best_stays` maximises the sum of gains over all choices that never hold more than `capacity` tuples.
 
-    >>> early = Stay(start=0, gains=((2, 5), (4, 1)))
-    >>> late = Stay(start=3, gains=((5, 3),))
+    >>> early = TupleGains(start=0, gains=((2, 5), (4, 1)))
+    >>> late = TupleGains(start=3, gains=((5, 3),))
     >>> best_stays([early, late], capacity=1)
     [2, 5]
 
@@ -31,14 +31,14 @@ from seine.shedding.cheapest_flow import CheapestFlow
 
 
 @dataclass(frozen=True)
-class Stay:
+class TupleGains:
     """A tuple that arrives at `start`, and (instant, gain) of everything it would match, ascending."""
 
     start: int
     gains: tuple[tuple[int, int], ...]
 
 
-def best_stays(stays: Sequence[Stay], capacity: int) -> list[int | None]:
+def best_stays(stays: Sequence[TupleGains], capacity: int) -> list[int | None]:
     """For each tuple the last instant at which to hold it; None if it is not worth holding at all."""
     line = sorted({stay.start for stay in stays if stay.gains})
     if not line or not capacity:
@@ -55,7 +55,7 @@ def best_stays(stays: Sequence[Stay], capacity: int) -> list[int | None]:
 Step = tuple[int, int, int]  # where on the line a slot is free again, the gain until then, the last instant
 
 
-def _steps(stay: Stay, line: list[int]) -> list[Step]:
+def _steps(stay: TupleGains, line: list[int]) -> list[Step]:
     """The choices of how long to hold a tuple; of those that free the slot at the same place the longest."""
     steps: list[Step] = []
     for instant, gain in stay.gains:
@@ -67,7 +67,7 @@ def _steps(stay: Stay, line: list[int]) -> list[Step]:
 
 
 def _add_chains(
-    flow: CheapestFlow, stays: Sequence[Stay], steps: list[list[Step]], line: list[int]
+    flow: CheapestFlow, stays: Sequence[TupleGains], steps: list[list[Step]], line: list[int]
 ) -> list[list[int]]:
     """For each tuple a chain of arcs off the line, with an arc back to it after every step."""
     node = len(line) + 1
@@ -82,7 +82,7 @@ def _add_chains(
     return arcs
 
 
-def _distances(stays: Sequence[Stay], steps: list[list[Step]], line: list[int]) -> list[int]:
+def _distances(stays: Sequence[TupleGains], steps: list[list[Step]], line: list[int]) -> list[int]:
     """The shortest distances from the first instant in the empty network, from left to right."""
     starting: list[list[int]] = [[] for _ in line]
     for number, stay in enumerate(stays):

@@ -13,7 +13,7 @@ COMBINATIONS = {"min": np.minimum, "sum": np.add, "product": np.multiply}
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactResults:
     """Results: the places of the two tuples in their streams, their timestamps, and their importance."""
 
     left: IntArray
@@ -34,7 +34,7 @@ class Exact:
         return kept
 
 
-def exact_results(left: Arrivals, right: Arrivals, combine: str = "min") -> Exact:
+def exact_results(left: Arrivals, right: Arrivals, combine: str = "min") -> ExactResults:
     """All pairs whose lifetimes overlap, once for each token that they have in common.
 
     >>> ints = lambda *values: np.array(values, np.int64)
@@ -53,7 +53,7 @@ def exact_results(left: Arrivals, right: Arrivals, combine: str = "min") -> Exac
     alive = (left.ts[lefts] < right.expiry[rights]) & (right.ts[rights] < left.expiry[lefts])
     lefts, rights = lefts[alive], rights[alive]
     importance = COMBINATIONS[combine](left.importance[lefts], right.importance[rights])
-    return Exact(lefts, rights, left.ts[lefts], right.ts[rights], importance)
+    return ExactResults(lefts, rights, left.ts[lefts], right.ts[rights], importance)
 
 
 def residence(arrivals: Arrivals, evictions: Evictions) -> IntArray:

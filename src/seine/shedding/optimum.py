@@ -15,8 +15,8 @@ from math import fsum
 import numpy as np
 
 from seine.algebra.arrays import FloatArray, IntArray
-from seine.shedding.best_stays import Stay, best_stays
-from seine.shedding.exact import Exact
+from seine.shedding.best_stays import TupleGains, best_stays
+from seine.shedding.exact import ExactResults
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Optimum:
     until: tuple[IntArray, IntArray]
 
 
-def find_optimum(exact: Exact, starts: tuple[IntArray, IntArray], capacity: int) -> Optimum:
+def find_optimum(exact: ExactResults, starts: tuple[IntArray, IntArray], capacity: int) -> Optimum:
     """The optimum of two windows of this capacity each; `starts` are the timestamps of all tuples."""
     weights = _whole(exact.importance)
     left = _best(exact.left, exact.left_ts, exact.right_ts, weights, starts[0], capacity)
@@ -51,7 +51,7 @@ def _best(
     ):
         gains[tuple_][instant] = gains[tuple_].get(instant, 0) + weights[place]
     stays = [
-        Stay(start, tuple(sorted((at, gain) for at, gain in by_instant.items() if gain)))
+        TupleGains(start, tuple(sorted((at, gain) for at, gain in by_instant.items() if gain)))
         for start, by_instant in zip(starts.tolist(), gains, strict=True)
     ]
     last = best_stays(stays, capacity)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.intake.hash_filter import BloomFilter, passing_since
-from seine.intake.punctuations import Fresh, PunctuationProbe, Punctuations, limits_of
+from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
 from seine.rows.delta import FOREVER, NEVER
 from tests.support.seeds import seeds
 
@@ -69,13 +69,17 @@ def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> Non
     rng = np.random.default_rng(seed)
     lifespan = [None, 40][seed % 2]
     span = [50, 40_000][seed // 2 % 2]
-    punctuations, plain, names = Punctuations((pa.int64(), pa.string()), {}), PlainPunctuations(), count()
+    punctuations, plain, names = PunctuationStore((pa.int64(), pa.string()), {}), PlainPunctuations(), count()
     broken = 0
     for step in range(12):
         tuples, made = int(rng.integers(1, 3_000)), int(rng.choice([0, 3, 1_500]))
         asked = PunctuationProbe(keys_of(rng, tuples, span), rng.integers(20 * step, 20 * step + 60, tuples))
         times = rng.integers(20 * step, 20 * step + 60, made)
-        fresh = Fresh(keys_of(rng, made, span), limits_of(times, lifespan), np.arange(made)) if made else None
+        fresh = (
+            FreshPunctuations(keys_of(rng, made, span), limits_of(times, lifespan), np.arange(made))
+            if made
+            else None
+        )
         since = np.sort(rng.integers(0, tuples + 1, made))
         wanted, repeated = judge(plain, asked, fresh, since)
         assert punctuations.broken(asked, fresh, since).tolist() == wanted
@@ -84,12 +88,12 @@ def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> Non
             assert punctuations.repeated(fresh).tolist() == repeated
             punctuations.add(fresh, NEVER if lifespan is None else 20 * step, lambda: f"r{next(names)}")
         if rng.random() < 0.3:  # whoever goes on has the runs alone
-            punctuations = Punctuations(punctuations.types, dict(punctuations.runs))
+            punctuations = PunctuationStore(punctuations.types, dict(punctuations.runs))
     assert broken and len(punctuations.runs) < 24
 
 
 def judge(
-    plain: PlainPunctuations, asked: PunctuationProbe, fresh: Fresh | None, since: np.ndarray
+    plain: PlainPunctuations, asked: PunctuationProbe, fresh: FreshPunctuations | None, since: np.ndarray
 ) -> tuple[list[int], list[int]]:
     """What one after the other breaks, and says again."""
     punctuated = rows_of(fresh.keys) if fresh is not None else []
@@ -104,7 +108,7 @@ def judge(
 
 def tell(
     plain: PlainPunctuations,
-    fresh: Fresh | None,
+    fresh: FreshPunctuations | None,
     punctuated: list[tuple[object, ...]],
     since: np.ndarray,
     at: int,

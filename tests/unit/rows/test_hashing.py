@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type
-from seine.rows.hashing import bucket_of, hash_columns, is_exact, null_mask
+from seine.rows.hashing import bucket_of, hash_columns, hash_is_exact, null_mask
 
 
 def texts(rng: random.Random, count: int) -> list[str]:
@@ -71,9 +71,14 @@ def test_order_and_place_of_columns_matter() -> None:
 
 
 def test_exactness_and_nulls() -> None:
-    assert is_exact([BIGINT]) and is_exact([BOOLEAN]) and is_exact([TIMESTAMP]) and is_exact([DOUBLE])
-    assert is_exact([Type.parse("DECIMAL(18,2)")]) and not is_exact([Type.parse("DECIMAL(19,2)")])
-    assert not is_exact([STRING]) and not is_exact([BIGINT, BIGINT])
+    assert (
+        hash_is_exact([BIGINT])
+        and hash_is_exact([BOOLEAN])
+        and hash_is_exact([TIMESTAMP])
+        and hash_is_exact([DOUBLE])
+    )
+    assert hash_is_exact([Type.parse("DECIMAL(18,2)")]) and not hash_is_exact([Type.parse("DECIMAL(19,2)")])
+    assert not hash_is_exact([STRING]) and not hash_is_exact([BIGINT, BIGINT])
     assert null_mask([pa.array([1, 2])]) is None
     mask = null_mask([pa.array([1, None, 3]), pa.array(["x", "y", None])])
     assert mask is not None and mask.tolist() == [False, True, True]

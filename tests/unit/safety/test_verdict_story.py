@@ -118,7 +118,7 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     assert "joined as ((x, y), z); punctuations on" in capsys.readouterr().out
     assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
     shown = capsys.readouterr().out
-    assert "promises of its rows, by promises of y on (b)" in shown
+    assert "derives from punctuations of y on (b)" in shown
 
 
 def test_the_drawing_is_quoted():

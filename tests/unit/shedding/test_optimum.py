@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from seine.shedding.arrivals import FOREVER, Arrivals
-from seine.shedding.best_stays import Stay, best_stays
-from seine.shedding.exact import Exact, exact_results, residence
+from seine.shedding.best_stays import TupleGains, best_stays
+from seine.shedding.exact import ExactResults, exact_results, residence
 from seine.shedding.optimum import find_optimum
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
@@ -56,9 +56,9 @@ def arrivals_of(streams: Streams, facts: list[FactTuple], life: int) -> list[Arr
     return found
 
 
-def unweighted(exact: Exact) -> Exact:
+def unweighted(exact: ExactResults) -> ExactResults:
     ones = np.ones(len(exact.importance))
-    return Exact(exact.left, exact.right, exact.left_ts, exact.right_ts, ones)
+    return ExactResults(exact.left, exact.right, exact.left_ts, exact.right_ts, ones)
 
 
 def test_the_papers_example() -> None:
@@ -102,7 +102,7 @@ def test_it_equals_the_papers_algorithm() -> None:
     assert totals > 500 and scarce > 40
 
 
-def brute(stays: list[Stay], capacity: int) -> int:
+def brute(stays: list[TupleGains], capacity: int) -> int:
     """Every choice of how long to hold each tuple."""
     choices = [[None, *(at for at, _ in stay.gains)] for stay in stays]
     best = 0
@@ -113,7 +113,7 @@ def brute(stays: list[Stay], capacity: int) -> int:
     return best
 
 
-def gained(stays: list[Stay], last: list[int | None]) -> int:
+def gained(stays: list[TupleGains], last: list[int | None]) -> int:
     kept = [(s, at) for s, at in zip(stays, last, strict=True) if at is not None]
     return sum(gain for s, at in kept for when, gain in s.gains if when <= at)
 
@@ -126,7 +126,7 @@ def test_best_stays_with_bursts_and_gaps() -> None:
         for _ in range(some.randint(1, 6)):
             start = some.choice((0, 1, 1, 4, 10**15))
             instants = sorted(some.sample(range(1, 8), some.randint(0, 3)))
-            stays.append(Stay(start, tuple((start + n, some.randint(1, 9)) for n in instants)))
+            stays.append(TupleGains(start, tuple((start + n, some.randint(1, 9)) for n in instants)))
         capacity = some.randint(0, 3)
         assert gained(stays, best_stays(stays, capacity)) == brute(stays, capacity), seed
 

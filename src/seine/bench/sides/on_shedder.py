@@ -8,7 +8,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, FloatArray
 from seine.shedding.arrivals import Arrivals
-from seine.shedding.exact import Exact, exact_results, residence
+from seine.shedding.exact import ExactResults, exact_results, residence
 from seine.shedding.optimum import Optimum, find_optimum
 from seine.shedding.policies import Shedding
 from seine.shedding.shedder import Shedder
@@ -64,7 +64,7 @@ def _rates(held: Arrivals, arriving: Arrivals) -> FloatArray:
     return np.bincount(met.left, met.importance, len(held)) / len(arriving)
 
 
-def _best_by_rate(exact: Exact, side: int, held: Arrivals, rates: FloatArray, capacity: int) -> float:
+def _best_by_rate(exact: ExactResults, side: int, held: Arrivals, rates: FloatArray, capacity: int) -> float:
     holder = exact.right if side else exact.left
     since, at = (exact.right_ts, exact.left_ts) if side else (exact.left_ts, exact.right_ts)
     total = 0.0

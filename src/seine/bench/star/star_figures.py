@@ -16,7 +16,7 @@ from seine.bench.harness.table import Table
 from seine.bench.sides.on_shedder import StarBenchmark
 from seine.bench.workloads.star_streams import WORKLOADS, make
 from seine.shedding.arrivals import FOREVER
-from seine.shedding.best_stays import Stay, best_stays
+from seine.shedding.best_stays import TupleGains, best_stays
 
 PAPER = "as in the paper"
 ONLINE = ("rand", "semantic", "simp", "simpprob", "dimpprob", "dgl", "auto")
@@ -85,7 +85,7 @@ def _milliseconds(measured: StarBenchmark, life: int, memory: int, least: int) -
     return 1000 * (time.process_time() - began) / 3
 
 
-def _stays(measured: StarBenchmark, side: int, life: int, least: int) -> Iterator[Stay]:
+def _stays(measured: StarBenchmark, side: int, life: int, least: int) -> Iterator[TupleGains]:
     """A tuple with at least so many tokens may stay or go at every instant, others where they gain."""
     exact, arrivals = measured.exact, measured.streams[side]
     holder = (exact.right if side else exact.left).tolist()
@@ -98,7 +98,7 @@ def _stays(measured: StarBenchmark, side: int, life: int, least: int) -> Iterato
         arrivals.ts.tolist(), np.diff(arrivals.offsets).tolist(), gains, strict=True
     ):
         always = dict.fromkeys(range(ts + 1, ts + life), 0) if count >= least else {}
-        yield Stay(ts, tuple(sorted({**always, **tuple_gains}.items())))
+        yield TupleGains(ts, tuple(sorted({**always, **tuple_gains}.items())))
 
 
 def figure_6(

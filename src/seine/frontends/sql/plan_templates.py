@@ -15,7 +15,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts, same, substitute
+from seine.algebra.expressions import (
+    Call,
+    Column,
+    Expression,
+    conjunction,
+    conjuncts,
+    intern_expression,
+    substitute,
+)
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll, walk
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
@@ -62,7 +70,9 @@ class _WhereSlot:
         if text not in self.known:
             _evict_if_full(self.known)
             parts = self.scope.bind(text)
-            self.known[text] = parts and tuple([same(substitute(part, self.columns)) for part in parts])
+            self.known[text] = parts and tuple(
+                [intern_expression(substitute(part, self.columns)) for part in parts]
+            )
         return self.known[text]
 
 

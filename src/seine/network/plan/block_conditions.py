@@ -20,8 +20,8 @@ from seine.algebra.expressions import (
     Literal,
     Parameter,
     conjunction,
+    intern_expression,
     rewrite,
-    same,
     shift_columns,
     split_shape,
 )
@@ -157,7 +157,7 @@ _in_order = attrgetter("order")
 def _split(expression: Expression) -> _Split:
     """The shape, the constants, and the texts by which conditions are ordered."""
     shape, constants = split_shape(rewrite(expression, with_weights))
-    return _Split(same(shape), constants, (str(shape), str(constants)))
+    return _Split(intern_expression(shape), constants, (str(shape), str(constants)))
 
 
 def _numbered(split: _Split, constants: list[Literal]) -> Expression:

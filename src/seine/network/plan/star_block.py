@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Plan, Scan
-from seine.algebra.star import Edge, Probe, Star, StarItem
+from seine.algebra.star import Probe, Star, StarEdge, StarItem
 from seine.errors import SeineError
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
@@ -123,7 +123,7 @@ class _Builder:
 
     # ---- what makes tuples match
 
-    def edges(self, streams: Sequence[int]) -> Iterator[Edge]:
+    def edges(self, streams: Sequence[int]) -> Iterator[StarEdge]:
         """One edge for each set of streams that keys or relations have in common.
 
         A stream that nothing connects matches whatever there is: an edge of all streams says so.
@@ -135,7 +135,7 @@ class _Builder:
             sets.append(tuple(streams))
         for joined in dict.fromkeys(sets):
             through = frozenset(relation for group in relations.get(joined, ()) for relation in group)
-            yield Edge(
+            yield StarEdge(
                 tuple(streams.index(stream) for stream in joined),
                 tuple(
                     tuple(self._over_item(stream, one[stream]) for one in keys.get(joined, ()))

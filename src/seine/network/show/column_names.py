@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression
-from seine.algebra.plan_text import Written, column_name, distinct_names
+from seine.algebra.plan_text import SqlText, column_name, distinct_names
 from seine.graph.node import Node
 from seine.graph.node_words import RowPart
 from seine.graph.parameter_table import ParameterTable
@@ -57,7 +57,7 @@ class ColumnNames:
         if len(parts) == 1:
             return list(parts[0].names)
         return [
-            Written(f"r{number}.{_bare(name)}") for number, part in enumerate(parts, 1) for name in part.names
+            SqlText(f"r{number}.{_bare(name)}") for number, part in enumerate(parts, 1) for name in part.names
         ]
 
     def legend(self, node_id: int) -> str:
@@ -86,7 +86,7 @@ class ColumnNames:
 
     def short_names(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Computed columns named by what they are: cut where that is long, and all different."""
-        return tuple(map(Written, distinct_names([_shortened(text) for text in texts])))
+        return tuple(map(SqlText, distinct_names([_shortened(text) for text in texts])))
 
     def plain(self, expression: Expression, names: Sequence[str]) -> str:
         """An expression without parameters."""
@@ -100,9 +100,9 @@ class ColumnNames:
 
 def _declared(definition: StreamDef | RelationDef | None, width: int) -> tuple[str, ...]:
     if definition is None:
-        return tuple(Written(f"c{index}") for index in range(width))
+        return tuple(SqlText(f"c{index}") for index in range(width))
     names = [column_name(column.name) for column in definition.fields]
-    return tuple(map(Written, [*names, *[ARRIVAL] * (width - len(names))]))
+    return tuple(map(SqlText, [*names, *[ARRIVAL] * (width - len(names))]))
 
 
 def _bare(name: str) -> str:

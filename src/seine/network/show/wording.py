@@ -26,7 +26,7 @@ from seine.algebra.expressions import (
     rewrite,
 )
 from seine.algebra.linear_names import WEIGHTED, coefficients_of
-from seine.algebra.plan_text import Written, describe, describe_constant
+from seine.algebra.plan_text import SqlText, describe, describe_constant
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, TIMESTAMP, Kind, Type
 from seine.graph.parameter_table import ParameterTable
 from seine.network.show.numerals import decimal, digits, divided, is_short, number, short, tidy
@@ -89,7 +89,7 @@ class Words:
 
         filled = rewrite(rewrite(expression, self._changed), fill)
         marks = ["?"] if len(holes) == 1 else [f"?{number + 1}" for number in range(len(holes))]
-        text = describe(filled, [*names, *map(Written, marks)])
+        text = describe(filled, [*names, *map(SqlText, marks)])
         return Wording(text, tuple(_values(self._columns[i]) for i in holes))
 
     # ---- forms

@@ -95,7 +95,7 @@ class Placer:
     def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
         """Claim a fence and its fans, with the rows of constants that make them this query's."""
         tag = self.claim_tag(tag_identity(node.id, constants)) if tagged else None
-        for fan, given in zip(node.inputs, constants, strict=False):  # ports of promises are behind
+        for fan, given in zip(node.inputs, constants, strict=False):  # ports of punctuations are behind
             self.claim_node(fan)
             mark = [] if tag is None else [Literal(tag, BIGINT)]
             self.claim_row(self.site.nodes[fan].tables[0], [*given, *mark])

@@ -65,28 +65,32 @@ class FoldKey:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledAggregate:
     """A compiled call; `finish` gets the number of rows at each place, then the value of each fold there."""
 
     folds: tuple[FoldKey, ...]
     finish: Callable[..., pa.Array]
 
 
-def compile_call(call: AggregateCall) -> Compiled:
+def compile_call(call: AggregateCall) -> CompiledAggregate:
     """Compile a call of a built-in aggregate."""
     if call.function == "count_all":
-        return Compiled((), lambda rows: pa.array(rows))
+        return CompiledAggregate((), lambda rows: pa.array(rows))
     argument = Argument(call.args, distinct=call.distinct and call.function not in ("min", "max"))
     count = FoldKey("count", argument)
     if call.function == "count":
-        return Compiled((count,), lambda rows, counts: pa.array(counts))
+        return CompiledAggregate((count,), lambda rows, counts: pa.array(counts))
     if call.function in ("min", "max"):
-        return Compiled((FoldKey(call.function, argument),), lambda rows, values: values)
+        return CompiledAggregate((FoldKey(call.function, argument),), lambda rows, values: values)
     total = FoldKey("sum", argument)
     if call.function in _VARIANCES:
-        return Compiled((count, total, FoldKey("squares", argument)), _skip_rows(_VARIANCES[call.function]))
+        return CompiledAggregate(
+            (count, total, FoldKey("squares", argument)), _skip_rows(_VARIANCES[call.function])
+        )
     finishes = {"sum": _finish_sum, "avg": _finish_average}
-    return Compiled((count, total), _skip_rows(finishes[call.function](call.args[0].type, call.type)))
+    return CompiledAggregate(
+        (count, total), _skip_rows(finishes[call.function](call.args[0].type, call.type))
+    )
 
 
 _VARIANCES: dict[str, Callable[..., pa.Array]] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.aggregates.fold import Changes, FoldState
 from seine.operators.state.keyed_table import KeyedMatches
 
 
@@ -18,7 +18,9 @@ class Count:
     state: tuple[pa.DataType, ...] = (pa.int64(),)
     parts = state
 
-    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[IntArray, Kept]:
+    def advance(
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[IntArray, FoldState]:
         counts = changes.running(_amounts(changes), stored.numbers(names[0]))
         return counts, [counts[changes.layout.last]]
 

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.operators.aggregates.fold import ROWS, Changes, Kept
+from seine.operators.aggregates.fold import ROWS, Changes, FoldState
 from seine.operators.aggregates.value_counts import ValueStep
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import KeyedMatches
-from seine.rows.grouping import as_mask, dense_ranks, equal
+from seine.rows.grouping import as_mask, dense_ranks, equal_values
 
 NOTHING = np.int64(2**62)  # the rank of "no value": beyond all ranks
 
@@ -60,7 +60,9 @@ class Extreme:
         self.parts: tuple[pa.DataType, ...] = (type_, type_)
         self._greatest = greatest
 
-    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[pa.Array, Kept]:
+    def advance(
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[pa.Array, FoldState]:
         step = changes.counted
         assert step is not None
         start = stored.column(names[0])
@@ -80,14 +82,14 @@ class Extreme:
         layout = changes.layout
         here, starts = np.arange(layout.size), layout.size + np.arange(layout.groups)
         before = pa.concat_arrays([value, start]).take(pa.array(layout.previous(here, starts)))
-        stays = pa.array(equal(before, value))
+        stays = pa.array(equal_values(before, value))
         nothing = pa.scalar(None, value.type)
         return [pc.if_else(stays, nothing, before), pc.if_else(stays, nothing, value)]
 
 
 def _losers(step: ValueStep, extremes: pa.Array, rows: IntArray) -> IntArray:
     """The groups whose former extreme vanishes in the step, and that have values it does not touch."""
-    was_extreme = equal(step.values[-1], extremes.take(pa.array(step.owner)))
+    was_extreme = equal_values(step.values[-1], extremes.take(pa.array(step.owner)))
     lost = np.zeros(len(extremes), bool)
     lost[step.owner[was_extreme & ~step.steady]] = True
     touched = np.zeros(len(extremes), np.int64)

@@ -23,7 +23,7 @@ from seine.operators.state.change_layout import ChangeLayout, Excerpt
 from seine.operators.state.keyed_table import KeyedMatches
 
 ROWS = "_n"  # the column of stored groups with the number of live rows
-Kept: TypeAlias = list[IntArray | pa.Array]
+FoldState: TypeAlias = list[IntArray | pa.Array]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ class Fold(Protocol):
     state: tuple[pa.DataType, ...]
     parts: tuple[pa.DataType, ...]
 
-    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[Any, Kept]: ...
+    def advance(
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[Any, FoldState]: ...
 
     def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
         """The partial aggregate of each place; an extreme needs its value there, and that before the step."""

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.argument import complete
-from seine.operators.aggregates.calls import Compiled, FoldKey
-from seine.operators.aggregates.fold import Changes, Kept
-from seine.operators.aggregates.parted import PartialFolds, part_name
+from seine.operators.aggregates.calls import CompiledAggregate, FoldKey
+from seine.operators.aggregates.fold import Changes, FoldState
+from seine.operators.aggregates.partial_folds import PartialFolds, part_name
 from seine.operators.aggregates.value_counts import ValueTable
 from seine.operators.state.change_layout import ChangeLayout, Excerpt
 from seine.operators.state.keyed_table import KeyedMatches
@@ -26,7 +26,7 @@ from seine.operators.state.store import Store
 Named = tuple[str, pa.Array]
 
 
-class Folding:
+class SharedFolds:
     """The folds of a node, their arguments as columns of events, and their state as columns of groups.
 
     `carried` are calls of coarser groups, which are made of the parts (partial aggregates) of this node's
@@ -35,7 +35,10 @@ class Folding:
     """
 
     def __init__(
-        self, calls: Sequence[Compiled], carried: Sequence[Compiled] = (), width: int | None = None
+        self,
+        calls: Sequence[CompiledAggregate],
+        carried: Sequence[CompiledAggregate] = (),
+        width: int | None = None,
     ) -> None:
         self._calls = calls
         finished = dict.fromkeys(key for call in calls for key in call.folds)
@@ -75,7 +78,7 @@ class Folding:
 
     def advance(
         self, events: Events, layout: ChangeLayout, stored: KeyedMatches, numbers: IntArray, store: Store
-    ) -> tuple[list[Any], Kept, Callable[[Excerpt], list[Named]]]:
+    ) -> tuple[list[Any], FoldState, Callable[[Excerpt], list[Named]]]:
         """The values of all folds at all places, the state to store of each group, and what makes parts."""
         by_argument = [self._changes(i, events, layout, numbers, store) for i in range(len(self._arguments))]
         changes = {
@@ -140,7 +143,7 @@ class _NamedFold:
         # An extreme is the same over distinct values; other folds are given each distinct value once.
         self._distinct = key.argument.distinct and not key.is_extreme
 
-    def advance(self, changes: Changes, stored: KeyedMatches) -> tuple[Any, Kept]:
+    def advance(self, changes: Changes, stored: KeyedMatches) -> tuple[Any, FoldState]:
         changes = changes.distinct() if self._distinct else changes
         return self._fold.advance(changes, stored, self._names)
 

@@ -22,7 +22,7 @@ from seine.algebra.aggregates import UserAggregate
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, as_numpy
-from seine.operators.aggregates.calls import Compiled, FoldKey
+from seine.operators.aggregates.calls import CompiledAggregate, FoldKey
 from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
 from seine.operators.aggregates.splits import DOUBLE_UNIT
 from seine.operators.aggregates.sum import NarrowSums, WideSums
@@ -30,7 +30,7 @@ from seine.operators.aggregates.sum import NarrowSums, WideSums
 Notice = Callable[[str], None]
 
 
-def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: Notice) -> Compiled:
+def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: Notice) -> CompiledAggregate:
     """Compile a call: a count of the rows it is over, then for each part its fold and its count."""
     base = Argument(call.args, distinct=call.distinct)
     parts = {name: _part(call, name, kind, function) for name, (kind, function) in aggregate.parts.items()}
@@ -46,7 +46,7 @@ def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: No
         results = _finish(aggregate, made, int(whole.sum()), call.type.arrow(), notice)
         return results.take(pa.array(np.maximum(np.cumsum(whole) - 1, 0), mask=~whole))
 
-    return Compiled(tuple(keys), finished)
+    return CompiledAggregate(tuple(keys), finished)
 
 
 def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., AnyArray] | None) -> FoldKey:

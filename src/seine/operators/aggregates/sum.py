@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.operators.aggregates.fold import Changes, Kept
+from seine.operators.aggregates.fold import Changes, FoldState
 from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
 from seine.operators.aggregates.splits import Piece, limbs_of
 from seine.operators.state.keyed_table import KeyedMatches
@@ -67,7 +67,9 @@ class SumOfDoubles:
     def __init__(self, split: Callable[[pa.Array], Iterator[Piece]]) -> None:
         self._split = split
 
-    def advance(self, changes: Changes, stored: KeyedMatches, names: Sequence[str]) -> tuple[WideSums, Kept]:
+    def advance(
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[WideSums, FoldState]:
         sign, size = _run(changes, self._amounts(changes), from_lists(stored.column(names[0]))).normal()
         odd = [
             changes.running(amounts, stored.numbers(name))
@@ -113,7 +115,7 @@ class SumOfWholes:
 
     def advance(
         self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
-    ) -> tuple[NarrowSums | WideSums, Kept]:
+    ) -> tuple[NarrowSums | WideSums, FoldState]:
         start, wide = stored.numbers(names[0]), stored.column(names[1])
         last = changes.layout.last
         if wide.null_count == len(wide):
@@ -165,7 +167,7 @@ def _widened(numbers: IntArray, wide: pa.Array) -> Limbs:
     return from_lists(wide).minus(Limbs(-limbs_of(numbers), 0))
 
 
-def _narrowed(sign: IntArray, size: Limbs) -> Kept:
+def _narrowed(sign: IntArray, size: Limbs) -> FoldState:
     """Sums as they are stored: limbs only of those whose magnitude needs more than 63 bits."""
     low, high, fits = size.to_words()
     fits = fits & (high == 0) & (low < np.uint64(2**63))

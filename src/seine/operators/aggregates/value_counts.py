@@ -21,7 +21,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
-from seine.rows.cheap_columns import arrow, pick, unless_all
+from seine.rows.column_arrays import as_arrow, none_if_all, take_values
 from seine.rows.grouping import Groups, group_rows
 from seine.rows.hashing import hash_columns
 
@@ -76,13 +76,17 @@ class ValueTable:
         hashes = _hash(number, hash_columns(values, len(places)))
         pairs = group_rows(hashes, [number, *values])
         firsts = pairs.firsts
-        hashes, number, kept = hashes.take(firsts), number.take(firsts), [pick(v, firsts) for v in values]
+        hashes, number, kept = (
+            hashes.take(firsts),
+            number.take(firsts),
+            [take_values(v, firsts) for v in values],
+        )
         before = self._table.find(hashes, [number, *kept]).numbers("_n")
         counts = _counts(pairs, places, weights, before)
         changed = (counts.final != before).nonzero()[0]
         if len(changed):
             columns = [hashes, number, counts.final, *kept]
-            arrays = [arrow(pick(column, unless_all(changed, len(hashes)))) for column in columns]
+            arrays = [as_arrow(take_values(column, none_if_all(changed, len(hashes)))) for column in columns]
             self._table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         scan = self._scanner(numbers)
         return _value_step(layout, kept, group.take(firsts), before, counts, scan)

@@ -19,15 +19,15 @@ import pyarrow as pa
 from seine.algebra import aggregates
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import value_of
-from seine.operators.aggregates.calls import Compiled, compile_call
+from seine.operators.aggregates.calls import CompiledAggregate, compile_call
 from seine.operators.aggregates.registered import compile_registered
 from seine.operators.group.group_release import Releasing
 from seine.operators.group.grouped import Grouped
-from seine.operators.state.event_queue import TIME, WEIGHT, Columns, EventTimes
+from seine.operators.state.event_queue import TIME, WEIGHT, EventColumns, EventTimes
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.delta import Delta, Parts, data_names
+from seine.rows.delta import Delta, PartialAggregates, data_names
 from seine.rows.grouping import normalise
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class AggregateOperator:
         self._grouped = Grouped(keys, calls, types, carried=carried, width=width, least=least, sleeps=sleeps)
         self._releasing = Releasing(self._port, node.ports[1:], node.releases) if node.releases else None
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
+    def step(
+        self, inputs: list[list[Delta]], clock: Clock, store: Store
+    ) -> Iterator[Delta | PartialAggregates]:
         arrived = EventTimes([], [])
         for delta in inputs[0]:
             self._take(delta, arrived)
@@ -84,13 +86,13 @@ class AggregateOperator:
         named += [*self._columns(rows), *self._grouped.folding.parts_of(rows)]
         return pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
 
-    def _columns(self, rows: pa.RecordBatch) -> Columns:
+    def _columns(self, rows: pa.RecordBatch) -> EventColumns:
         row = [rows[name] for name in data_names(len(self._port.types))]
         keys = [normalise(value_of(key, row, rows.num_rows)) for key in self._port.key]
         named = [(f"k{i}", key) for i, key in enumerate(keys)]
         return [(HASH, rows[HASH]), *named, *self._grouped.folding.columns(row, rows.num_rows, self._notice)]
 
-    def _compile(self, call: AggregateCall) -> Compiled:
+    def _compile(self, call: AggregateCall) -> CompiledAggregate:
         registered = self._registry(call.function)
         if registered is None:
             return compile_call(call)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.operators.state.change_layout import ChangeLayout, lay_out
-from seine.operators.state.event_queue import Columns, EventQueue, EventTimes, times_of, weights_of
+from seine.operators.state.event_queue import EventColumns, EventQueue, EventTimes, times_of, weights_of
 from seine.operators.state.identified_rows import BUCKETS, open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.sorted_run import END
@@ -69,7 +69,7 @@ class ChangelogOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
-    def _columns(self, rows: pa.RecordBatch) -> Columns:
+    def _columns(self, rows: pa.RecordBatch) -> EventColumns:
         row = [normalise(rows[name]) for name in data_names(len(self._types))]
         hashes = pa.array(hash_columns([rows["_s"], *row], rows.num_rows))
         lasting = pa.array(_lasting(rows))

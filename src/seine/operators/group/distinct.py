@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from seine.operators.group.group_release import Releasing
 from seine.operators.group.grouped import Grouped
-from seine.operators.state.event_queue import Columns, EventTimes
+from seine.operators.state.event_queue import EventColumns, EventTimes
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.delta import Delta, Parts, data_names
+from seine.rows.delta import Delta, PartialAggregates, data_names
 from seine.rows.grouping import normalise
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class DistinctOperator:
         sleeps = self._second and not releases
         self._grouped = Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta | Parts]:
+    def step(
+        self, inputs: list[list[Delta]], clock: Clock, store: Store
+    ) -> Iterator[Delta | PartialAggregates]:
         arrived = EventTimes([], [])
         for port, deltas in enumerate(inputs[: self._inputs]):
             for delta in deltas:
@@ -58,7 +60,7 @@ class DistinctOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
-    def _columns(self, port: int, rows: pa.RecordBatch) -> Columns:
+    def _columns(self, port: int, rows: pa.RecordBatch) -> EventColumns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
         return [
             (HASH, rows[HASH]),
@@ -66,6 +68,6 @@ class DistinctOperator:
             *self._side(rows, port),
         ]
 
-    def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
+    def _side(self, rows: pa.RecordBatch, port: int) -> EventColumns:
         """Which input a row came by, where that matters."""
         return []

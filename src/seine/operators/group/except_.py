@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seine.operators.group.distinct import DistinctOperator
 from seine.operators.group.grouped import SECOND
-from seine.operators.state.event_queue import Columns
+from seine.operators.state.event_queue import EventColumns
 
 
 class ExceptOperator(DistinctOperator):
@@ -23,5 +23,5 @@ class ExceptOperator(DistinctOperator):
 
     _second = True
 
-    def _side(self, rows: pa.RecordBatch, port: int) -> Columns:
+    def _side(self, rows: pa.RecordBatch, port: int) -> EventColumns:
         return [(SECOND, pa.array(np.full(rows.num_rows, port, np.int8)))]

@@ -31,9 +31,9 @@ from seine.operators.join.join_purge import HeldRows
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.rows.cheap_columns import plain
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER, Delta, concat, data_names
+from seine.rows.column_arrays import as_column
+from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches, data_names
 from seine.rows.grouping import group_rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class FinalOperator:
         changed = [*begun, *(rows.select(self._names) for rows in ended)]
         hashes = np.unique(np.concatenate([rows[KEY].to_numpy() for rows in changed]))
         kept = runs.take(lambda run: _with_keys(run, hashes))
-        everything = concat([*kept, *changed])
+        everything = concat_batches([*kept, *changed])
         count, first = sum(rows.num_rows for rows in kept), sum(rows.num_rows for rows in (*kept, *begun))
         groups = self._groups(everything)
         times = everything[START].to_numpy().copy()
@@ -95,7 +95,7 @@ class FinalOperator:
 
     def _groups(self, rows: pa.RecordBatch) -> AnyArray:
         """The number of the group of each row."""
-        columns = [plain(rows[f"c{index}"]) for index in self._node.group]
+        columns = [as_column(rows[f"c{index}"]) for index in self._node.group]
         grouping = group_rows(rows[KEY].to_numpy(), columns)
         numbers = np.empty(rows.num_rows, np.int64)
         numbers[grouping.order] = grouping.labels()

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
-from seine.operators.aggregates.calls import Compiled
-from seine.operators.aggregates.fold import ROWS, Kept
-from seine.operators.aggregates.folding import Events, Folding, Named
+from seine.operators.aggregates.calls import CompiledAggregate
+from seine.operators.aggregates.fold import ROWS, FoldState
+from seine.operators.aggregates.folding import Events, Named, SharedFolds
 from seine.operators.group.dormant_groups import DormantGroups
 from seine.operators.group.result_changes import ResultChanges, result_changes
 from seine.operators.state.change_layout import ChangeLayout, Excerpt, lay_out
@@ -26,8 +26,8 @@ from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, EventTim
 from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
 from seine.operators.state.store import Store
-from seine.rows.cheap_columns import Plain, arrow, pick, plain, unless_all
-from seine.rows.delta import NEVER, Delta, Parts, Wanted, concat, data_names
+from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, none_if_all, take_values
+from seine.rows.delta import NEVER, Delta, GroupFilter, PartialAggregates, concat_batches, data_names
 from seine.rows.grouping import group_rows
 
 SECOND = "_p"  # 1 for a row of EXCEPT's second input, else 0
@@ -44,7 +44,7 @@ class GroupStep:
     layout: ChangeLayout
     events: Events
     hashes: AnyArray
-    keys: list[Plain]
+    keys: list[ColumnArray]
     stored: KeyedMatches
     rows: AnyArray
     second: AnyArray | None
@@ -63,15 +63,15 @@ class Grouped:
     def __init__(
         self,
         keys: Sequence[pa.DataType],
-        calls: Sequence[Compiled],
+        calls: Sequence[CompiledAggregate],
         types: Sequence[pa.DataType],
         second: bool = False,
-        carried: Sequence[Compiled] = (),
+        carried: Sequence[CompiledAggregate] = (),
         width: int | None = None,
         least: int = 1,
         sleeps: bool = False,
     ) -> None:
-        self.folding = Folding(calls, carried, width)
+        self.folding = SharedFolds(calls, carried, width)
         self._carries = bool(carried)
         self._keys = [f"k{i}" for i in range(len(keys))]
         self._results = [pa.field(f"r{i}", type_) for i, type_ in enumerate(types)]
@@ -87,7 +87,7 @@ class Grouped:
         none, empty = np.zeros(0, np.int64), [pa.nulls(0, type_) for type_ in (*keys, *types)]
         self._nothing = open_rows(none, none, empty), open_rows(none, none, empty, none)
 
-    def advance(self, arrived: EventTimes, bound: int, store: Store) -> Iterator[Delta | Parts]:
+    def advance(self, arrived: EventTimes, bound: int, store: Store) -> Iterator[Delta | PartialAggregates]:
         """Take events in, and emit all changes of results before the bound."""
         table = KeyedTable(store, "groups", self._schema, self._keys, live=self._live)
         if not self._keys and "begun" not in store.head:
@@ -98,7 +98,7 @@ class Grouped:
         dormant = DormantGroups(store, queue, self._least, self._counted)
         awake = dormant.wake(due, arrived.unending)
         if awake:
-            yield from self._change(self._step(concat(awake), table, store), table, store)
+            yield from self._change(self._step(concat_batches(awake), table, store), table, store)
         if due and self._may_sleep:
             dormant.settle(table, lambda gone: self._forget(gone, table, store))
 
@@ -138,11 +138,11 @@ class Grouped:
     def _step(self, due: pa.RecordBatch, table: KeyedTable, store: Store) -> GroupStep:
         hashes = due[HASH].to_numpy() if self._keys else np.zeros(due.num_rows, np.int64)
         times = times_of(due)
-        keys = [plain(due[name]) for name in self._keys]
+        keys = [as_column(due[name]) for name in self._keys]
         groups = group_rows(hashes, keys).sorted_by(times)
         layout, places = lay_out(groups, times.take(groups.order))
         firsts = groups.firsts
-        hashes, keys = hashes.take(firsts), [pick(key, firsts) for key in keys]
+        hashes, keys = hashes.take(firsts), [take_values(key, firsts) for key in keys]
         stored = table.find(hashes, keys)
         weights, reached = weights_of(due).take(groups.order), layout.reached(places)
         rows = layout.running(reached, weights, stored.numbers(ROWS))
@@ -156,13 +156,15 @@ class Grouped:
         events = Events(places, reached, weights, due, groups.order)
         return GroupStep(layout, events, hashes, keys, stored, rows, second, numbers)
 
-    def _change(self, step: GroupStep, table: KeyedTable, store: Store) -> Iterator[Delta | Parts]:
+    def _change(
+        self, step: GroupStep, table: KeyedTable, store: Store
+    ) -> Iterator[Delta | PartialAggregates]:
         layout, stored = step.layout, step.stored
         values, kept, parts = self.folding.advance(step.events, layout, stored, step.numbers, store)
         exists, existed = self._existence(step)
         shown = exists.nonzero()[0]
         made = self.folding.finish(step.rows, values, shown)
-        made = [plain(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
+        made = [as_column(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
         stored_results = [stored.rows(field.name) for field in self._results]
         changes = result_changes(layout, exists, existed, stored.at, made, stored_results)
         since, identity = self._identities(step, changes, store)
@@ -170,22 +172,22 @@ class Grouped:
         self._write(step, changes, held, since, identity, kept, table)
         yield self._delta(step, changes, since, identity)
         if self._carries:
-            yield Parts(lambda wanted: self._parts(step, parts, wanted))
+            yield PartialAggregates(lambda wanted: self._parts(step, parts, wanted))
 
     def _parts(
-        self, step: GroupStep, parts: Callable[[Excerpt], list[Named]], wanted: Wanted
+        self, step: GroupStep, parts: Callable[[Excerpt], list[Named]], wanted: GroupFilter
     ) -> pa.RecordBatch:
         """What the rows of each place of the wanted groups add up to, with the keys of the group."""
         layout, events, names = step.layout, step.events, data_names(len(step.keys))
-        keys = pa.RecordBatch.from_arrays([arrow(key) for key in step.keys], names)
+        keys = pa.RecordBatch.from_arrays([as_arrow(key) for key in step.keys], names)
         mask = wanted(keys)
         excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
         groups = layout.group.take(excerpt.places)
         rows = layout.sums(events.reached, events.weights).take(excerpt.places)
         columns = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
-        columns += [(name, pick(key, groups)) for name, key in zip(names, step.keys, strict=True)]
+        columns += [(name, take_values(key, groups)) for name, key in zip(names, step.keys, strict=True)]
         return pa.RecordBatch.from_arrays(
-            [arrow(array) for _, array in columns], [name for name, _ in columns]
+            [as_arrow(array) for _, array in columns], [name for name, _ in columns]
         )
 
     def _existence(self, step: GroupStep) -> tuple[AnyArray, AnyArray]:
@@ -226,10 +228,10 @@ class Grouped:
             ended = open_rows(since.take(changes.ended), identity.take(changes.ended), columns, times)
         return Delta(begun, ended)
 
-    def _keys_at(self, step: GroupStep, places: AnyArray) -> list[Plain]:
+    def _keys_at(self, step: GroupStep, places: AnyArray) -> list[ColumnArray]:
         one_each = len(places) == step.layout.size == step.layout.groups
         groups = None if one_each else step.layout.group.take(places)
-        return [pick(key, groups) for key in step.keys]
+        return [take_values(key, groups) for key in step.keys]
 
     def _write(
         self,
@@ -238,26 +240,26 @@ class Grouped:
         held: AnyArray,
         since: AnyArray,
         identity: AnyArray,
-        kept: Kept,
+        kept: FoldState,
         table: KeyedTable,
     ) -> None:
         """Keep the groups that are alive, with the rows that they hold; say of others that they are gone."""
         rows = step.rows.take(step.layout.last)
         live = rows > 0 if self._keys else np.ones(len(rows), bool)
-        worth = unless_all((live | (step.stored.at >= 0)).nonzero()[0], len(rows))
+        worth = none_if_all((live | (step.stored.at >= 0)).nonzero()[0], len(rows))
         held = held if worth is None else held.take(worth)
-        numbers = {HASH: pick(step.hashes, worth), ROWS: pick(rows, worth)}
+        numbers = {HASH: take_values(step.hashes, worth), ROWS: take_values(rows, worth)}
         numbers["_s"], numbers["_i0"] = _at(since, held, 0), _at(identity, held, NO_RESULT)
         if not self._keys:
             numbers["_live"] = live.astype(np.int64)
         if step.second is not None:
-            numbers["_m"] = pick(step.second.take(step.layout.last), worth)
+            numbers["_m"] = take_values(step.second.take(step.layout.last), worth)
         if self.folding.counts_values:
-            numbers["_g"] = pick(step.numbers, worth)
+            numbers["_g"] = take_values(step.numbers, worth)
         columns = [numbers[name] for name in self._schema.names[: len(numbers)]]
-        columns += [*(pick(key, worth) for key in step.keys), *changes.values(held)]
-        columns += [pick(column, worth) for column in kept]
-        table.write(pa.RecordBatch.from_arrays([arrow(c) for c in columns], schema=self._schema))
+        columns += [*(take_values(key, worth) for key in step.keys), *changes.values(held)]
+        columns += [take_values(column, worth) for column in kept]
+        table.write(pa.RecordBatch.from_arrays([as_arrow(c) for c in columns], schema=self._schema))
 
     def _new_numbers(self, store: Store, count: int) -> AnyArray:
         """Numbers for groups that are new; a group that comes back after its end gets another."""

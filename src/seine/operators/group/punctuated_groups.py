@@ -19,9 +19,9 @@ from seine.operators.join.purge_rule import Purge
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import Waiting
+from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER, Delta, concat
+from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches
 
 READY = "_r"  # of a punctuation: every tuple before it started at this instant or earlier
 
@@ -43,10 +43,10 @@ class Punctuators:
         begun = 0
         for held, deltas in zip(self._punctuations, pieces, strict=True):
             batches = [delta.plus for delta in deltas if delta.plus.num_rows]
-            arrived = concat(batches) if batches else None
+            arrived = concat_batches(batches) if batches else None
             if arrived is not None:
                 arrived = arrived.append_column(READY, pa.array(np.full(arrived.num_rows, now)))
-            due = Waiting(store, f"{held.name}_waiting", READY).release(arrived, progress)
+            due = RowBuffer(store, f"{held.name}_waiting", READY).release(arrived, progress)
             if due is not None:
                 runs = Runs(store, held.name)
                 runs.add(SortedRun.of(due.drop_columns([READY]), KEY))

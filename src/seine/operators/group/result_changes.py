@@ -14,7 +14,7 @@ import numpy as np
 
 from seine.algebra.arrays import AnyArray
 from seine.operators.state.change_layout import ChangeLayout
-from seine.rows.cheap_columns import Plain, join, pick, pick_known, unless_all
+from seine.rows.column_arrays import ColumnArray, concat_columns, none_if_all, take_or_null, take_values
 from seine.rows.grouping import all_equal
 
 
@@ -29,17 +29,17 @@ class ResultChanges:
     ends: AnyArray
     ended: AnyArray
     held: AnyArray
-    _begun: list[Plain]
-    _stored: list[Plain]
+    _begun: list[ColumnArray]
+    _stored: list[ColumnArray]
 
-    def begun(self) -> list[Plain]:
+    def begun(self) -> list[ColumnArray]:
         """The results that begin."""
         return self._begun
 
-    def values(self, rows: AnyArray) -> list[Plain]:
+    def values(self, rows: AnyArray) -> list[ColumnArray]:
         """The results of some rows; -1 is none."""
         pools = zip(self._begun, self._stored, strict=True)
-        return [pick_known(join(one, other), rows) for one, other in pools]
+        return [take_or_null(concat_columns(one, other), rows) for one, other in pools]
 
 
 def result_changes(
@@ -47,8 +47,8 @@ def result_changes(
     exists: AnyArray,
     existed: AnyArray,
     at: AnyArray,
-    made: Sequence[Plain],
-    stored: list[Plain],
+    made: Sequence[ColumnArray],
+    stored: list[ColumnArray],
 ) -> ResultChanges:
     """What to emit of results that are `made` at the places where one exists.
 
@@ -62,8 +62,8 @@ def result_changes(
     begins, ends = begin.nonzero()[0], end.nonzero()[0]
     held = _held(layout, begin, begins, at)
     ended = layout.previous(held, np.where(at < 0, -1, at + len(begins))).take(ends)
-    numbers = unless_all(number.take(begins), int(np.count_nonzero(exists)))
-    begun = [pick(column, numbers) for column in made]
+    numbers = none_if_all(number.take(begins), int(np.count_nonzero(exists)))
+    begun = [take_values(column, numbers) for column in made]
     return ResultChanges(begins, ends, ended, held.take(layout.last), begun, stored)
 
 
@@ -80,8 +80,8 @@ def _unchanged(
     both: AnyArray,
     number: AnyArray,
     at: AnyArray,
-    made: Sequence[Plain],
-    stored: list[Plain],
+    made: Sequence[ColumnArray],
+    stored: list[ColumnArray],
 ) -> AnyArray:
     """The places, of those with a result there and before, where it stays the same."""
     places = both.nonzero()[0]
@@ -89,6 +89,8 @@ def _unchanged(
         return places
     before = layout.previous(number, at + int(number[-1]) + 1)
     one, other = number.take(places), before.take(places)
-    pools = [join(new, old) for new, old in zip(made, stored, strict=True)]
-    same = all_equal([pick(pool, one) for pool in pools], [pick(pool, other) for pool in pools], len(places))
+    pools = [concat_columns(new, old) for new, old in zip(made, stored, strict=True)]
+    same = all_equal(
+        [take_values(pool, one) for pool in pools], [take_values(pool, other) for pool in pools], len(places)
+    )
     return places[same]

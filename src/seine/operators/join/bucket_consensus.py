@@ -10,7 +10,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
-from seine.rows.delta import NEVER, Delta, concat
+from seine.rows.delta import NEVER, Delta, concat_batches
 
 
 def arrived(pieces: Sequence[Delta]) -> pa.RecordBatch | None:
@@ -19,7 +19,7 @@ def arrived(pieces: Sequence[Delta]) -> pa.RecordBatch | None:
     if not batches:
         return None
     names = [KEY, START, END, *(name for name in batches[0].schema.names if name[0] == "c")]
-    return concat([batch.select(names) for batch in batches])
+    return concat_batches([batch.select(names) for batch in batches])
 
 
 def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.RecordBatch | None:
@@ -29,7 +29,7 @@ def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.Rec
     """
     if came is None:
         return None
-    whole = concat([*(run.plain() for run in waiting.overlapping()), came])
+    whole = concat_batches([*(run.plain() for run in waiting.overlapping()), came])
     names = [name for name in whole.schema.names if name[0] == "c"]
     kinds, count = _kinds([whole[name] for name in names[:-1]], whole.num_rows)
     sent = np.unique(kinds * buckets + whole[names[-1]].to_numpy())

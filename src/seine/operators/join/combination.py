@@ -74,7 +74,7 @@ class Combination:
         self._out = tuple(out)
         self._filters = filters
         self._tested = frozenset(tested)
-        exact = hashing.is_exact(k.type for k in keys[0])
+        exact = hashing.hash_is_exact(k.type for k in keys[0])
         self._same_key = None if exact else conjunction(_equality(*keys, self._width))
         read = columns_of(self._same_key) if self._same_key else frozenset[int]()
         self._everything = tuple(sorted({*self._out, *self._tested, *read}))

@@ -52,10 +52,10 @@ class DerivedPunctuationsNode(Node):
         return derived_signature(self.inputs, self.side, self.columns)
 
     def describe(self, words: NodeWords) -> str:
-        return f"what #{self.inputs[0]} promises of its rows, by {words.describe(self._origin(words))}"
+        return f"punctuations that #{self.inputs[0]} derives from {words.describe(self._origin(words))}"
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"promises of #{self.inputs[0]}", self._origin(words).column_names(words)),)
+        return (RowPart(f"punctuations of #{self.inputs[0]}", self._origin(words).column_names(words)),)
 
     def _origin(self, words: ColumnWords) -> PunctuationsNode:
         """The punctuations of a stream from which these follow."""

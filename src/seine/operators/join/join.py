@@ -32,7 +32,7 @@ from seine.operators.state.sorted_run import END, UNTIL, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
-from seine.rows.delta import Delta, DerivedPunctuations, concat
+from seine.rows.delta import Delta, DerivedPunctuations, concat_batches
 
 if TYPE_CHECKING:
     from seine.operators.join.derived_node import DerivedPunctuationsNode
@@ -121,7 +121,7 @@ class AppendJoin:
         if right:
             yield from self._meet(RIGHT, right, state[LEFT].near(right), few)
         if few:
-            yield Delta(self._pairs.satisfying(concat(few)))
+            yield Delta(self._pairs.satisfying(concat_batches(few)))
         if self._purging:
             self._purging.settle(new, inputs[len(SIDES) :], clock, store)
             return

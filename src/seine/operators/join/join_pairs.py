@@ -13,7 +13,7 @@ from seine.evaluate.data_columns import DataColumns
 from seine.operators.join.combination import Combination, GatheredRows
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
-from seine.rows.delta import concat, identity_names
+from seine.rows.delta import concat_batches, identity_names
 from seine.rows.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class JoinPairs:
         A row with a NULL in its key is not sent.
         """
         batches = [batch.select(names) for batch in batches if batch.num_rows]
-        return concat(batches) if batches else None
+        return concat_batches(batches) if batches else None
 
     def matches(self, side: int, probe: SortedRun, run: SortedRun) -> Iterator[Pairs]:
         """The pairs of a side's rows with a run of the other side that satisfy all conditions."""

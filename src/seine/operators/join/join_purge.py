@@ -37,7 +37,7 @@ from seine.operators.state.sorted_run import KEY, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
-from seine.rows.hashing import hash_columns, is_exact
+from seine.rows.hashing import hash_columns, hash_is_exact
 
 if TYPE_CHECKING:
     from seine.operators.join.join_node import JoinNode
@@ -58,7 +58,7 @@ class HeldRows:
         self.places = places
         self.port = port
         self._key = dict(zip(places, port.key, strict=True))
-        self.exact = is_exact(e.type for e in port.key)
+        self.exact = hash_is_exact(e.type for e in port.key)
 
     def columns(self, places: Sequence[int]) -> set[int]:
         """The columns that the values at these places need."""

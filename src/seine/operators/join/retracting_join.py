@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
-from seine.operators.state.endable_rows import EndableRuns
+from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import Waiting
+from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, identity_names
 
 if TYPE_CHECKING:
     from seine.operators.join.join_node import JoinNode
 
-State = list[EndableRuns]
+State = list[RetractableRows]
 
 
 class RetractingJoin:
@@ -56,18 +56,20 @@ class RetractingJoin:
 
     def _state(self, store: Store) -> State:
         names = ("left", "right")
-        return [EndableRuns(store, names[s], self._pairs.ports[s].identities, self._pairs.by) for s in SIDES]
+        return [
+            RetractableRows(store, names[s], self._pairs.ports[s].identities, self._pairs.by) for s in SIDES
+        ]
 
     def _released(self, side: int, pieces: list[Delta], horizon: int, store: Store) -> SortedRun | None:
         rows = self._pairs.arrivals([delta.plus for delta in pieces], self._pairs.carried(side))
-        due = Waiting(store, f"waiting{side}", START).release(rows, horizon)
+        due = RowBuffer(store, f"waiting{side}", START).release(rows, horizon)
         return None if due is None else SortedRun.of(due, self._pairs.by)
 
     def _ended(self, side: int, pieces: list[Delta], horizon: int, store: Store) -> pa.RecordBatch | None:
         names = [KEY, START, END, EARLY, *identity_names(self._pairs.ports[side].identities)]
         minus = [delta.minus for delta in pieces if delta.minus is not None]
         rows = self._pairs.arrivals(minus, names)
-        return Waiting(store, f"ending{side}", EARLY).release(rows, horizon)
+        return RowBuffer(store, f"ending{side}", EARLY).release(rows, horizon)
 
     def _end_pairs(self, side: int, rows: SortedRun, state: State) -> Iterator[Delta]:
         """Stored rows end now: so does each pair with a stored row that has not ended before.

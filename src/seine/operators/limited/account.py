@@ -14,7 +14,7 @@ from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.residents import Residents, most_held
 from seine.operators.limited.shed_sample import Ghosts, lots, most_ghosts
 from seine.operators.state.store import Store
-from seine.rows.delta import NUMBER
+from seine.rows.delta import ARRIVAL_NUMBER
 
 
 class Account:
@@ -101,5 +101,5 @@ class Account:
 
 def _weights(residents: Residents, port: int, level: int) -> FloatArray:
     """The sampling weight of each tuple if it is shed: the inverse of its chance if it is drawn, else 0."""
-    drawn = lots(residents.batch[NUMBER].to_numpy(), port, level)
+    drawn = lots(residents.batch[ARRIVAL_NUMBER].to_numpy(), port, level)
     return np.where(drawn, 2.0**level, 0.0)

@@ -17,7 +17,7 @@ from seine.algebra.memory_limit import MemoryLimit
 from seine.operators.limited.account import Account
 from seine.operators.limited.losses import Losses
 from seine.operators.limited.residents import ArrivedTuples, Residents
-from seine.operators.limited.window_room import WindowCapacity
+from seine.operators.limited.window_capacity import WindowCapacity
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER
 from seine.shedding.policies import DEFAULT_BETA, Shedding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from seine.operators.limited.limited_node import LimitedNode
 
 
-class Memory:
+class JoinMemory:
     """The windows of one join; `open` reads them from the store, `close` writes them back."""
 
     def __init__(self, node: LimitedNode, store: Store, losses: Losses) -> None:

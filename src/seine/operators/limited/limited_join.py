@@ -29,19 +29,19 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray
-from seine.operators.limited.join_memory import Memory
+from seine.operators.limited.arrival_join import ArrivalJoin
+from seine.operators.limited.join_memory import JoinMemory
 from seine.operators.limited.losses import Losses
-from seine.operators.limited.meeting import ArrivalJoin
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.replay import Replay
 from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
 from seine.operators.limited.tokens import Carrier, Relations
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import Waiting
-from seine.rows.cheap_columns import doubles
+from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
-from seine.rows.delta import FOREVER, NUMBER, Delta, concat
+from seine.rows.column_arrays import to_doubles
+from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, concat_batches
 from seine.shedding.arrivals import Arrivals
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class LimitedOperator:
         ports = range(len(node.ports))
         self._carriers = [Carrier(node.star, port, relations) for port in ports]
         self._items = [node.star.items[number] for number in node.star.streams]
-        self._names = [[START, END, NUMBER, *self.needed(port)] for port in ports]
+        self._names = [[START, END, ARRIVAL_NUMBER, *self.needed(port)] for port in ports]
 
     def needed(self, port: int) -> tuple[str, ...]:
         """The data columns that rows of a port must have."""
@@ -95,16 +95,18 @@ class LimitedOperator:
         """The metrics of the join so far."""
         return self._memory(store).account.summary()
 
-    def _memory(self, store: Store) -> Memory:
-        return Memory(self._node, store, self._losses)
+    def _memory(self, store: Store) -> JoinMemory:
+        return JoinMemory(self._node, store, self._losses)
 
     def _released(self, port: int, pieces: list[Delta], horizon: int, store: Store) -> ArrivedTuples:
         """Queue arrivals; the queued tuples of complete instants, in the order of event time and arrival."""
         batches = [delta.plus.select(self._names[port]) for delta in pieces if delta.plus.num_rows]
-        rows = Waiting(store, f"waiting{port}", START).release(concat(batches) if batches else None, horizon)
+        rows = RowBuffer(store, f"waiting{port}", START).release(
+            concat_batches(batches) if batches else None, horizon
+        )
         if rows is None:
             return self._arrived(port, self._empty(port))
-        order = np.lexsort((rows[NUMBER].to_numpy(), rows[START].to_numpy()))
+        order = np.lexsort((rows[ARRIVAL_NUMBER].to_numpy(), rows[START].to_numpy()))
         return self._arrived(port, rows.take(pa.array(order)))
 
     def _empty(self, port: int) -> pa.RecordBatch:
@@ -119,7 +121,7 @@ class LimitedOperator:
         """Tuples with their tokens; tuples without a token are arrivals too, because they mark an instant."""
         carried = self._carriers[port].carried(rows)
         arrivals = Arrivals(
-            rows[NUMBER].to_numpy(),
+            rows[ARRIVAL_NUMBER].to_numpy(),
             rows[START].to_numpy(),
             rows[END].to_numpy(),
             carried.until,
@@ -135,4 +137,4 @@ class LimitedOperator:
         index = self._items[port].importance
         if index is None:
             return np.ones(rows.num_rows)
-        return doubles(rows[f"c{index}"])
+        return to_doubles(rows[f"c{index}"])

@@ -27,7 +27,7 @@ from seine.operators.limited.star_combinations import Combinations, Partners, Tu
 from seine.operators.limited.tokens import Relations
 from seine.operators.limited.weighing import importance_of
 from seine.operators.state.relation_index import RelationIndex
-from seine.rows.delta import FOREVER, concat
+from seine.rows.delta import FOREVER, concat_batches
 
 if TYPE_CHECKING:
     from seine.operators.limited.limited_node import LimitedNode
@@ -46,7 +46,7 @@ class Shadows:
         """The tuples of a slice, with the weights `fresh`, then the sampled ones that were shed before."""
         names = residents.batch.schema.names
         return Shadows(
-            concat([residents.batch, ghosts.batch.select(names)]),
+            concat_batches([residents.batch, ghosts.batch.select(names)]),
             np.concatenate([residents.gone, ghosts.batch[GONE].to_numpy()]),
             np.concatenate([fresh, ghosts.batch[WEIGHT].to_numpy()]),
         )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.operators.limited.join_memory import Memory
-from seine.operators.limited.meeting import ArrivalJoin
+from seine.operators.limited.arrival_join import ArrivalJoin
+from seine.operators.limited.join_memory import JoinMemory
 from seine.operators.limited.residents import ArrivedTuples
 from seine.operators.limited.weighing import importance_of_all
-from seine.operators.limited.window_room import WindowCapacity
+from seine.operators.limited.window_capacity import WindowCapacity
 from seine.rows.delta import Delta
 
 # tuples of a slice: fewer cost too much each, more would mostly expire before they could join each other
@@ -26,7 +26,7 @@ class Replay:
     """The arrivals of complete instants, and the join and the windows that they pass through."""
 
     def __init__(
-        self, node: LimitedNode, join: ArrivalJoin, memory: Memory, due: Sequence[ArrivedTuples]
+        self, node: LimitedNode, join: ArrivalJoin, memory: JoinMemory, due: Sequence[ArrivedTuples]
     ) -> None:
         self._star, self._how = node.star, node.memory.importance
         self._join, self._memory, self._due = join, memory, due

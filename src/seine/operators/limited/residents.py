@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.limited.star_combinations import TupleLives
-from seine.rows.delta import FOREVER, NUMBER, concat
+from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, concat_batches
 from seine.shedding.arrivals import Arrivals, Evictions
 
 START, END, UNTIL = "_s", "_e", "_u"
@@ -44,9 +44,9 @@ class Residents:
     @staticmethod
     def of(held: pa.RecordBatch, new: pa.RecordBatch, evicted: Evictions) -> Residents:
         """What was held, then the new tuples, with the evictions among both."""
-        whole = concat([held, new])
+        whole = concat_batches([held, new])
         gone = np.full(whole.num_rows, FOREVER)
-        numbers = whole[NUMBER].to_numpy()
+        numbers = whole[ARRIVAL_NUMBER].to_numpy()
         order = np.argsort(numbers)
         gone[order[np.searchsorted(numbers, evicted.number, sorter=order)]] = evicted.at
         return Residents(whole, held.num_rows, gone)

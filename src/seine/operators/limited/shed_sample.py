@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, FloatArray, IntArray
 from seine.operators.limited.residents import END, UNTIL, Residents
-from seine.rows.delta import NUMBER, concat
+from seine.rows.delta import ARRIVAL_NUMBER, concat_batches
 from seine.rows.hashing import mix
 
 GONE, WEIGHT = "_g", "_w"
@@ -57,7 +57,7 @@ class Ghosts:
         return int(self.batch.num_rows)
 
     def and_these(self, others: Ghosts) -> Ghosts:
-        return Ghosts(concat([self.batch, others.batch]))
+        return Ghosts(concat_batches([self.batch, others.batch]))
 
     def after(self, instant: int) -> Ghosts:
         """The ghosts that would still be held after an instant."""
@@ -66,7 +66,7 @@ class Ghosts:
 
     def halved(self, draw: int) -> Ghosts:
         """About half of the ghosts, each with twice its weight; `draw` numbers the random choice."""
-        kept = self.batch.take(pa.array(np.flatnonzero(_lot(self.batch[NUMBER].to_numpy(), draw))))
+        kept = self.batch.take(pa.array(np.flatnonzero(_lot(self.batch[ARRIVAL_NUMBER].to_numpy(), draw))))
         weights = pa.array(2.0 * kept[WEIGHT].to_numpy())
         return Ghosts(kept.set_column(kept.schema.get_field_index(WEIGHT), WEIGHT, weights))
 

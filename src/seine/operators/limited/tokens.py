@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression
-from seine.algebra.star import ArrivalProbes, Edge, Star
+from seine.algebra.star import ArrivalProbes, Star, StarEdge
 from seine.operators.join.combination import key_columns
 from seine.operators.limited.star_combinations import Combinations, Partners, TupleLives, extended
 from seine.operators.state.relation_index import RelationIndex
@@ -79,7 +79,7 @@ class Carrier:
         offsets = np.searchsorted(owners[order], np.arange(count + 1))
         return Carried(offsets, tokens[order], until)
 
-    def _edge(self, batch: pa.RecordBatch, edge: Edge) -> tuple[IntArray, IntArray, IntArray]:
+    def _edge(self, batch: pa.RecordBatch, edge: StarEdge) -> tuple[IntArray, IntArray, IntArray]:
         """For each token of an edge its tuple, its value, and when it ends."""
         place = edge.ports.index(self._port)
         owners, values, ends = self._matches(batch, edge.probe_orders[place])

@@ -9,7 +9,7 @@ import numpy as np
 from seine.algebra.arrays import FloatArray
 from seine.algebra.star import Star
 from seine.operators.limited.star_combinations import Combinations
-from seine.rows.cheap_columns import doubles
+from seine.rows.column_arrays import to_doubles
 
 _COMBINED: dict[str, Callable[..., FloatArray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
 
@@ -20,7 +20,7 @@ def importance_of(combinations: Combinations, star: Star, how: str) -> FloatArra
     total: FloatArray | None = None
     for item in star.items:
         if item.importance is not None:
-            column = doubles(combinations[item.start + item.importance])
+            column = to_doubles(combinations[item.start + item.importance])
             total = column if total is None else _COMBINED[how](total, column)
     return np.ones(combinations.num_rows) if total is None else total
 

@@ -27,8 +27,8 @@ from seine.algebra.expressions import Call, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import Boxes, Conjuncts, coders_for, make_boxes, split_conjuncts
+from seine.operators.match.coarse_filter import CoarseFilter
 from seine.operators.match.code_lookup import CodeGroups
-from seine.operators.match.prefilter import CoarseFilter
 from seine.operators.match.residual import Residual
 from seine.operators.match.staircase import Staircase, skyline
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
-from seine.algebra.plan_text import Written
+from seine.algebra.plan_text import SqlText
 from seine.graph.node import SelectingNode
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Signature, StandingNodes
 from seine.operators.match.fan_step import FanStep
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
-_TAG = (Written("tag"),)
+_TAG = (SqlText("tag"),)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class ScaledTerm(NamedTuple):
     factors: IntArray | None
 
 
-class WholeComparison:
+class LinearComparison:
     """A comparison of a weighted sum with a constant; factors and constant are per parameter row.
 
     Law: where `holds` gives a mask, it is that of evaluating the expression; NULL is not true.
@@ -54,7 +54,7 @@ class WholeComparison:
         self._constants = constants
 
     @staticmethod
-    def of(part: Expression, table: Sequence[pa.Array]) -> WholeComparison | None:
+    def of(part: Expression, table: Sequence[pa.Array]) -> LinearComparison | None:
         """A conjunct with parameters as such a comparison; None if it has another form."""
         match part:
             case Call(op, (left, Parameter(index))) if op in _COMPARE and not table[index].null_count:
@@ -63,10 +63,10 @@ class WholeComparison:
                 return None
         if isinstance(left, Call) and left.name == WEIGHTED:
             terms, constants = _terms(left, table), _wholes(table[index], left.type.scale)
-            return None if terms is None or constants is None else WholeComparison(op, terms, constants)
+            return None if terms is None or constants is None else LinearComparison(op, terms, constants)
         if has_parameter(left) or not has_own_codes(left.type) or left.type.arrow() != table[index].type:
             return None
-        return WholeComparison(op, [ScaledTerm(left, None)], codes_of(table[index]))
+        return LinearComparison(op, [ScaledTerm(left, None)], codes_of(table[index]))
 
     def holds(self, columns: DataColumns, rows: IntArray, picks: IntArray) -> BoolArray | None:
         """Whether it holds for each pair of a row and a parameter row; None if sums may not fit 64 bits."""

@@ -11,7 +11,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
-from seine.operators.match.integer_comparison import WholeComparison
+from seine.operators.match.integer_comparison import LinearComparison
 
 _ROWS_FOR_SCALARS = 64  # mean rows a selection from which its constants are better given as scalars
 
@@ -24,7 +24,11 @@ class Residual:
     def __init__(self, parts: Sequence[Expression], table: Sequence[pa.Array]) -> None:
         self._table = table
         self._parts = [
-            (part, {e.index for e in walk(part) if isinstance(e, Parameter)}, WholeComparison.of(part, table))
+            (
+                part,
+                {e.index for e in walk(part) if isinstance(e, Parameter)},
+                LinearComparison.of(part, table),
+            )
             for part in dict.fromkeys(parts)
         ]
 

@@ -25,8 +25,8 @@ from seine.algebra.expressions import Expression, split_shape
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import coders_for, make_boxes, split_conjuncts
+from seine.operators.match.coarse_filter import CoarseFilter
 from seine.operators.match.code_lookup import CodeGroups
-from seine.operators.match.prefilter import CoarseFilter
 from seine.operators.match.residual import Pairs, Residual
 
 

@@ -17,8 +17,8 @@ from seine.operators.join.time_bounds import after
 from seine.operators.multi_join.multi_time_bounds import TimeBound
 from seine.operators.multi_join.port_rows import Extent
 from seine.operators.state.sorted_run import END, START, take_rows
-from seine.rows.delta import FOREVER, NEVER, concat
-from seine.rows.hashing import hash_columns, is_exact, null_mask
+from seine.rows.delta import FOREVER, NEVER, concat_batches
+from seine.rows.hashing import hash_columns, hash_is_exact, null_mask
 
 if TYPE_CHECKING:
     from seine.operators.multi_join.multi_join_node import MultiJoinNode
@@ -61,7 +61,7 @@ class Shape:
 
     def is_exact(self, group: int) -> bool:
         """Whether hashes of a group's values are injective."""
-        return is_exact([self.types[group]])
+        return hash_is_exact([self.types[group]])
 
     def is_lasting(self, port: int) -> bool:
         """Whether the rows of a port have the same codes in every step, as those of most relations do."""
@@ -87,7 +87,7 @@ class Shape:
         filled = [batch for batch in batches if batch.num_rows]
         if not filled:
             return None
-        batch = concat(filled)
+        batch = concat_batches(filled)
         values = key_columns(batch, [expression for _, expression in self.members[port]])
         others = [(f"c{i}", batch[f"c{i}"]) for i in self.carried(port)]
         others += [(horizon_name(to), pa.array(limit)) for to, limit in self._horizons(port, batch).items()]
@@ -115,7 +115,7 @@ class Shape:
         filled = [batch for batch in batches if batch.num_rows]
         if not filled:
             return None
-        batch, groups = concat(filled), self.node.punctuated[number].groups
+        batch, groups = concat_batches(filled), self.node.punctuated[number].groups
         values = [batch[f"c{i}"].cast(self.types[group].arrow()) for i, group in enumerate(groups)]
         return self._kept(batch, groups, values, [])
 

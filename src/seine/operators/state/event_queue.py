@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
-from seine.rows.delta import FOREVER, Delta, concat
+from seine.rows.delta import FOREVER, Delta, concat_batches
 
 MERGED_RUNS = 8  # runs of one tier, the new one among them, that are merged into one
 LEAST_ROWS_REWRITTEN = 256  # events; of a shorter run the unconsumed rest is not worth a rewrite
 TIME, WEIGHT = "_t", "_w"
-Columns = Sequence[tuple[str, pa.Array]]
+EventColumns = Sequence[tuple[str, pa.Array]]
 
 
 class EventTimes(NamedTuple):
@@ -37,14 +37,14 @@ class EventTimes(NamedTuple):
     events: list[pa.RecordBatch]
     unending: list[pa.RecordBatch]
 
-    def take(self, delta: Delta, columns: Callable[[pa.RecordBatch], Columns]) -> None:
+    def take(self, delta: Delta, columns: Callable[[pa.RecordBatch], EventColumns]) -> None:
         """Append the events of a delta; `columns` computes from rows the columns that their events carry."""
         if delta.plus.num_rows:
             self._take(delta.plus, "_s", +1, columns(delta.plus))
         if delta.minus is not None and delta.minus.num_rows:
             self._take(delta.minus, "_d", -1, columns(delta.minus))
 
-    def _take(self, rows: pa.RecordBatch, first: str, weight: int, carried: Columns) -> None:
+    def _take(self, rows: pa.RecordBatch, first: str, weight: int, carried: EventColumns) -> None:
         self.events.append(_batch(rows[first], weight, carried))
         ends = _batch(rows["_e"], -weight, carried)
         unending = times_of(ends) == FOREVER
@@ -139,14 +139,14 @@ class EventQueue:
         self._runs.append({"run": name, "rows": batch.num_rows, "start": 0, "next": first, "tier": tier})
 
 
-def _batch(times: pa.Array, weight: int, columns: Columns) -> pa.RecordBatch:
+def _batch(times: pa.Array, weight: int, columns: EventColumns) -> pa.RecordBatch:
     weights = pa.array(np.full(len(times), weight, np.int8))
     named = [(TIME, times), (WEIGHT, weights), *columns]
     return pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
 
 
 def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    whole = concat(batches)
+    whole = concat_batches(batches)
     times = times_of(whole)
     if (times[1:] >= times[:-1]).all():
         return whole

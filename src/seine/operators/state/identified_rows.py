@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
-from seine.rows.cheap_columns import Plain, arrow
+from seine.rows.column_arrays import ColumnArray, as_arrow
 from seine.rows.delta import FOREVER, data_names
 
 BUCKETS = 2**16  # the most buckets of a node: an identity is sequence number * BUCKETS + bucket
@@ -24,7 +24,7 @@ def take_identities(store: Store, count: int) -> IntArray:
 
 
 def open_rows(
-    starts: IntArray, identities: IntArray, columns: Sequence[Plain], ends: IntArray | None = None
+    starts: IntArray, identities: IntArray, columns: Sequence[ColumnArray], ends: IntArray | None = None
 ) -> pa.RecordBatch:
     """Rows with an open lifetime [start, FOREVER); with `ends`, retractions of such rows."""
     names = ["_s", "_e", "_i0", *data_names(len(columns))]
@@ -32,4 +32,4 @@ def open_rows(
     if ends is not None:
         names.insert(2, "_d")
         arrays.insert(2, ends)
-    return pa.RecordBatch.from_arrays([arrow(array) for array in arrays], names=names)
+    return pa.RecordBatch.from_arrays([as_arrow(array) for array in arrays], names=names)

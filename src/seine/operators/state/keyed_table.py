@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
-from seine.rows.cheap_columns import Plain, arrow, join, pick, plain
+from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, concat_columns, take_values
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.grouping import all_equal, group_rows
 
@@ -40,11 +40,13 @@ class KeyedMatches:
         self._schema = schema
         self._pieces = pieces
 
-    def rows(self, name: str) -> Plain:
+    def rows(self, name: str) -> ColumnArray:
         """A column of the hits."""
         if not self._pieces:
-            return plain(pa.nulls(0, self._schema.field(name).type))
-        return reduce(join, [pick(plain(batch[name]), rows) for batch, _, rows in self._pieces])
+            return as_column(pa.nulls(0, self._schema.field(name).type))
+        return reduce(
+            concat_columns, [take_values(as_column(batch[name]), rows) for batch, _, rows in self._pieces]
+        )
 
     def column(self, name: str) -> pa.Array:
         """A column of the hits, one value for each probed key; NULL where there is no hit."""
@@ -52,8 +54,8 @@ class KeyedMatches:
             return pa.nulls(len(self.at), self._schema.field(name).type)
         missing = self.at < 0
         if not missing.any():
-            return arrow(pick(self.rows(name), self.at))
-        return arrow(self.rows(name)).take(pa.array(np.maximum(self.at, 0), mask=missing))
+            return as_arrow(take_values(self.rows(name), self.at))
+        return as_arrow(self.rows(name)).take(pa.array(np.maximum(self.at, 0), mask=missing))
 
     def numbers(self, name: str) -> IntArray:
         """An int64 column of the hits, one value for each probed key; 0 where there is no hit."""
@@ -85,7 +87,7 @@ class KeyedTable:
         self._key = list(key)
         self._live = live
 
-    def find(self, hashes: IntArray, key: Sequence[Plain]) -> KeyedMatches:
+    def find(self, hashes: IntArray, key: Sequence[ColumnArray]) -> KeyedMatches:
         """Look up the live row of each key."""
         at = np.full(len(hashes), -1, np.int64)
         pieces: list[_RunHits] = []
@@ -138,15 +140,15 @@ class KeyedTable:
             self._runs.append({"run": self._store.put(batch), "rows": batch.num_rows})
 
     def _match(
-        self, batch: pa.RecordBatch, hashes: IntArray, key: Sequence[Plain], open_: IntArray | None
+        self, batch: pa.RecordBatch, hashes: IntArray, key: Sequence[ColumnArray], open_: IntArray | None
     ) -> tuple[IntArray, IntArray]:
         """The open keys that a run has, by place, and its rows with them."""
         places, rows = _equal_hashes(batch[HASH].to_numpy(), hashes if open_ is None else hashes[open_])
         probed = places if open_ is None else open_[places]
         if not len(rows):
             return probed, rows
-        stored_key = [pick(plain(batch[name]), rows) for name in self._key]
-        probed_key = [pick(plain(column), probed) for column in key]
+        stored_key = [take_values(as_column(batch[name]), rows) for name in self._key]
+        probed_key = [take_values(as_column(column), probed) for column in key]
         same = all_equal(probed_key, stored_key, len(rows))
         return (probed, rows) if same.all() else (probed[same], rows[same])
 

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.delta import Delta, DerivedPunctuations, Parts
+from seine.rows.delta import Delta, DerivedPunctuations, PartialAggregates
 
 
 class Operator(Protocol):
@@ -28,7 +28,7 @@ class Operator(Protocol):
 
     def step(
         self, inputs: list[list[Delta]], clock: Clock, store: Store
-    ) -> Iterator[Delta | Parts | DerivedPunctuations]: ...
+    ) -> Iterator[Delta | PartialAggregates | DerivedPunctuations]: ...
 
     def state_rows(self, store: Store) -> int:
         """How many rows are held to be joined later; queued rows, groups and relations do not count."""

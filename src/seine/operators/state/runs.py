@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.sorted_run import END, KEY, UNTIL, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.rows.delta import FOREVER, NEVER, concat
+from seine.rows.delta import FOREVER, NEVER, concat_batches
 
 MERGED_RUNS = 8  # runs of one tier that are merged into one; half as many of tier 0
 TIER_ROWS = 512  # rows below which runs are all of tier 0
@@ -175,7 +175,7 @@ class Runs:
         self._entries.remove(entry)
 
     def _merge(self, entries: list[RunEntry], bound: int) -> None:
-        whole = _with_until(concat([self._run(entry).plain() for entry in entries]))
+        whole = _with_until(concat_batches([self._run(entry).plain() for entry in entries]))
         alive = SortedRun(whole).until > bound
         alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
         merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)

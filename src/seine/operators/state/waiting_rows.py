@@ -8,7 +8,7 @@ from seine.operators.state.event_queue import TIME, EventQueue
 from seine.operators.state.store import Store
 
 
-class Waiting:
+class RowBuffer:
     """Rows ordered by one of their time columns, kept under `store.head[name]`.
 
     Law: over all calls, `release` gives back each row once, when the horizon is first beyond its time.
@@ -22,7 +22,7 @@ class Waiting:
         """Buffer rows, and give back all buffered ones whose time is before the horizon.
 
         >>> from seine.operators.state.store import MemoryStore
-        >>> waiting = Waiting(MemoryStore(), "rows", "_s")
+        >>> waiting = RowBuffer(MemoryStore(), "rows", "_s")
         >>> waiting.release(pa.record_batch({"_s": [3, 8]}), 5).to_pylist()
         [{'_s': 3}]
         >>> waiting.release(None, 9).to_pylist()

@@ -35,10 +35,10 @@ class PunctuationsNode(Node):
         return punctuation_signature(self.stream, self.scheme)
 
     def describe(self, words: NodeWords) -> str:
-        return f"promises of {column_name(self.stream)} on ({', '.join(self.column_names(words))})"
+        return f"punctuations of {column_name(self.stream)} on ({', '.join(self.column_names(words))})"
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"promises of {column_name(self.stream)}", self.column_names(words)),)
+        return (RowPart(f"punctuations of {column_name(self.stream)}", self.column_names(words)),)
 
     def column_names(self, words: ColumnWords) -> tuple[str, ...]:
         """The columns of the stream that its punctuations name."""

@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column
-from seine.operators.state.endable_rows import EndableRuns
+from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import Waiting
+from seine.operators.state.waiting_rows import RowBuffer
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
@@ -51,7 +51,7 @@ class ResolveOperator:
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         horizon = clock.progress([self._stream])
-        live = EndableRuns(store, "live", 1)
+        live = RetractableRows(store, "live", 1)
         plus = _released(store, "plus", START, [d.plus for d in inputs[0]], horizon)
         minus = _released(store, "minus", EARLY, [d.minus for d in inputs[0] if d.minus is not None], horizon)
         new = [] if plus is None else [SortedRun.of(plus, KEY)]
@@ -67,7 +67,7 @@ class ResolveOperator:
         return 0
 
     def _emitted(
-        self, new: Sequence[SortedRun], deleted: Sequence[pa.RecordBatch], live: EndableRuns
+        self, new: Sequence[SortedRun], deleted: Sequence[pa.RecordBatch], live: RetractableRows
     ) -> Iterator[Delta]:
         for run in new:
             lasting = np.flatnonzero(live.early_ends(run.batch) > run.starts)
@@ -80,7 +80,7 @@ class ResolveOperator:
             yield Delta(rows[:0].select(self._plus), rows.select(self._minus))
 
     def _delete(
-        self, minus: pa.RecordBatch, new: Sequence[SortedRun], live: EndableRuns
+        self, minus: pa.RecordBatch, new: Sequence[SortedRun], live: RetractableRows
     ) -> Iterator[pa.RecordBatch]:
         """The tuples that negative tuples delete, with `_d`; they are remembered as ended."""
         candidates = [*_alike(minus, new, live)]
@@ -107,10 +107,12 @@ def _released(
     store: Store, name: str, time: str, batches: list[pa.RecordBatch], horizon: int
 ) -> pa.RecordBatch | None:
     batches = [batch for batch in batches if batch.num_rows]
-    return Waiting(store, name, time).release(pa.concat_batches(batches) if batches else None, horizon)
+    return RowBuffer(store, name, time).release(pa.concat_batches(batches) if batches else None, horizon)
 
 
-def _alike(minus: pa.RecordBatch, new: Sequence[SortedRun], live: EndableRuns) -> Iterator[pa.RecordBatch]:
+def _alike(
+    minus: pa.RecordBatch, new: Sequence[SortedRun], live: RetractableRows
+) -> Iterator[pa.RecordBatch]:
     """The tuples, not deleted yet, whose content has the hash of a negative tuple."""
     keys = np.unique(minus[KEY].to_numpy())
     for run in (*live.runs.overlapping(int(minus[EARLY].to_numpy().min())), *new):

@@ -13,7 +13,7 @@ from seine.algebra.definitions import StreamDef
 from seine.intake.punctuations import limits_of
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
-from seine.rows.delta import FOREVER, NEVER, NUMBER, Delta, data_names
+from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, NEVER, Delta, data_names
 
 
 def source_delta(
@@ -31,7 +31,7 @@ def source_delta(
     starts = columns[stream.time].view(pa.int64())
     ends = pa.array(_ends(starts.to_numpy(), stream.window))
     if not stream.retractable:
-        number = {NUMBER: batch.column("_q")} if numbered else {}
+        number = {ARRIVAL_NUMBER: batch.column("_q")} if numbered else {}
         front = {"_s": starts, "_e": ends, **number}
         return Delta(pa.RecordBatch.from_arrays([*front.values(), *columns], [*front, *names]))
     arrival = batch.column("_q")

@@ -25,7 +25,7 @@ from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import RelationAccess, StatefulNode, StatelessNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
-from seine.rows.delta import Delta, Parts
+from seine.rows.delta import Delta, PartialAggregates
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.send_rows import SendRows
 
@@ -149,7 +149,7 @@ class Dataflow:
     def push(
         self,
         node_id: int,
-        output: Delta | Parts,
+        output: Delta | PartialAggregates,
         emission: Emission,
         to: Callable[[Node], bool] | None = None,
     ) -> None:
@@ -157,13 +157,17 @@ class Dataflow:
 
         Parts go to those who regroup them.
         """
-        following = (self._regrouping if isinstance(output, Parts) else self._following)[node_id]
+        following = (self._regrouping if isinstance(output, PartialAggregates) else self._following)[node_id]
         if to is not None:
             following = [(node, port) for node, port in following if to(node)]
         if not following or (isinstance(output, Delta) and not output.num_rows):
             return
         consumers = [self._consumer(node, port) for node, port in following]
-        delta = Delta(output.make(partial(_wanted_by, consumers))) if isinstance(output, Parts) else output
+        delta = (
+            Delta(output.make(partial(_wanted_by, consumers)))
+            if isinstance(output, PartialAggregates)
+            else output
+        )
         if not delta.num_rows:
             return
         arrived = ArrivedDelta.of(delta)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
-from seine.rows.delta import NUMBER, carried_names
+from seine.rows.delta import ARRIVAL_NUMBER, carried_names
 from seine.rows.hashing import bucket_of, hash_columns, null_mask
 
 
@@ -33,7 +33,7 @@ def route(
     """The rows of a batch by bucket, with the hash of their key in front."""
     keys = [evaluate(e, columns, batch.num_rows) for e in to.key]
     if to.columns is not None:
-        number = [NUMBER] if to.numbered else []
+        number = [ARRIVAL_NUMBER] if to.numbered else []
         batch = batch.select([*carried_names(batch), *number, *to.columns])
     missing = null_mask(keys) if to.drop_null else None
     if missing is not None:

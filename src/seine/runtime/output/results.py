@@ -14,7 +14,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.step.record_form import Chosen, Form
-from seine.rows.delta import NEVER, concat, data_names
+from seine.rows.delta import NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
 from seine.runtime.output.task_report import WrittenResults
 
@@ -134,7 +134,7 @@ class Results:
         batches, self._waiting[kind] = self._waiting[kind], []
         if not batches:
             return
-        whole = concat(batches)
+        whole = concat_batches(batches)
         for start, length in _pieces(whole):
             text = self._text(kind, whole.slice(start, length))
             if self._file is None:
@@ -201,7 +201,7 @@ def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.R
     # What is there before all time has to begin before it can end.
     order = np.lexsort((np.where(times == NEVER, ~begins, begins), times))
     at = pa.array(order)
-    data = concat(parts)
+    data = concat_batches(parts)
     arrays = [pa.array(times[order]), pa.array(begins[order]), *(data[name].take(at) for name in names)]
     return pa.RecordBatch.from_arrays(arrays, [START, BEGINS, *names]), picks[order]
 

@@ -114,7 +114,7 @@ def test_it_is_explained(tmp_path: Path) -> None:
     network = build_network(declarations.queries.values())
     text = explain_text(network, declarations.streams)
     assert "r1 x, r2 y, r3 z on r1.a = r3.a AND r1.b = r2.b AND r2.c = r3.c" in text
-    assert "combinations with r2.v > r1.v" in text and "promises of x on (b)" in text
+    assert "combinations with r2.v > r1.v" in text and "punctuations of x on (b)" in text
     story = explain_text(network, declarations.streams, "q0")
     assert "it takes combinations with r2.v > r1.v" in story
     (joined,) = multi_joins(network)

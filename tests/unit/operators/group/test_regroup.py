@@ -22,7 +22,7 @@ from seine.operators.group.aggregate import AggregateOperator
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER, Delta, Parts
+from seine.rows.delta import FOREVER, NEVER, Delta, PartialAggregates
 from seine.rows.hashing import hash_columns
 from tests.support.aggregate_law import (
     CALLS,
@@ -67,7 +67,7 @@ class Chain:
                 yield from (delta for delta in told if isinstance(delta, Delta))
             else:
                 key = self._nodes[i + 1].ports[0].key
-                parts = [part.make(everything) for part in told if isinstance(part, Parts)]
+                parts = [part.make(everything) for part in told if isinstance(part, PartialAggregates)]
                 inputs = [[Delta(_routed(batch, key)) for batch in parts]]
 
     def state_rows(self, store: MemoryStore) -> int:
@@ -192,10 +192,12 @@ def test_groups_that_have_run_begin_to_tell_parts() -> None:
     assert not list(old.step([[_delta(keyed, first)]], Clock({"a": NEVER}, {"plain": 0}), store))
     waiting = list(new.step([[]], Clock({"a": 20}, {"plain": 20}), store))
     assert [
-        part.make(everything)["_psum:::#2:0"].to_numpy().any() for part in waiting if isinstance(part, Parts)
+        part.make(everything)["_psum:::#2:0"].to_numpy().any()
+        for part in waiting
+        if isinstance(part, PartialAggregates)
     ] == [False]
     told = list(new.step([[_delta(keyed, second)]], Clock({"a": FOREVER}, {"plain": 99}, end=True), store))
-    (parts,) = (part.make(everything) for part in told if isinstance(part, Parts))
+    (parts,) = (part.make(everything) for part in told if isinstance(part, PartialAggregates))
     gone = sum(row.values[2] or 0 for row in second if row.end == FOREVER or row.end > 99)
     assert parts["_psum:::#2:0"].to_numpy().sum() == gone
 
@@ -211,7 +213,7 @@ def test_parts_are_made_of_the_groups_that_are_wanted(seed: int) -> None:
         rows.rows = [row for row in rows.rows if row not in some]
         clock = Clock({"a": until}, {"plain": until if until < FOREVER else 99}, end=until == FOREVER)
         for parts in operator.step([[_delta(rows, some)]], clock, store):
-            if isinstance(parts, Parts):
+            if isinstance(parts, PartialAggregates):
                 whole = parts.make(everything).to_pylist()
                 chosen = parts.make(lambda keys: pc.equal(keys["c0"], "x").fill_null(False).to_numpy(False))
                 wanted = [row for row in whole if row["c0"] == "x"]

@@ -16,7 +16,7 @@ import pytest
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.graph.node import Filter
-from seine.graph.parameter_table import ParameterTable
+from seine.graph.parameter_table import ParameterTable, TableRow
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.time_bounds import Reach, reaches
@@ -69,7 +69,7 @@ def joining(
         tables[number] = ParameterTable([BIGINT, BIGINT])
         for _ in range(rng.randint(1, 3)):
             values = (rng.randint(-9, 9), rng.randint(-9, 9)) if shape is not None else (0, 0)
-            tables[number].put([len(tables[number]), list(values), {"q": 1}])
+            tables[number].put(TableRow(len(tables[number]), list(values), {"q": 1}))
     node = JoinNode(
         id=9,
         ports=(side.port(0), side.port(1)),

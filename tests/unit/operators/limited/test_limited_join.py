@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from seine.algebra.memory_limit import SHEDDING_POLICIES
-from seine.operators.limited import shed_sample, window_room
+from seine.operators.limited import shed_sample, window_capacity
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
 from tests.support.limited_shapes import (
@@ -114,7 +114,7 @@ def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["text keys", "star"])
 def test_bytes_are_tuples_of_the_size_seen_so_far(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(window_room, "_WINDOWS_BETWEEN_POINTS", 1)
+    monkeypatch.setattr(window_capacity, "_WINDOWS_BETWEEN_POINTS", 1)
     shape, rng = SHAPES[name], Random(name)
     tables = ready(data(rng, 60))
     exact = play(shape, tables, limited(10_000), rng, 1)

@@ -16,7 +16,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIME
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
 from seine.evaluate.ordinals import VALUE_CODES, codes_of
-from seine.operators.match.integer_comparison import WholeComparison
+from seine.operators.match.integer_comparison import LinearComparison
 
 MONEY, LONG = Type.parse("DECIMAL(14,2)"), Type.parse("DECIMAL(24,2)")
 WIDE = Type.parse("DECIMAL(38,4)")
@@ -65,7 +65,7 @@ def check(part: Expression, table: list[pa.Array], columns: list[pa.Array], rand
     batch = DataColumns(pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))]))
     rows = np.array([random.randrange(size) for _ in range(60)])
     picks = np.array([random.randrange(len(table[0])) for _ in range(60)])
-    compiled = WholeComparison.of(part, table)
+    compiled = LinearComparison.of(part, table)
     assert compiled is not None
     found = compiled.holds(batch, rows, picks)
     if found is None:
@@ -108,13 +108,13 @@ def test_sums_that_may_not_fit_are_left_to_evaluating() -> None:
 
 def test_what_is_no_whole_number_is_left_to_evaluating() -> None:
     text = Call("ne", (Column(0, STRING), Parameter(0, STRING)), BOOLEAN)
-    assert WholeComparison.of(text, [pa.array(["a"])]) is None
+    assert LinearComparison.of(text, [pa.array(["a"])]) is None
     missing = Call("le", (Column(0, BIGINT), Parameter(0, BIGINT)), BOOLEAN)
-    assert WholeComparison.of(missing, [pa.array([None, 1], pa.int64())]) is None
+    assert LinearComparison.of(missing, [pa.array([None, 1], pa.int64())]) is None
     part, table = weighted(Random(1), "le", (LONG, MONEY))
-    assert WholeComparison.of(part, table) is None
+    assert LinearComparison.of(part, table) is None
     vast = [*table[:-1], pa.array([Decimal(10**30)] * 4, WIDE.arrow())]
-    assert WholeComparison.of(weighted(Random(1), "le", (MONEY, MONEY))[0], vast) is None
+    assert LinearComparison.of(weighted(Random(1), "le", (MONEY, MONEY))[0], vast) is None
 
 
 @pytest.mark.parametrize(

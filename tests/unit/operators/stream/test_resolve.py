@@ -14,7 +14,7 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
-from seine.operators.state import endable_rows
+from seine.operators.state import retractable_rows
 from seine.operators.state.store import MemoryStore
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.operators.stream.resolve import ResolveOperator
@@ -103,7 +103,7 @@ def test_resolve_is_a_walk_in_event_time(window: int | None, monkeypatch: pytest
     total = Counter()
     for seed in seed_range(60):
         rng = random.Random(seed)
-        monkeypatch.setattr(endable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 1024]))
+        monkeypatch.setattr(retractable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 1024]))
         all_tuples = random_tuples(rng, rng.randint(0, 80))
         plus, minus = run(ResolveOperator(node(window)), all_tuples, window, rng)
         assert (plus, minus) == walk(all_tuples, window)

@@ -185,14 +185,14 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
     rng = np.random.default_rng(seed)
     batches = [tuples(rng, int(count) + 3)[2:] for count in rng.integers(0, 40, 12)]
     whole = pa.concat_batches(batches)
-    gathered = spool.gathered("relation r", whole.schema, iter(batches))
+    gathered = spool.concatenate_batches("relation r", whole.schema, iter(batches))
     gathered.validate(full=True)
     assert gathered.schema.equals(whole.schema)
     assert repr(gathered.to_pylist()) == repr(whole.to_pylist())  # in which a NaN is a NaN
     assert [column.null_count for column in gathered.columns] == [c.null_count for c in whole.columns]
     monkeypatch.setattr(spool, "MOST_ROWS_OR_BYTES", 300)
     with pytest.raises(SeineError, match="column 4 of relation r has more than 300 bytes of text"):
-        spool.gathered("relation r", whole.schema, iter(batches))
+        spool.concatenate_batches("relation r", whole.schema, iter(batches))
 
 
 def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytes
         schema = pa.schema([("c0", pa.int64()), ("c1", pa.string())])
         batches = (_piece(start, piece, schema) for start in range(0, piece * pieces, piece))
         path = str(tmp_path / "relation-0.arrow")
-        write_relation(path, spool.gathered("relation r", schema, batches))
+        write_relation(path, spool.concatenate_batches("relation r", schema, batches))
         index = RelationFiles({"r": path}).index("r", (Column(1, STRING),))
         asked = np.random.default_rng(1).integers(0, piece * pieces, 1000)
         [(rows, found)] = index.candidates([_texts(asked)], 1000)

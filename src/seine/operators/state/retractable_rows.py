@@ -28,7 +28,7 @@ from seine.rows.hashing import hash_columns
 TOMBSTONES_BEFORE_SWEEP = 1024  # tombstones that may gather before runs are rewritten
 
 
-class EndableRuns:
+class RetractableRows:
     """The rows of one input and their tombstones, kept in the head under names that begin with `name`."""
 
     def __init__(self, store: Store, name: str, identities: int, by: str = KEY) -> None:

@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 
-Plain: TypeAlias = AnyArray | pa.Array
+ColumnArray: TypeAlias = AnyArray | pa.Array
 _ARROW_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
 _NUMPY_TYPE_IDS = [type_.id for type_ in _ARROW_TYPES.values()]
 
 
-def plain(array: Plain) -> Plain:
+def as_column(array: ColumnArray) -> ColumnArray:
     """A column as a NumPy array if its type allows it and no value is NULL, else as it is.
 
-    >>> plain(pa.array([1, 2])), plain(pa.array(["a"])).to_pylist()
+    >>> as_column(pa.array([1, 2])), as_column(pa.array(["a"])).to_pylist()
     (array([1, 2]), ['a'])
     """
     if isinstance(array, np.ndarray) or array.type.id not in _NUMPY_TYPE_IDS or array.null_count:
@@ -28,7 +28,7 @@ def plain(array: Plain) -> Plain:
     return array.to_numpy()
 
 
-def arrow(column: Plain) -> pa.Array:
+def as_arrow(column: ColumnArray) -> pa.Array:
     """A column as an Arrow array; numbers are not copied."""
     if not isinstance(column, np.ndarray):
         return column
@@ -38,32 +38,32 @@ def arrow(column: Plain) -> pa.Array:
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])
 
 
-def doubles(array: pa.Array) -> FloatArray:
+def to_doubles(array: pa.Array) -> FloatArray:
     """Numbers cast to the nearest double; Arrow's safe cast refuses a BIGINT that no double equals.
 
-    >>> doubles(pa.array([2**53 + 1, 3]))
+    >>> to_doubles(pa.array([2**53 + 1, 3]))
     array([9.00719925e+15, 3.00000000e+00])
     """
     numbers: FloatArray = array.cast(pa.float64(), safe=False).to_numpy()
     return numbers
 
 
-def pick(column: Plain, places: AnyArray | None) -> Plain:
+def take_values(column: ColumnArray, places: AnyArray | None) -> ColumnArray:
     """Gather: the values at some places, None meaning all."""
     if places is None:
         return column
-    return column.take(places if isinstance(column, np.ndarray) else arrow(places))
+    return column.take(places if isinstance(column, np.ndarray) else as_arrow(places))
 
 
-def pick_known(column: Plain, places: IntArray) -> Plain:
+def take_or_null(column: ColumnArray, places: IntArray) -> ColumnArray:
     """Gather with missing places: at place -1 the value is NULL, of a NumPy column 0.
 
-    >>> pick_known(pa.array(["a", "b"]), np.array([1, -1])).to_pylist()
+    >>> take_or_null(pa.array(["a", "b"]), np.array([1, -1])).to_pylist()
     ['b', None]
     """
     missing = places < 0
     if not missing.any():
-        return pick(column, places)
+        return take_values(column, places)
     if isinstance(column, np.ndarray):
         return np.append(column, np.zeros(1, column.dtype)).take(places)
     if not len(column):
@@ -71,15 +71,15 @@ def pick_known(column: Plain, places: IntArray) -> Plain:
     return column.take(pa.array(np.maximum(places, 0), mask=missing))
 
 
-def unless_all(places: IntArray, size: int) -> IntArray | None:
+def none_if_all(places: IntArray, size: int) -> IntArray | None:
     """Distinct ascending places, or None if they are all places of a column of this size."""
     return None if len(places) == size else places
 
 
-def join(one: Plain, other: Plain) -> Plain:
+def concat_columns(one: ColumnArray, other: ColumnArray) -> ColumnArray:
     """The concatenation of two columns of one type."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.concatenate([one, other])
     if not len(one):
         return other
-    return pa.concat_arrays([arrow(one), arrow(other)]) if len(other) else one
+    return pa.concat_arrays([as_arrow(one), as_arrow(other)]) if len(other) else one
