@@ -9,8 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from seine.algebra.expressions import Call, walk
 from seine.algebra.plan import Query
 from seine.network.network import Network, build_network
@@ -23,8 +21,8 @@ from seine.safety.judging import judge
 from seine.safety.operator_states import State, states_of
 from tests.generators.freed_queries import ENDS, NAMES, random_group_query, random_join_script
 from tests.support.built_purges import groups_released, streams_freed_by_joins
-from tests.support.freed_runs import Stream, query_of, random_schemes, seeds, write_script
-from tests.support.seeds import seed_range
+from tests.support.freed_runs import Stream, query_of, random_schemes, write_script
+from tests.support.seeds import seed_range, seeds
 
 STRATEGIES = ("all", "two-by-two", "at-once", "no-canonical", "match-plan", "off")
 GROUPS = ("groups", "distinct rows", "rows of EXCEPT")
@@ -34,7 +32,7 @@ def built(query: Query, strategy: str) -> Network:
     return build_network([query], CONFIGURATIONS[strategy])
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_joins_free_just_the_streams_that_the_verdict_names(seed: int, tmp_path: Path) -> None:
     for number in range(6):
         rng = Random(6 * seed + number)
@@ -61,7 +59,7 @@ def random_groups(rng: Random, folder: Path) -> Query:
     return query_of(write_script(rng, folder, streams, random_group_query(rng)))
 
 
-@pytest.mark.parametrize("seed", seeds())
+@seeds(8)
 def test_groups_are_released_just_where_the_verdict_counts_on_it(seed: int, tmp_path: Path) -> None:
     for number in range(6):
         query = random_groups(Random(6 * seed + number), tmp_path / str(number))

@@ -49,7 +49,7 @@ CALLS = (
 def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Groups sleep again as soon as they may, in few slots; counts what slept, woke and was put to sleep."""
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
-    monkeypatch.setattr(slot_counts, "FEWEST", 4)
+    monkeypatch.setattr(slot_counts, "FEWEST_SLOT_BITS", 4)
     found: Counter[str] = Counter()
     wake, turned, lull = (
         dormant_groups.DormantGroups.wake,
