@@ -10,7 +10,7 @@ import pytest
 from tests.docs.pages import ROOT, quoted, read
 
 PAGE = ROOT / "CONTRIBUTING.md"
-REQUIRED = {"A function", "A rule", "An operator", "A front end", "A source"}
+REQUIRED = {"A function", "A rule", "A kind of node", "An operator", "A front end", "A source"}
 PLACES = (ROOT / "src" / "seine", ROOT)  # what a path may be relative to
 
 
