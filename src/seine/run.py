@@ -1,4 +1,4 @@
-"""A run: a script on its way through a pipeline, from its first input to its last result."""
+"""A run: one script, compiled to a network and executed by a pipeline from first input to last result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of node has: a node of the shared network is what runs, as data.
+"""The base class of the nodes of the shared network: a physical plan node as data, hash-consed.
 
 A node is frozen, knows its inputs by id, and prints to JSON and back by the types of its fields: the running
 pipeline reads it, Spark's plan never depends on it. Stateless nodes (prefilter, lookup, fan, merge, deliver)
@@ -141,7 +141,7 @@ class Node(ABC):
         """
 
     def family(self, standing: StandingNodes) -> Family | None:
-        """By which key builders find it among nodes that do nearly the same, and what they compare."""
+        """The family that builders find it in, among nodes that differ in little; None if it is in none."""
         return None
 
     # ---- what its host asks

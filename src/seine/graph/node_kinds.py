@@ -1,4 +1,4 @@
-"""The kinds of nodes that there are, by name: what reads a node of any kind from JSON."""
+"""A registry of node kinds by name, which decodes a node of any kind from JSON."""
 
 from __future__ import annotations
 

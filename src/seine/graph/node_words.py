@@ -1,6 +1,6 @@
-"""What nodes need of those who show them: names of columns, expressions in words, and whose they are.
+"""The interface by which nodes explain themselves: names of columns, expressions as text, their queries.
 
-`network/show` implements it; each kind of node says by it what it does.
+`network/show` implements it; each kind of node uses it to describe itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parameter tables: a query is a row.
+"""Parameter tables: the constants of conditions of one shape, a row for each; a query is a row.
 
 Conditions that differ in constants alone have one shape; each of them is a row of its table. A
 row is there as long as some query claims it, and its number is never given twice.

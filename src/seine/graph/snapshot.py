@@ -1,4 +1,4 @@
-"""A network version as the running pipeline sees it: nodes and tables, and the step to the next version."""
+"""A network version as the running pipeline sees it: nodes and tables, and the change to the next version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RowChange(NamedTuple):
 
 
 class NetworkChange(Struct, frozen=True):
-    """What one version has that the one before had not; None is something gone."""
+    """The difference between a version and the one before it; None stands for what was removed."""
 
     nodes: dict[int, dict[str, Any] | None] = {}  # in their JSON form
     tables: dict[int, list[str] | None] = {}  # the types of a new table's columns

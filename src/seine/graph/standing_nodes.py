@@ -1,6 +1,6 @@
-"""What a node needs to know of the network to say what it does: its signature.
+"""The view of the network that a node computes its signature from (hash-consing).
 
-Hash-consing: two nodes that do the same to the same inputs are one node. A prefilter belongs to its join, a
+Two nodes that do the same to the same inputs are one node. A prefilter belongs to its join, a
 fan to its pipeline breaker, so they have no signature of their own.
 """
 
@@ -18,14 +18,14 @@ Signature = tuple[Hashable, ...]
 
 
 class Family(NamedTuple):
-    """Nodes that builders look at together, by key; `compared` tells them apart."""
+    """Nodes that builders compare with one another, found by `key`; `compared` distinguishes them."""
 
     key: Hashable
     compared: Any = None
 
 
 class StandingNodes(Protocol):
-    """The nodes that stand in a network, and their tables."""
+    """The nodes that are in a network now, and their tables; the site implements it."""
 
     @property
     def nodes(self) -> Mapping[int, Node]: ...

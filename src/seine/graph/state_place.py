@@ -1,4 +1,4 @@
-"""Where a network holds rows: all inputs of a stateful node, or one of them."""
+"""Addresses of operator state in a network: a stateful node, or one of its inputs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,10 @@
-"""The shared network: adding and removing queries (`network.py`, `build.py`), by rooms below."""
+"""The shared network, in which very many queries are one dataflow graph: adding and removing queries.
+
+`network.py` has the network and its versions; `build.py` turns an optimised plan into nodes (physical
+planning). The packages:
+
+- `plan/`: what a plan is prepared to before nodes are placed;
+- `site/`: the memo of all nodes, by signature and with reference counts;
+- `joins/`, `groups/`: finding or building joins, and aggregates and set operators;
+- `show/`: EXPLAIN.
+"""

@@ -55,7 +55,7 @@ _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
 
 
 class Builder:
-    """Places one query."""
+    """Places the nodes of one query, bottom-up: blocks of joins, pipeline breakers, then its deliver."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Builder:
     ) -> None:
         """`room` is how many stages there are, if no others may be opened for speed alone.
 
-        Groups at places that are `left` are there for a while yet, but not to be used.
+        Groups at places that are `left` are about to be removed and must not be shared.
         """
         self._site = site
         self._query = query
@@ -92,12 +92,12 @@ class Builder:
 
     @property
     def claims(self) -> list[Claim]:
-        """Everything that it uses."""
+        """The claims of the query on everything that it uses."""
         return self._placer.claims
 
     @property
     def grouped(self) -> list[tuple[Wanted, int]]:
-        """The groups that it asked for, and the aggregates that they are of."""
+        """The groupings that the query needs, each with the id of its aggregate."""
         return self._breakers.grouped
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
@@ -151,7 +151,7 @@ class Builder:
         )
 
     def _tell_ends(self, block: Block) -> BreakerRows:
-        """The rows of a block with every end told."""
+        """The rows of a block, with every end emitted as a retraction."""
         if block.is_plain and isinstance(block.items[0], UnionAll):
             return self._breakers.changelog_of(self._breaker(block.items[0]))
         return self._breakers.set_operator(ChangelogNode, [self._block(block)])

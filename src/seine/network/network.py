@@ -47,7 +47,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class AddedQuery:
-    """What one query brought: the ids of the nodes it added, and of those it found; and as what it runs."""
+    """The effect of adding a query: the ids of the nodes that it built and that it found, and its plan."""
 
     added: tuple[int, ...]
     shared: tuple[int, ...]
@@ -88,7 +88,7 @@ class Network:
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
         self.joined: dict[str, list[Nested]] = {}  # how blocks that punctuations free are joined; not kept
-        self.room = 0  # the stages that there are, whatever is used of them; a live network opens no others
+        self.room = 0  # the stages of the running pipeline; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = Site()
         self._touched_queries: dict[str, None] = {}
@@ -186,7 +186,7 @@ class Network:
         """Resolve the deletions of a stream from now on, before anybody reads it.
 
         A negative tuple ends the oldest tuple that equals it, so whoever reads the stream later must
-        not be told of one that was meant for a tuple from before his time.
+        not receive one that was meant for a tuple from before it began to read.
         """
         placer = Placer(self._site, WATCH, self.strategy)
         place_stream(placer, live(stream) if self.live else stream)

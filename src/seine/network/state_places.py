@@ -1,4 +1,4 @@
-"""Where rows of streams are held in a network: the inputs of its joins."""
+"""The join inputs at which the rows of streams are held in state."""
 
 from __future__ import annotations
 

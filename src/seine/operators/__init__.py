@@ -1,1 +1,1 @@
-"""What nodes do: vectorised operators over Arrow and NumPy, by family; no Spark."""
+"""Physical operators, vectorised over Arrow and NumPy, by family, each beside its kind of node; no Spark."""

@@ -1,4 +1,4 @@
-"""The kinds of nodes that there are: each is defined in its own module, beside what does its work."""
+"""The list of all node kinds; each is defined in its own module, beside its operator or step."""
 
 from __future__ import annotations
 

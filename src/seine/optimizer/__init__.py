@@ -1,1 +1,1 @@
-"""Logical plan to better logical plan: `pipeline.optimise` lists the rules in their order."""
+"""The optimiser of logical plans: `optimise.py` lists its rules, `block.py` splits a plan into blocks."""

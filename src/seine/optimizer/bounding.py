@@ -1,4 +1,4 @@
-"""What a condition says of how large a column is at most: its canonical parts that are upper bounds."""
+"""Upper bounds of columns that a condition implies: those of its canonical parts that are bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows a plan has at once, and how selective the conditions of a block of joins are.
+"""Cardinality estimation: how many rows of a plan are alive at once, and the selectivity of conditions.
 
 Cites: ARGUS 4 (historical data for estimating costs)
 """

@@ -1,4 +1,4 @@
-"""What a sample says of one column: distinct values, NULLs, spread, the most common values."""
+"""Statistics of one column from a sample: distinct values, NULLs, spread, the most common values."""
 
 from __future__ import annotations
 

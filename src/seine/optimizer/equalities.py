@@ -1,4 +1,4 @@
-"""The equalities of a join: what can route its two sides to the same bucket."""
+"""Equi-join conditions: equalities that can be the key of a join and route both sides to one bucket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates from samples of the data seen: how many rows there are, and how many a predicate lets pass.
+"""Statistics of streams from samples of the data seen: row counts and selectivities of predicates.
 
 Law: estimates are a function of the samples alone.
 

@@ -1,4 +1,4 @@
-"""How many rows a predicate lets pass, when nothing is known of the data."""
+"""Default selectivities of predicates, for when there is no sample of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which to join the items of a block, by what the orders are estimated to cost.
+"""Cost-based join ordering of a block.
 
 An order is left-deep. A join costs the rows that it holds of either side and the pairs that its
 equalities let meet; a join with a relation holds nothing. What a join costs depends on which items

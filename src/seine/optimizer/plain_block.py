@@ -1,7 +1,7 @@
-"""The block of a query that only selects, joins and projects, optimised at one stroke.
+"""A fast path of the optimiser: the block of a select-project-join query, made without rewriting plans.
 
 Most queries are of this kind, and most of what the rules do to one is to take it apart and put it together
-again. Law: the block is the one that `network.blocks.block_of` finds in the plan that the rules make.
+again. Law: the block is the one that `optimizer.block.block_of` finds in the plan that the rules make.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Conditions with the equalities of columns that they imply stated as `a = b`: in this form they are keys of
-joins, and punctuations free rows by them.
+"""Makes implied equalities explicit: conditions that imply `a = b` get it as a conjunct, an equi-join key.
 
 Law: the conditions returned hold for just those rows for which the conditions given do. The check and the
 builder read the same equalities, however a query spells them.

@@ -1,4 +1,4 @@
-"""Rebuilding plans."""
+"""Bottom-up rewriting of plans."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What tasks do, in whichever host, and the folder that a pipeline lives in."""
+"""The execution engine, apart from Spark: tasks, the driver, results, and the folder of a pipeline."""

@@ -1,4 +1,4 @@
-"""Drives a pipeline from the side of the driver: feeds the journal, takes what comes out.
+"""The driver loop of a pipeline: intake writes journal entries, the sink commits what tasks report.
 
 Intake runs a little ahead of the micro-batches, so that reading and admitting the next
 entry overlaps with working on this one.

@@ -1,4 +1,4 @@
-"""From a block of joins to its punctuation graph.
+"""Builds the punctuation graph of a block of joins.
 
 Columns that conditions make equal are one class, whoever's they are: "its values are known" is one
 fact. "Its values are bounded above" is another, where a clock or a condition can use it.

@@ -1,4 +1,4 @@
-"""What frees a row, step by step: of all that is closed for it, only what its end depends on.
+"""Explains the chained purge of a row in words: the punctuations that free it, step by step.
 
 Cites: SAFETY 3.2 (chained purge)
 """

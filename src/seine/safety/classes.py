@@ -1,4 +1,4 @@
-"""Columns that must be equal in every combination: the equalities of a block, closed.
+"""Equivalence classes of columns (union-find): the transitive closure of the equalities of a block.
 
 Differs: SAFETY reads its join predicates one by one. S1.A = S2.A and S2.A = S3.A also imply that
 S1.A = S3.A, and a punctuation of S3 on A closes a tuple of S1: without it Theorems 1 and 3 are not necessary.

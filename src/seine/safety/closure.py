@@ -1,4 +1,4 @@
-"""What is closed for one row: the chained purge strategy, carried out on schemes instead of punctuations.
+"""The closure of one row over the punctuation graph: chained purge, by schemes instead of punctuations.
 
 From the facts that the row itself gives, closers fire and closed items give more facts, until nothing is
 added. Each item is closed once and each fact derived once, so the work is linear in the graph.
@@ -28,7 +28,7 @@ Cause = int | ClosureRule | None  # of a fact: the item that gives it, the rule 
 
 @dataclass(frozen=True)
 class Closure:
-    """What is closed in the end, in the order in which it was found, and why each fact is known."""
+    """The closed items, in the order in which they were closed, and why each fact is known."""
 
     steps: tuple[ClosureStep, ...]
     items: frozenset[int]

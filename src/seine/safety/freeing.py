@@ -1,4 +1,4 @@
-"""When groups go, and which results end by a retraction that is emitted.
+"""Whether the state of groups is freed, and which results end by a retraction that is emitted.
 
 A group, or a row of DISTINCT, UNION or EXCEPT, goes when nothing is left in it; where nothing beneath ever
 expires or is deleted, it goes when every stream beneath has punctuated its keys, or when its key is the time

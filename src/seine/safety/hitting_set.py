@@ -1,4 +1,4 @@
-"""The smallest set that has an element of every given set.
+"""Minimum hitting set: the smallest set that has an element of every given set.
 
 Depth first: the smallest set that is not hit is hit by each of its elements in turn, an element that did not
 help is not tried again, and sets that share nothing are counted, as each of them takes an element of its own.

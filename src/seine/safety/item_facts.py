@@ -1,4 +1,4 @@
-"""What the check knows of the items of a block: streams, relations, results of aggregates and set operators.
+"""Describes the items of a block for the check: punctuations, expiry, keys of streams, relations, results.
 
 Results have no punctuations: what is joined with them goes by windows alone.
 

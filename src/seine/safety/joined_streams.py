@@ -1,4 +1,4 @@
-"""Streams of a block joined by one operator: what it compares, and whose rows it frees.
+"""Purging of a multi-way join: what one operator over several streams compares, and whose rows it frees.
 
 A row of a stream without a window may leave when punctuations and watermarks have closed the other streams
 for it, one after the other. An operator that joins all of them sees that; a join of two sees one of them. So

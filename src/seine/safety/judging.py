@@ -1,4 +1,4 @@
-"""Which streams of a plan are freed of all that the query keeps of them."""
+"""The safety check of a plan, by stream: whether every state with its tuples is freed some day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which punctuations a join cannot forget: those of values that other streams may always send.
+"""Punctuations that a join can never purge: those of values that other streams may always send.
 
 A punctuation is kept for rows that come later. It can go when, for one of its columns, every other stream
 with an equal column has punctuated the same values, or fewer columns of them; so a scheme whose partners have

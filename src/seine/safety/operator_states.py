@@ -83,7 +83,7 @@ def _result_words(expires: bool, small: bool) -> str:
 def _held(plan: Plan, sources: Sources) -> Iterator[State]:
     """What the joins of a block hold, and what waits for deletions.
 
-    Promises free the rows of joins in which none can end early; in the others only windows do.
+    Punctuations free the rows of joins in which none can end early; in the others only windows do.
     """
     block, graph = sources.block(plan)
     joined, why_not = len(graph.items) > 1, sources.why_not_purged(plan)

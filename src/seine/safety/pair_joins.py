@@ -1,4 +1,4 @@
-"""Joins of two inputs that free their rows, and the derived punctuations that they listen to.
+"""Purging of binary joins: which of them free their rows, and the derived punctuations that they need.
 
 A join of two frees its rows by what it sees: the punctuations and the watermark of a stream at one of its
 inputs, windows, and what a join beneath it punctuates of its own rows. Such a derived punctuation repeats one

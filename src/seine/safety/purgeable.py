@@ -1,4 +1,4 @@
-"""Which items of a block have a state that something frees, for all of them at once.
+"""The safety checking algorithm: which items of a block are purgeable, for all of them at once.
 
 An item's state is purgeable if what is closed for one of its rows is everything, or has an item
 whose rows expire. Asking each item by itself would be quadratic. Instead, edges that need one fact

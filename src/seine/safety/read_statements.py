@@ -1,4 +1,4 @@
-"""Statements that are added to what is declared already, read and judged."""
+"""Parses statements on top of existing declarations, and refuses unsafe queries."""
 
 from __future__ import annotations
 

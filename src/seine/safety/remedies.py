@@ -1,4 +1,4 @@
-"""Which additions to declarations would free what a query keeps, asked again and again.
+"""Incremental safety checks of a query with sets of added schemes and windows, for the search of cures.
 
 Of a plain join of streams the punctuation graph is built once, with every scheme that could be added, and a
 set of additions says which of its closers count. Of any other plan schemes are asked by judging it.

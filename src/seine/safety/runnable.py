@@ -1,4 +1,4 @@
-"""What punctuations and watermarks would free, but no operator does: the gap between safe and runnable.
+"""The gap between safe and runnable: state that punctuations would free, but that no operator purges.
 
 The closure over the punctuation graph says that rows are finished. A join forgets them only where nothing can
 take back what it has reported of them, and where it sees the columns that are punctuated. The check counts

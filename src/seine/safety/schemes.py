@@ -1,4 +1,4 @@
-"""Which punctuation schemes a plan listens to: all of them, or as few as keep it safe.
+"""Choice of punctuation schemes for a plan: all of them, or as few as keep it safe.
 
 All of them free data soonest, so they are for memory; each punctuation costs work and is kept itself, so
 for throughput there is the smallest set that keeps every operator purgeable.

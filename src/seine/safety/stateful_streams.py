@@ -1,4 +1,4 @@
-"""Which streams of a plan an operator keeps in state."""
+"""The streams of a plan whose tuples some operator keeps in state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What frees each state of a query, in words, and its punctuation graph.
+"""The explanation of a verdict: what frees each state of a query, and its punctuation graph.
 
 Cites: SAFETY 3.2 (chained purge), SAFETY 4.1 (Def 7), SAFETY 4.2 (Def 8)
 """

@@ -1,4 +1,4 @@
-"""One order for the items of a block, however its FROM was written, so that mirrored self-joins meet.
+"""Canonical order of the items of a block, however FROM was written, so that mirrored self-joins are equal.
 
 Items are ordered by name. Items of one name are ordered by their conditions, constants left out, and then by
 the items that they are compared with. Only where that does not decide do constants.

@@ -1,4 +1,4 @@
-"""What a query has in common with the others: searched in the computation index, said in a few words.
+"""Subsumption between a query and the registered ones: searched in the computation index, in a few words.
 
 Cites: ARGUS 5.1.3 (equivalence and subsumption)
 """

@@ -1,4 +1,4 @@
-"""Seine for people who already have a SparkSession.
+"""The Python API: Seine for programs that already have a SparkSession.
 
 engine = seine.Engine(spark)
 engine.stream("bid", bids, timestamp="ts", window=20)      # any streaming DataFrame

@@ -1,4 +1,4 @@
-"""Memory that a process has freed stays with it: what one micro-batch needs, the next one needs again.
+"""Allocator settings: freed memory stays with the process, since the next micro-batch needs it again.
 
 The C library gives large blocks back to the system at once, and to get them anew costs a page
 fault each four kilobytes, which can be more than what is done with the memory.

@@ -1,4 +1,4 @@
-"""How Spark talks to its Python processes on one machine: by sockets that are files.
+"""Spark settings: Unix domain sockets between Spark and its Python processes on one machine.
 
 By default it uses TCP, and writes what a worker has to do in two small pieces. The second waits until
 the first is acknowledged, which Linux may put off by 40 ms, in any task of a micro-batch.

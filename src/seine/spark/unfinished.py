@@ -1,4 +1,4 @@
-"""State that a batch left behind which was not committed.
+"""Removal of the state that an uncommitted batch left behind.
 
 Where files are local, a file of state that exists is not written over (see `session.py`): if a process dies
 after a batch has written its state and before Spark has noted that it is done, the batch is repeated, and

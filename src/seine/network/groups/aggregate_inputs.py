@@ -1,4 +1,4 @@
-"""What an aggregate is fed with: rows by a fan, or the parts of a finer aggregate."""
+"""The two kinds of input of an aggregate: rows by a fan, or the partial aggregates of a finer one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAG_VALUE = (Literal(0, BIGINT),)
 
 
 class Feeding(Protocol):
-    """How the groups that a query wants come about."""
+    """A kind of input: how an aggregate with the groups of a query is found, built, extended and claimed."""
 
     def identity(self, generation: int) -> Hashable:
         """The signature of such an aggregate."""

@@ -1,4 +1,4 @@
-"""Aggregates and set operators, each with the fans that feed it.
+"""Placing pipeline breakers: aggregates and set operators, each with the fans that feed it.
 
 Queries that differ in constants share a pipeline breaker: the rows of each have a tag of its own there.
 Aggregates of the same rows by the same keys are one node with all functions that a
@@ -50,7 +50,7 @@ class PipelineBreakers:
     """Places the pipeline breakers of one query."""
 
     def __init__(self, placer: Placer, regrouping: Regrouping) -> None:
-        self.grouped: list[tuple[Wanted, int]] = []  # the groups that were asked for, and where they are
+        self.grouped: list[tuple[Wanted, int]] = []  # groupings, and the ids of their aggregates
         self._placer = placer
         self._site = placer.site
         self._regrouping = regrouping
@@ -58,7 +58,7 @@ class PipelineBreakers:
     # ---- aggregates
 
     def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool) -> BreakerRows:
-        """The groups of some rows, made of finer groups of them where these stand.
+        """The groups of some rows, made of finer groups of the same rows where an aggregate has these.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.

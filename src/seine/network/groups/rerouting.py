@@ -4,8 +4,8 @@ An aggregate that has run is never rerouted: finer groups that come later count 
 another birth on, and what it would need of the older ones has not been kept. So it concerns queries that
 came in one change, in whatever order: those who are better off are built anew before they run.
 
-Pruning: those who are made of groups that are rerouted are looked at after these, and for them the
-groups as they were are no choice any more; nothing is built anew twice.
+Order: queries with more keys are rerouted first. Groups that are moved are no choice for queries after
+them, so nothing is built anew twice.
 
 Cites: ARGUS 5.3 (rerouting)
 """
@@ -24,7 +24,7 @@ from seine.operators.group.aggregate_node import AggregateNode
 
 @dataclass(frozen=True)
 class Grouper:
-    """A query that has not run, with the groups that it asks for and the aggregates that they are of."""
+    """A query that has not run, with its groupings and the ids of their aggregates."""
 
     query: Query
     born: int

@@ -1,8 +1,8 @@
-"""Vertical expansion: coarser groups are made of finer ones, not of rows once more.
+"""Vertical expansion (roll-up): coarser groups are made of the partial aggregates of finer ones.
 
 A query that groups the same rows by fewer keys, or by functions of the keys, of an existing aggregate is fed
-by the partial results of that one's groups (`aggregates/partial_folds.py`). The same rows are those of one
-tag: the same conditions with the same constants, in a live network the same birth too.
+by the partial results of that one's groups (`operators/aggregates/partial_folds.py`). The same rows are those
+of one tag: the same conditions with the same constants, in a live network the same birth too.
 
 What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.
 
@@ -44,7 +44,7 @@ Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it
 
 @dataclass(frozen=True)
 class Wanted:
-    """Groups that a query asks for: of which rows, by what and with which functions, over the row below."""
+    """A GROUP BY to be placed: of which rows, by which keys, with which calls, over the row below."""
 
     below: Node
     shape: Shaped
@@ -69,7 +69,7 @@ class Limits:
 
     If no more finer groups than `share` change for each row: what is passed on must be less than what it is
     made of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage
-    more does no harm. What is `left` is not made use of.
+    more does no harm. What is `left` is about to be removed.
     """
 
     share: float

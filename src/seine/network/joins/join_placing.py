@@ -1,4 +1,4 @@
-"""Placing joins of two and lookups in relations, with their prefilters, punctuations and filters."""
+"""Placing binary joins and lookups in relations, with their prefilters, punctuations and filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The joins of a block: in which order, and which of them the network has already.
+"""Join ordering with sharing: the order of a block's joins, and which of them the network has already.
 
 Matching the plan takes the order that is best for the query alone and looks which of its joins exist.
 Selecting by sharing looks for the order of which most joins exist already; with estimates of the data
@@ -198,7 +198,7 @@ class Joining:
         return self._step(self._bases[first].node, (first,), second)
 
     def _rank(self, first: int, step: JoinStep) -> tuple[bool, int, str]:
-        """Of the two ways to begin, the lower is the better: it has stood longer, or is the standard one."""
+        """Of the two orders of the first pair the lower wins: an existing join, the older, by text."""
         keys = " ".join(map(str, (*step.keys.left, *step.keys.right)))
         return (step.existing is None, step.existing or self._bases[first].node or 0, keys)
 

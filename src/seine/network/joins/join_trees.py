@@ -1,4 +1,4 @@
-"""Trees of joins of two whose rows punctuations free: the cheapest safe plan, and what its joins listen to.
+"""Trees of binary joins that punctuations purge: the cheapest safe plan, and its derived punctuations.
 
 `safety.pair_joins` says which joins of two free their rows, `safety.safe_plans` which plan of such joins is
 the cheapest.

@@ -1,4 +1,4 @@
-"""Placing a join within a memory: one node for all of its streams and relations."""
+"""Placing a memory-limited join: one node for all of its streams and relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins of many inputs as they will be built: which items are joined at once, by which equal columns.
+"""Plans of multi-way joins: which items are joined at once, by which equal columns.
 
 `safety.joined_streams` says for which blocks that is what frees rows.
 

@@ -1,4 +1,4 @@
-"""Placing a join of many inputs: its prefilters, its punctuations, its node."""
+"""Placing a multi-way join: its prefilters, its punctuations, its node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placing a stream: its tuples, and what finds those that negative ones delete."""
+"""Placing a stream: its source, and the resolve node if its tuples may be deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placing a tree of joins of two, with the nodes of derived punctuations between them.
+"""Placing a tree of binary joins, with the nodes of derived punctuations between them.
 
 A punctuation of a stream goes up the tree from the join at which the stream comes in: each join that it
 passes repeats it, of its own rows, when it holds no row with the punctuated values.

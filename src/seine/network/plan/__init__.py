@@ -1,1 +1,1 @@
-"""What a plan comes to before nodes are placed: blocks, conditions, the form of records, strategies."""
+"""Preparation of a plan before nodes are placed: conditions, star joins, record formats, births."""

@@ -1,4 +1,4 @@
-"""A query counts from the moment it is registered: every tuple of a live network knows when it arrived.
+"""Births: a query of a live network is restricted to tuples that arrive after its registration.
 
 A stream of a live network has one column more, the epoch of the journal entry that brought the
 tuple; epochs grow when registrations take effect. A query that is born in epoch n asks for tuples of

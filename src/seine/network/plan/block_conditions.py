@@ -1,8 +1,8 @@
-"""The conditions of a query where its rows are: what must hold, in which form, decided by which columns.
+"""The conditions of a block over its joined row: canonical, with inferred ones, and split into shapes.
 
-Prefilters and joins need conditions that are enough: true for every row that the query wants. What is
-delivered needs all of them exactly; where the canonical form only comes close, its guards are
-checked as well.
+Prefilters and joins need necessary conditions (`enough`): true for every row that the query wants. What is
+delivered needs all of them exactly (`exact`); where the canonical form only comes close, its guards are
+checked as well. The `words` of conditions are the conjuncts as the query wrote them.
 
 Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
 """
@@ -68,8 +68,8 @@ class Conditions:
 
     @cached_property
     def _bounds(self) -> tuple[Expression, ...]:
-        """Upper bounds of columns that would not be asked: of conditions that are taken as they are written,
-        and of equalities that keys decide. By what is asked joins know how long rows are of use.
+        """Upper bounds that would not be evaluated otherwise: of conditions that are taken as written, and of
+        equalities that keys decide. Joins derive from them how long rows must be kept.
         """
         canonical = self.strategy.canonical
         words = [w for w in self.words if not canonical or (is_equality(w) and equal_columns(w) is None)]

@@ -1,4 +1,4 @@
-"""How the records of a query leave: as rows with a life, or as a changelog."""
+"""The output format of a query: rows with a lifetime, or a changelog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block of joins as one operator does it: how arrivals of each stream meet the other items.
+"""The star join of a block: the probe order of each stream through the other items.
 
 Cites: STAR 2.1 (joins through a relation), 2.2 (pre-filtering)
 """

@@ -1,4 +1,4 @@
-"""How much queries share: the switches that benchmarks compare and tests turn.
+"""Sharing strategies: switches of the optimiser and builder, which benchmarks compare and tests turn.
 
 No switch changes an answer.
 

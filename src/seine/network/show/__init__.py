@@ -1,1 +1,1 @@
-"""The network shown to people: explain, a query's story, the picture."""
+"""EXPLAIN: the network as text, JSON, DOT and a picture, and the story of one query."""

@@ -1,4 +1,4 @@
-"""What the columns of each node are called.
+"""Names of the columns of each node, for EXPLAIN.
 
 A row of a join is as many rows side by side as it joins; these are r1, r2 and so on, from the left.
 """

@@ -1,4 +1,4 @@
-"""What each node does, in words: what the words of all kinds of nodes are made of."""
+"""Descriptions of nodes in words and SQL, and the parts that node kinds make theirs of."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _conditions(filter_: Filter, table: ParameterTable) -> int:
 
 
 def parameters_of(shape: Expression | None) -> list[int]:
-    """The columns of the table that a shape reads; others tell what becomes of the rows."""
+    """The columns of the table that a shape reads; the others say what becomes of the rows."""
     return [] if shape is None else [e.index for e in walk(shape) if isinstance(e, Parameter)]
 
 

@@ -1,4 +1,4 @@
-"""Numbers as one writes them: 500, not 500.00; 0.5, not 1/2."""
+"""Formatting of numbers for EXPLAIN: 500, not 500.00; 0.5, not 1/2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of one query: what it shares with whom and why, what covers its conditions, what was inferred.
+"""EXPLAIN of one query (its story): what it shares with whom and why, what subsumes its conditions.
 
 All of it is read off the network: the rows of the tables that the query claims are its conditions.
 
@@ -224,7 +224,7 @@ class Story:
     # ---- inference
 
     def _inferred_at(self, node: Node) -> Iterator[tuple[Expression, list[str]]]:
-        """Conditions of a gate or join that the query does not state, over the row of the join."""
+        """Conditions of a prefilter or join that the query does not state, over the row of the join."""
         if not isinstance(node, FilteringNode):
             return
         join = next(n for n in self.nodes if node.id in n.inputs) if node.drawn_with_reader else node

@@ -1,4 +1,4 @@
-"""Conditions as people write them: constants in their place, no idle casts, sums on both sides.
+"""Canonical conditions back to readable SQL: constants in their place, no idle casts, sums on both sides.
 
     linear[2,-1](r2.amount, r1.amount) > 0    r2.amount > 0.5 * r1.amount
     linear[1,-1](r1.d, r2.d) >= -20           r2.d - r1.d <= 20

@@ -1,1 +1,1 @@
-"""What stands and who claims it: nodes, tables and tags, found by signature."""
+"""The memo of the network: all nodes, parameter tables and tags, by signature, with reference counts."""

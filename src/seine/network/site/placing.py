@@ -1,4 +1,4 @@
-"""Placing the nodes of one query: what stands is found, what is missing is built, all of it is claimed."""
+"""Find or build: the nodes of one query are looked up by signature, inserted if missing, and claimed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Placer:
         self.claims.append(self.site.claim_row(table, constants, self.query))
 
     def claim_filter(self, node: int, conditions: Sequence[Expression]) -> None:
-        """Let what satisfies these conditions pass a gate, lookup or join."""
+        """Let what satisfies these conditions pass a prefilter, lookup or join."""
         shape, _ = shaped(conditions)
         self.claims.append(self.site.claim_filter(node, shape.shape, shape.constants, self.query))
 
@@ -93,7 +93,7 @@ class Placer:
         return claim.tag
 
     def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
-        """Claim a fence and its fans, with the rows of constants that make them this query's."""
+        """Claim a pipeline breaker and its fans, with this query's rows of constants; returns its tag."""
         tag = self.claim_tag(tag_identity(node.id, constants)) if tagged else None
         for fan, given in zip(node.inputs, constants, strict=False):  # ports of punctuations are behind
             self.claim_node(fan)

@@ -1,4 +1,4 @@
-"""The ground that queries build on: nodes, parameter tables and tags, each for as long as it is claimed.
+"""The memo of the network: nodes by signature, parameter tables and tags, each kept while it is claimed.
 
 A query claims everything it uses, and every claim can be undone: so a refused query leaves no
 trace, and a dropped one frees what nobody else uses.
@@ -22,7 +22,10 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 class Site:
-    """What stands, who claims it, and what changed since the last look."""
+    """All nodes, tables and tags, the queries that claim them, and what changed since the last commit.
+
+    What "stands" is in the network now. The `identity` of a node is its signature (`Node.signature`).
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
@@ -49,7 +52,7 @@ class Site:
     # ---- finding
 
     def find(self, identity: Hashable) -> Node | None:
-        """The node that does this, if there is one."""
+        """The node with this signature, if there is one."""
         number = self._index.get(identity)
         return None if number is None else self.nodes[number]
 
@@ -177,11 +180,11 @@ class Site:
         self._before.clear()
 
     def is_new(self, node: int) -> bool:
-        """Whether a node has come since changes count: it has never run."""
+        """Whether a node was built after the last commit: it has never run."""
         return node >= self._first_new
 
     def forget_changes(self) -> None:
-        """From now on changes count anew."""
+        """Start to record changes anew, after a commit."""
         self._first_new = self.next_id
         for touched in (self.touched_nodes, self.touched_tables, self.touched_rows, self.touched_tags):
             touched.clear()
@@ -193,7 +196,7 @@ class Site:
         tags: Mapping[int, TagIdentity],
         queries: Mapping[str, Sequence[Claim]],
     ) -> None:
-        """Stand as it was: what there is, and the claims of every query."""
+        """Restore nodes, tables and tags, and the claims of every query."""
         self.nodes.update(nodes)
         self.tables.update(tables)
         self.users.update({i: {} for i in nodes})
@@ -260,7 +263,7 @@ class Site:
             _discard(self._families, family.key, node.id)
 
     def _set(self, node: Node, changed: AnyNode) -> AnyNode:
-        """Put a node in the place of one that stands."""
+        """Replace a node by a changed one with the same id."""
         if self._building:
             self._before.setdefault(node.id, node)
         self.nodes[node.id] = changed
@@ -325,7 +328,7 @@ class Site:
 
 
 def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> TagIdentity:
-    """What a tag of a fence stands for: the constants of each of its inputs."""
+    """What a tag of a pipeline breaker stands for: the constants of each of its inputs."""
     return TagIdentity(node, tuple(tuple(map(str, given)) for given in constants))
 
 

@@ -1,4 +1,4 @@
-"""The node of GROUP BY, with what makes two aggregates one.
+"""The node of GROUP BY, and the signature by which equal aggregates are shared.
 
     SELECT k, count(*), max(v) FROM s GROUP BY k
 

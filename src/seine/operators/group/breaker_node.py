@@ -1,4 +1,4 @@
-"""What set operators have in common: whole rows of inputs that fans feed."""
+"""The base class of set operator nodes: they read whole rows, by fans."""
 
 from __future__ import annotations
 

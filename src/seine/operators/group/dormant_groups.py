@@ -1,4 +1,4 @@
-"""Dormant groups: they have no state, because too few of their rows are alive for any reader to want them.
+"""Dormant groups: groups below every reader's HAVING COUNT(*), kept as pending events only, without state.
 
 Everything that a group adds up to follows from the events that are still to come: over all time the events
 of a row add up to nothing, so those that have been are the opposite of those to come. While a group is

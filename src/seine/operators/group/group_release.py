@@ -1,8 +1,8 @@
 """Frees the groups of an aggregate or DISTINCT that nothing will change any more.
 
-Where no tuple expires or is deleted, a group changes only when a tuple joins it. When everybody beneath has
-punctuated its keys none will, nor when its key is a time that has passed: its result stands, and the state
-for computing it goes.
+Where no tuple expires or is deleted, a group changes only when a tuple joins it. None will when every stream
+beneath has punctuated its keys, or when its key is a time that has passed: its result is final, and the
+state for computing it is dropped.
 
 To find the groups that are finished means to look at all of them, so punctuations gather until there is
 one for every sixteen groups, or a step brings none. For keys that are times there is a look when as many

@@ -4,7 +4,7 @@ For every group and every instant at which its result changes, the old result ro
 end) and the new one begins. Instants are taken when they are complete, so the output does not
 depend on how the input was cut into steps, not even in its identities.
 
-A group of too few rows for anybody to hear of it may be dormant, without state (`dormant_groups.py`).
+A group with fewer rows than any reader's HAVING asks for may be dormant, without state (`dormant_groups.py`).
 """
 
 from __future__ import annotations

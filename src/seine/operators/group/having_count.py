@@ -1,4 +1,4 @@
-"""How many rows a group must have before anybody wants to hear of it: what HAVING COUNT(*) asks for.
+"""The least HAVING COUNT(*) threshold over all readers of an aggregate: smaller groups need no result.
 
 Every condition above an aggregate is a row of some table. If each of them compares a COUNT with a
 constant from below, a group of fewer rows than the least constant is wanted by nobody.

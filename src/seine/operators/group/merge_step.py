@@ -1,4 +1,4 @@
-"""UNION ALL at work: rows pass on with the identity of the merged output."""
+"""The step of UNION ALL: rows pass on with the identity of the merged output."""
 
 from __future__ import annotations
 

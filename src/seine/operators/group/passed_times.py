@@ -1,4 +1,4 @@
-"""Keys that are times: which of their values have passed."""
+"""Group keys that are event times: which of their values the watermark has passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By what groups become final: punctuations of their keys, and keys that are times."""
+"""The rules by which groups become final: punctuations of their keys, and keys that are event times."""
 
 from __future__ import annotations
 

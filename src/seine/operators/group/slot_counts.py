@@ -1,4 +1,4 @@
-"""How many rows there are by slot of their group's hash, and which slots are awake.
+"""A counting filter for dormant groups: rows by slot of their group's hash, and which slots are active.
 
 A slot is the leading bits of a hash, so the groups of a slot lie side by side in a table by hash. The
 numbers are kept whole, with changes beside them as long as these are few.

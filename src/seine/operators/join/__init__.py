@@ -1,1 +1,1 @@
-"""Joins of two inputs, lookups in relations, and what punctuations let them forget."""
+"""Joins of two inputs, lookups in relations, and the purging of their state by punctuations."""

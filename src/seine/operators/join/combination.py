@@ -1,4 +1,4 @@
-"""What a pair of rows must satisfy and what it becomes: one row after another, some columns kept."""
+"""The residual predicate and the projection of a join: which pairs match, and their output columns."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Combination:
         return same if mask is None else mask & same
 
     def output(self, columns: PairColumns, untested: bool = False) -> list[tuple[str, pa.Array]]:
-        """The data columns of the pairs, with their names; and if `unasked` what conditions read."""
+        """The data columns of the pairs, with their names; if `untested`, those that conditions read too."""
         return [(f"c{i}", columns[i]) for i in (self._everything if untested else self._out)]
 
 

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from seine.operators.join.derived_node import DerivedPunctuationsNode
     from seine.operators.join.join_node import JoinNode
 
-_MOST_PAIRS_ASKED_TOGETHER = 1024  # pairs with one run; to ask so many costs about as much as to ask one
+_MOST_PAIRS_ASKED_TOGETHER = 1024  # pairs with one run; to evaluate so many costs about as much as one
 
 
 class JoinOperator:
-    """One join in one bucket; a node that must hold for retractable streams takes the longer way."""
+    """One join in one bucket; `AppendJoin` does its work, or `RetractingJoin` if rows may be deleted."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class AppendJoin:
     def _meet(
         self, side: int, probe: SortedRun, runs: Iterable[SortedRun], few: list[pa.RecordBatch]
     ) -> Iterator[Delta]:
-        """What a side's new rows become; where pairs are `few` their conditions are asked later, at once."""
+        """What a side's new rows become; where pairs are `few`, conditions are evaluated later, together."""
         for run in runs:
             for pairs in run.matches(probe):
                 if pairs.size > _MOST_PAIRS_ASKED_TOGETHER:

@@ -65,7 +65,7 @@ class JoinPairs:
         return pairs if mask is None or mask.all() else pairs.where(mask)
 
     def satisfying(self, joined: pa.RecordBatch) -> pa.RecordBatch:
-        """Of rows that were joined unasked those that satisfy all conditions."""
+        """Of rows that were joined untested those that satisfy all conditions."""
         mask = self._combination.holds(DataColumns(joined), joined.num_rows)
         if mask is not None and not mask.all():
             joined = joined.take(pa.array(np.flatnonzero(mask)))
@@ -82,7 +82,7 @@ class JoinPairs:
         early: AnyArray | None = None,
         untested: bool = False,
     ) -> pa.RecordBatch:
-        """The rows that pairs become; with early ends, rows of `minus`; `unasked` if `asked` comes later."""
+        """The rows that pairs become; of `minus` if `early`; `untested` if conditions are checked later."""
         left, right = self._oriented(side, probe, run, pairs)
         named = [("_s", pa.array(pairs.start)), ("_e", pa.array(pairs.end))]
         if early is not None:

@@ -1,4 +1,4 @@
-"""What joins of two inputs say about themselves alike."""
+"""Descriptions in EXPLAIN that joins of two inputs have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What punctuations are about: which side of an operator, and which places of its key."""
+"""The purge rule of a port that brings punctuations: of which input they are, and of which key columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a row of a join is of use: until no partner that its time conditions allow can come.
+"""Interval join bounds: how long a row must be kept, by the time conditions of the join.
 
 A condition `b.ts <= a.ts + 20` lets a row of `a` go when the watermark of `b` has passed a.ts + 20, whatever
 its window. Of a join that several queries share the weakest condition counts, and where one of them has none,

@@ -1,4 +1,4 @@
-"""A join of streams, directly or through relations, within a memory: its node."""
+"""The node of a memory-limited join of streams, directly or through relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A delivery at work: what a row matches first, how its records are written then."""
+"""The step of a deliver: rows are matched with its parameter table, then written in each query's form."""
 
 from __future__ import annotations
 

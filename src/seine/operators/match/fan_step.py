@@ -1,4 +1,4 @@
-"""A fan at work: the pairs of a row and a table row whose condition it satisfies, found at once."""
+"""The step of a fan: a join of rows with its parameter table, each match with the tag of the table row."""
 
 from __future__ import annotations
 

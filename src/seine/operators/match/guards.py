@@ -1,4 +1,4 @@
-"""Checks that nearly always hold: seen to hold for all rows at once, or else asked of each.
+"""Guards (overflow checks) of delivered rows: decided for a whole batch by its extremes, else row by row.
 
 Most checks keep a sum of times from leaving the calendar: a column is compared with a constant that is far
 away. If every row is on the right side of the most demanding constant, nothing else has to be asked.

@@ -1,4 +1,4 @@
-"""A prefilter at work: one mask for a batch, whatever the number of conditions."""
+"""The step of a prefilter: one mask for a batch, whatever the number of conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A join of three inputs or more at once (MJoin): its node.
+"""The node of a multi-way join (MJoin) of three inputs or more.
 
     SELECT ... FROM a JOIN b ON a.x = b.x JOIN c ON b.y = c.y
 

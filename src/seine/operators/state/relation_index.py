@@ -1,4 +1,4 @@
-"""The tuples of a relation, ready to be looked up by key."""
+"""A hash index over the tuples of a relation, by key."""
 
 from __future__ import annotations
 

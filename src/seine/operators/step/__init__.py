@@ -1,1 +1,1 @@
-"""The work of a node as its host sees it: what arrives, what is pushed on, what makes operators and steps."""
+"""The interface between nodes and the tasks that run them: stateful and stateless nodes, their output."""

@@ -1,4 +1,4 @@
-"""A delta on its way through stateless nodes."""
+"""A delta between stateless nodes, with the expression values computed over it so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that work: stateful ones make an operator, stateless ones a step for each of their ports.
+"""Executable nodes: stateful ones make an operator, stateless ones a step for each of their ports.
 
     rows of a node ──> step ──> step ──> parcels for a stateful node's stage ──> its operator ──> rows ...
                         │

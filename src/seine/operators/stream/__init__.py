@@ -1,1 +1,1 @@
-"""Where streams enter the network: negative tuples find what they delete."""
+"""The leaves of the network: sources and punctuations; and the resolution of deletions (negative tuples)."""

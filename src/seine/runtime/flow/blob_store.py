@@ -1,4 +1,4 @@
-"""Where large blobs wait between stages: in files of the pipeline's folder, with only a note in the row.
+"""Shuffle files: large blobs between stages are files of the pipeline's folder, with a reference in the row.
 
 What goes through the JVM is copied and sorted there several times over. A large blob is written once to
 a file that no other attempt can have and is mapped by the task that needs it; Spark

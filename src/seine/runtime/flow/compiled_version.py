@@ -1,4 +1,4 @@
-"""A network version compiled in this process: what a task runs."""
+"""The cache of compiled network versions of a process: what a task runs."""
 
 from __future__ import annotations
 

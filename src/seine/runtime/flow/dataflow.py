@@ -1,4 +1,4 @@
-"""The network at work: pushes rows from a node through everything stateless behind it.
+"""The compiled network: pushes rows from a node through all stateless nodes that follow it.
 
 Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are delivered.
 """

@@ -1,4 +1,4 @@
-"""Where rows go that leave a task: to the bucket of their key, with no more columns than are needed there."""
+"""Hash partitioning: rows by the bucket of their key, with no more columns than are needed there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches without the columns that follow from others.
+"""Compression of batches: columns that follow from others are left out.
 
 What a run carries for speed need not be durable: an index, the hash of a key, a time that is another
 time and a constant. Law: expand(condense(batch)) equals batch, whatever the batch.

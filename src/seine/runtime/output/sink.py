@@ -1,4 +1,4 @@
-"""Where results and dead letters leave: appended once, whatever is replayed.
+"""The exactly-once sink: results and dead letters are appended once, whatever is replayed.
 
 `output.json` says after each micro-batch how long the files are and what the totals were. On
 opening, files are cut back to those lengths; a batch that is already counted is not
