@@ -83,6 +83,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "group",
         "limited",
     ),
+    "safety": ("graph", "states", "plans", "cures"),
     "network": ("plan", "site", "joins", "groups"),
     "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),

@@ -14,11 +14,11 @@ from seine.algebra.plan import Query
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.optimizer.block import block_of
-from seine.optimizer.bounding import implied_bounds
+from seine.optimizer.implied_bounds import implied_bounds
 from seine.optimizer.optimise import optimise
-from seine.safety.item_facts import Sources
-from seine.safety.judging import judge
-from seine.safety.operator_states import State, states_of
+from seine.safety.states.check_plan import judge
+from seine.safety.states.item_facts import Sources
+from seine.safety.states.operator_states import State, states_of
 from tests.generators.freed_queries import ENDS, NAMES, random_group_query, random_join_script
 from tests.support.built_purges import groups_released, streams_freed_by_joins
 from tests.support.freed_runs import Stream, query_of, random_schemes, write_script

@@ -13,7 +13,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
 from seine.network.network import Network
-from seine.operators.step.record_form import Chosen, Form
+from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.runtime.folder.deployment import Deployment
@@ -26,9 +26,9 @@ def form(*, limit: int = 10**9, changelog: bool = False) -> Form:
     return Form(3, (), (Column(0, BIGINT),), ("v",), changelog, "plain", limit)
 
 
-def chosen(batch: pa.RecordBatch, picks: Sequence[int] | None = None) -> Chosen:
+def chosen(batch: pa.RecordBatch, picks: Sequence[int] | None = None) -> RecordRows:
     """Rows for the queries at these positions; for the first if none are given."""
-    return Chosen(batch, np.array([0] * batch.num_rows if picks is None else picks, np.int64))
+    return RecordRows(batch, np.array([0] * batch.num_rows if picks is None else picks, np.int64))
 
 
 def rows(values: Sequence[int], *, ended: bool = False) -> pa.RecordBatch:

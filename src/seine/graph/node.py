@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Protocol, Self
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import Family, Signature, StandingNodes
+from seine.graph.standing_nodes import Family, NodesView, Signature
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,14 @@ class Node(ABC):
     # ---- sharing
 
     @abstractmethod
-    def signature(self, standing: StandingNodes) -> Signature | None:
+    def signature(self, standing: NodesView) -> Signature | None:
         """What it does to which inputs; None if it belongs to the one node that reads it.
 
         Two nodes of one signature are one node. Constants in conditions are no part of it: these are rows
         of tables.
         """
 
-    def family(self, standing: StandingNodes) -> Family | None:
+    def family(self, standing: NodesView) -> Family | None:
         """The family that builders find it in, among nodes that differ in little; None if it is in none."""
         return None
 

@@ -24,7 +24,7 @@ class Family(NamedTuple):
     compared: Any = None
 
 
-class StandingNodes(Protocol):
+class NodesView(Protocol):
     """The nodes that are in a network now, and their tables; the site implements it."""
 
     @property

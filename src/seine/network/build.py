@@ -22,9 +22,9 @@ from seine.graph.node import Filter, Node
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
-from seine.network.groups.vertical_expansion import Limits, Place, Regrouping, Wanted
-from seine.network.joins.join_placing import Joins
-from seine.network.joins.join_sharing import Base, Joining, JoinStep, Order
+from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
+from seine.network.joins.join_placing import JoinPlacer
+from seine.network.joins.join_sharing import ItemRows, JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
 from seine.network.joins.limited_placing import place_limited
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
@@ -32,12 +32,12 @@ from seine.network.joins.multi_placing import place_multi_join
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.joins.tree_placing import TreePlacing
-from seine.network.plan.block_conditions import Conditions, shaped
+from seine.network.plan.block_conditions import Conditions, split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
+from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
-from seine.network.site.site import Site
 from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
@@ -46,9 +46,9 @@ from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
-from seine.safety.final_groups import GroupedBlock, groupings_of
-from seine.safety.joined_streams import JoinedStreams
-from seine.safety.safe_plans import MOST_ITEMS_ENUMERATED
+from seine.safety.plans.joined_streams import JoinedStreams
+from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
+from seine.safety.states.final_groups import GroupedBlock, groupings_of
 from seine.safety.verdict_story import Nested
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -59,7 +59,7 @@ class Builder:
 
     def __init__(
         self,
-        site: Site,
+        site: NodeMemo,
         query: Query,
         strategy: Strategy,
         estimates: Estimates | None = None,
@@ -78,10 +78,10 @@ class Builder:
         self._strategy = strategy
         self._final_item: Plan | None = None
         self._placer = Placer(site, query.name, strategy)
-        limits = Limits(strategy.regroup if strategy.share else 0, room, left)
+        limits = RegroupLimits(strategy.regroup if strategy.share else 0, room, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
-        self._joins = Joins(self._placer, self._prefilters, query, strategy.lazy)
+        self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy.lazy)
         self._breakers = PipelineBreakers(self._placer, self.regrouping)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
@@ -96,7 +96,7 @@ class Builder:
         return self._placer.claims
 
     @property
-    def grouped(self) -> list[tuple[Wanted, int]]:
+    def grouped(self) -> list[tuple[WantedGrouping, int]]:
         """The groupings that the query needs, each with the id of its aggregate."""
         return self._breakers.grouped
 
@@ -123,8 +123,8 @@ class Builder:
         return place_limited(self._placer, self._prefilters, block, self._memory)
 
     def _deliver(self, rows: BlockRows, form: RecordForm) -> None:
-        shape, _ = shaped(rows.conditions)
-        form_shape, computed = shaped((), rows.checks, rows.outputs)
+        shape, _ = split_constants(rows.conditions)
+        form_shape, computed = split_constants((), rows.checks, rows.outputs)
         identity = deliver_signature(rows.node.id, shape.shape, self._placer.owner)
         node = self._site.find(identity)
         if node is None:
@@ -206,7 +206,7 @@ class Builder:
     def _block(self, block: Block) -> BlockRows:
         placed = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in placed]
-        joining = Joining(block, bases, self._site, self._placer.join_owner)
+        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner)
         streams = streams_at_once(block, bases)
         tree, multi = None, None
         if streams is not None:
@@ -250,7 +250,9 @@ class Builder:
 
         return tree_plan(streams, rows, self._strategy.objective)
 
-    def _order(self, block: Block, joining: Joining, tree: TreePlan | None, multi: MultiPlan | None) -> Order:
+    def _order(
+        self, block: Block, joining: JoinOrderSearch, tree: TreePlan | None, multi: MultiPlan | None
+    ) -> Order:
         """The order of a block's joins: one that punctuations free, the plan's, or one of existing joins."""
         if tree is not None:
             return joining.in_order(tree.items, tree.first if multi else 1)
@@ -262,20 +264,22 @@ class Builder:
             return joining.by_sharing()
         return joining.by_cost(JoinCosts(block, self._estimates))
 
-    def _item(self, plan: Plan, alone: bool) -> tuple[Base, BreakerRows | None]:
+    def _item(self, plan: Plan, alone: bool) -> tuple[ItemRows, BreakerRows | None]:
         """Where an item's rows are."""
         everything = tuple(range(len(plan.schema)))
         if isinstance(plan, Lookup):
-            return Base(None, plan.relation.name, len(everything), everything), None
+            return ItemRows(None, plan.relation.name, len(everything), everything), None
         if isinstance(plan, Scan):
-            return Base(place_stream(self._placer, plan.stream).id, None, len(everything), everything), None
+            return ItemRows(
+                place_stream(self._placer, plan.stream).id, None, len(everything), everything
+            ), None
         breaker = self._final(plan) if plan is self._final_item else self._breaker(plan, alone)
-        return Base(breaker.node.id, None, len(breaker.node.types), breaker.columns), breaker
+        return ItemRows(breaker.node.id, None, len(breaker.node.types), breaker.columns), breaker
 
     def _join_all(
         self,
         block: Block,
-        bases: Sequence[Base],
+        bases: Sequence[ItemRows],
         order: Order,
         conditions: Conditions,
         multi: MultiPlan | None,
@@ -313,7 +317,7 @@ class Builder:
             joins.append(node)
         return joins, decided
 
-    def _first(self, base: Base) -> Node:
+    def _first(self, base: ItemRows) -> Node:
         """The node where the rows of a block begin."""
         if base.node is None:
             raise SeineError(

@@ -19,14 +19,14 @@ from seine.graph.parameter_table import ParameterTable, TableRecord
 from seine.graph.snapshot import NetworkChange, RowChange, Snapshot
 from seine.graph.state_place import Holding
 from seine.network.build import Builder
-from seine.network.groups.rerouting import Grouper, finest_first, left_places
+from seine.network.groups.rerouting import UnstartedQuery, abandoned_groups, finest_first
 from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.stream_placing import place_stream
-from seine.network.plan.birth import counted_from, live, young
+from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arrival
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer
-from seine.network.site.site import Site
 from seine.network.state_places import state_places
 from seine.operators.kinds import KINDS
 from seine.operators.limited.limited_node import LimitedNode
@@ -35,7 +35,7 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
-from seine.safety.freeing import emits_all_ends
+from seine.safety.states.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -90,10 +90,10 @@ class Network:
         self.joined: dict[str, list[Nested]] = {}  # how blocks that punctuations free are joined; not kept
         self.room = 0  # the stages of the running pipeline; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
-        self._site = Site()
+        self._site = NodeMemo()
         self._touched_queries: dict[str, None] = {}
         self._touched_streams: dict[str, None] = {}
-        self._fresh: dict[str, Grouper] = {}  # the queries with groups that have not run
+        self._fresh: dict[str, UnstartedQuery] = {}  # the queries with groups that have not run
 
     @property
     def nodes(self) -> dict[int, Node]:
@@ -134,7 +134,7 @@ class Network:
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
         if grouped:
-            self._fresh[query.name] = Grouper(query, born, grouped)
+            self._fresh[query.name] = UnstartedQuery(query, born, grouped)
         return addition
 
     def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
@@ -147,7 +147,7 @@ class Network:
         for name in finest_first(self._fresh):
             grouper = self._fresh[name]
             builder = self._builder(grouper.query, left)
-            places = left_places(self._site, builder.regrouping, grouper, self._fresh)
+            places = abandoned_groups(self._site, builder.regrouping, grouper, self._fresh)
             if places:
                 left.update(places)
                 self._site.release(self.queries[name], name)
@@ -161,7 +161,7 @@ class Network:
             return self.plan_of(query, born)
         block = plain_block(
             query.plan,
-            lambda scan: young(scan, born) if self.live else (scan, ()),
+            lambda scan: scan_since(scan, born) if self.live else (scan, ()),
             estimates=self.estimates,
         )
         if block is None:
@@ -189,7 +189,7 @@ class Network:
         not receive one that was meant for a tuple from before it began to read.
         """
         placer = Placer(self._site, WATCH, self.strategy)
-        place_stream(placer, live(stream) if self.live else stream)
+        place_stream(placer, with_arrival(stream) if self.live else stream)
         self.watched[stream.name] = placer.claims
         self._touched_streams[stream.name] = None
 
@@ -351,7 +351,7 @@ def running_plan(query: Query, born: int | None, estimates: Estimates | None) ->
     if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
         message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
         raise SeineError(message, hint="it can be checked, but not run: split it")
-    plan = query.plan if born is None else counted_from(query.plan, born)
+    plan = query.plan if born is None else restrict_to_arrivals(query.plan, born)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
 
 

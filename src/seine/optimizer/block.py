@@ -16,7 +16,7 @@ from functools import cached_property
 
 from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
-from seine.optimizer.stated import stated
+from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
 
 
@@ -107,11 +107,11 @@ class Blocks:
 def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block:
     """The block at the top of a plan, with the equalities that its conditions imply stated plainly.
 
-    See `take_apart` for `largest`, and `stated` for the equalities: who judges a plan and who builds it read
-    the same ones.
+    See `take_apart` for `largest`, and `explicit_equalities` for the equalities: check and builder
+    read the same ones.
     """
     block = take_apart(plan, largest=largest)
-    return Block(block.items, stated(block.conditions), block.outputs)
+    return Block(block.items, explicit_equalities(block.conditions), block.outputs)
 
 
 def take_apart(

@@ -21,9 +21,9 @@ from seine.algebra.expressions import (
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.join_orders import order as order_by_cost
 from seine.optimizer.rules.order_joins import choose_order
-from seine.optimizer.stated import stated
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity
 
 Starts = tuple[int, ...]  # where the columns of each item begin, and where the last ones end
@@ -39,7 +39,12 @@ def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None)
     if not _is_plain(plan):
         return None
     block = take_apart(plan, largest=None)
-    items, starts, outputs, conditions = block.items, block.offsets, block.outputs, stated(block.conditions)
+    items, starts, outputs, conditions = (
+        block.items,
+        block.offsets,
+        block.outputs,
+        explicit_equalities(block.conditions),
+    )
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
     local, common = _pushed(items, starts, conditions)

@@ -11,9 +11,9 @@ from typing import Any
 from seine.algebra.plan import Plan, Query
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
-from seine.safety.cures import cures, would_last
-from seine.safety.judging import judge, notes
-from seine.safety.stateful_streams import kept_scans
+from seine.safety.cures.cures import cures, would_last
+from seine.safety.states.check_plan import judge, notes
+from seine.safety.states.stateful_streams import kept_scans
 
 
 @dataclass(frozen=True)

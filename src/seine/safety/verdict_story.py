@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from seine.algebra.plan import Plan, Scan
 from seine.errors import printable
-from seine.safety.chains import punctuated
-from seine.safety.graph import CLOCK, Closer, Graph
-from seine.safety.item_facts import Sources
-from seine.safety.kept_punctuations import kept_punctuations
-from seine.safety.operator_states import column_names, result_state, states_of
-from seine.safety.safe_plans import THROUGHPUT, JoinOf, Tree
-from seine.safety.schemes import schemes_used
-from seine.safety.stateful_streams import kept_scans
-from seine.safety.transformed import transformed
+from seine.safety.graph.chains import punctuated
+from seine.safety.graph.kept_punctuations import kept_punctuations
+from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
+from seine.safety.graph.transformed import transformed
+from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree
+from seine.safety.plans.schemes import schemes_used
+from seine.safety.states.item_facts import Sources
+from seine.safety.states.operator_states import column_names, result_state, states_of
+from seine.safety.states.stateful_streams import kept_scans
 
 MOST_STREAMS = 40  # of a query that is explained line by line
 MOST_PLANNED = 12  # streams of a query whose join plan is shown

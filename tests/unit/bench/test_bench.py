@@ -206,7 +206,7 @@ def test_sides_run_apart(
 
 
 def test_a_side_tells_its_pace(capsys: pytest.CaptureFixture[str]) -> None:
-    side.tell(PACE)
+    side.print_cost(PACE)
     assert '"rows_per_second": 1000.0' in capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ import pytest
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.types import BIGINT
-from seine.network.plan.birth import counted_from, young
+from seine.network.plan.birth import restrict_to_arrivals, scan_since
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.optimise import optimise
@@ -43,9 +43,9 @@ def _estimates(plan: Plan, tables: list[StreamDef], seed: int) -> Estimates:
 
 def _both(plan: Plan, *, live: bool, estimates: Estimates | None) -> tuple[Block | None, Block]:
     def scanned(scan: Scan) -> tuple[Scan, tuple]:  # type: ignore[type-arg]
-        return young(scan, 3) if live else (scan, ())
+        return scan_since(scan, 3) if live else (scan, ())
 
-    rebuilt = optimise(counted_from(plan, 3) if live else plan, estimates=estimates)
+    rebuilt = optimise(restrict_to_arrivals(plan, 3) if live else plan, estimates=estimates)
     return plain_block(plan, scanned, estimates=estimates), block_of(rebuilt)
 
 

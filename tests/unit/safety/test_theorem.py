@@ -15,7 +15,7 @@ import random
 from collections.abc import Iterator
 from itertools import product
 
-from seine.safety.judging import judge
+from seine.safety.states.check_plan import judge
 from tests.generators.punctuated import Case, Row, random_case, random_result
 from tests.support.front_end import parse
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from seine.errors import ScriptError
-from seine.safety.item_facts import Sources
-from seine.safety.judging import judge
-from seine.safety.operator_states import result_state, states_of
+from seine.safety.states.check_plan import judge
+from seine.safety.states.item_facts import Sources
+from seine.safety.states.operator_states import result_state, states_of
 from seine.safety.verdict import Verdict, refuse_unsafe, verdict
 from tests.support.front_end import parse
 

@@ -44,6 +44,6 @@ def together(title: str, module: str, *arguments: object) -> BatchCost:
     return measured
 
 
-def tell(measured: BatchCost) -> None:
+def print_cost(measured: BatchCost) -> None:
     """Print the result of a side for `apart` to read."""
     print(json.dumps(asdict(measured)))

@@ -22,8 +22,8 @@ from seine.algebra.expressions import Call, Column, Expression, conjunction
 from seine.algebra.plan import Join, Plan, Query, Scan, Select
 from seine.algebra.types import BIGINT, BOOLEAN, Field
 from seine.bench.harness.table import Table
-from seine.safety.closure import closure, finished
-from seine.safety.item_facts import Sources
+from seine.safety.graph.closure import closure, finished
+from seine.safety.states.item_facts import Sources
 from seine.safety.verdict import verdict
 
 _NAMES = ("a", "b", "c", "d", "ts")

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from seine.bench.harness.measure import BatchCost, pace
-from seine.bench.harness.side import tell
+from seine.bench.harness.side import print_cost
 from seine.bench.sides.on_spark import default_session, run_to_end
 from seine.bench.workloads.rules import QueryRule, rules
 
@@ -75,4 +75,4 @@ def _transfers(spark: SparkSession, folder: str, side: str) -> DataFrame:
 
 
 if __name__ == "__main__":
-    tell(run_side(sys.argv[1:]))
+    print_cost(run_side(sys.argv[1:]))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from seine.bench.harness.measure import BatchCost, Mark, mark, pace
-from seine.bench.harness.side import tell
+from seine.bench.harness.side import print_cost
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run import Options, Run
@@ -56,4 +56,4 @@ def run_seine(script: str, batch_rows: int, strategy: Strategy | None = None) ->
 
 
 if __name__ == "__main__":
-    tell(run_side(sys.argv[1:]))
+    print_cost(run_side(sys.argv[1:]))

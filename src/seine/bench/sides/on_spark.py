@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming import StreamingQueryListener
 
 from seine.bench.harness.measure import BatchCost, Mark, mark, pace
-from seine.bench.harness.side import tell
+from seine.bench.harness.side import print_cost
 from seine.errors import RunError
 from seine.spark.session import ROCKSDB
 
@@ -116,4 +116,4 @@ def _side(spark: SparkSession, folder: str, name: str) -> DataFrame:
 
 
 if __name__ == "__main__":
-    tell(run_side(sys.argv[1:]))
+    print_cost(run_side(sys.argv[1:]))

@@ -10,7 +10,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
 from seine.graph.node import Filter
 from seine.network.groups.partial_aggregates import over_fan, over_input, with_expressions
-from seine.network.groups.vertical_expansion import Wanted
+from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
@@ -19,7 +19,7 @@ from seine.operators.match.fan_node import FanNode
 TAG_VALUE = (Literal(0, BIGINT),)
 
 
-class Feeding(Protocol):
+class AggregateInput(Protocol):
     """A kind of input: how an aggregate with the groups of a query is found, built, extended and claimed."""
 
     def identity(self, generation: int) -> Hashable:
@@ -44,7 +44,7 @@ class Feeding(Protocol):
 class FromRows:
     """Feeds an aggregate by a fan."""
 
-    def __init__(self, placer: Placer, wanted: Wanted) -> None:
+    def __init__(self, placer: Placer, wanted: WantedGrouping) -> None:
         self._placer = placer
         self._site = placer.site
         self._wanted = wanted

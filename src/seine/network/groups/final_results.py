@@ -17,7 +17,7 @@ from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.site.placing import BlockRows, Placer, port_of
 from seine.operators.group.final_node import FinalNode
-from seine.safety.final_groups import GroupedBlock, finality_of
+from seine.safety.states.final_groups import GroupedBlock, finality_of
 
 
 def refuse_no_groups(plan: Plan) -> None:

@@ -18,9 +18,9 @@ from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.release_rules import FinalTime, Releases
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.safety.final_groups import Finality, GroupedBlock, freeing_of
+from seine.safety.states.final_groups import Finality, GroupedBlock, freeing_of
 
 
 def release(
@@ -50,7 +50,7 @@ def key_punctuations(
     streams: Mapping[str, StreamDef],
     finality: Finality,
     keys: int,
-) -> Iterator[tuple[Port, Purge]]:
+) -> Iterator[tuple[Port, PurgeRule]]:
     """A port for each scheme that makes groups final, and which of so many keys it punctuates."""
     for number, schemes in enumerate(finality.schemes):
         for use in schemes:
@@ -60,7 +60,7 @@ def key_punctuations(
             at = tuple(place for place, _ in use.places)
             node = place_punctuations(placer, stream, use.scheme)
             port = Port(node.id, node.types, node.streams, 0, key, broadcast=len(at) < keys)
-            yield port, Purge(number, at)
+            yield port, PurgeRule(number, at)
 
 
 def final_times(finality: Finality) -> tuple[FinalTime, ...]:

@@ -13,8 +13,8 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
+from seine.network.site.node_memo import NodeMemo, tag_identity
 from seine.network.site.placing import port_of
-from seine.network.site.site import Site, tag_identity
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.match.fan_node import FanNode
 
@@ -39,7 +39,7 @@ def _is_double_key(expression: Expression) -> bool:
     return isinstance(expression, Column) and expression.type == DOUBLE
 
 
-def over_input(site: Site, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
+def over_input(site: NodeMemo, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
     """A call over the row below as one over the row that an aggregate's calls address, if that has it."""
     feed = site.nodes[node.inputs[0]]
     if isinstance(feed, FanNode):
@@ -61,12 +61,12 @@ def over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
     return replace(call, args=args)
 
 
-def group_keys(site: Site, node: AggregateNode) -> tuple[Expression, ...]:
+def group_keys(site: NodeMemo, node: AggregateNode) -> tuple[Expression, ...]:
     """The keys of an aggregate over the rows that it groups."""
     return node.grouping(site)[1]
 
 
-def tag_of_groups(site: Site, node: AggregateNode, constants: Sequence[Literal]) -> int | None:
+def tag_of_groups(site: NodeMemo, node: AggregateNode, constants: Sequence[Literal]) -> int | None:
     """The tag, in an aggregate with tags, of the rows with these constants, if it has them."""
     feed = site.nodes[node.inputs[0]]
     if isinstance(feed, FanNode):
@@ -75,14 +75,14 @@ def tag_of_groups(site: Site, node: AggregateNode, constants: Sequence[Literal])
     return tag if any(site.tables[table].holds((tag,)) for table in feed.tables) else None
 
 
-def finer_of(site: Site, node: AggregateNode) -> AggregateNode:
+def finer_of(site: NodeMemo, node: AggregateNode) -> AggregateNode:
     """The aggregate that one that regroups is fed by."""
     fine = site.nodes[site.nodes[node.inputs[0]].inputs[0]]
     assert isinstance(fine, AggregateNode)
     return fine
 
 
-def can_tell(site: Site, node: AggregateNode, keys: Sequence[Expression], call: AggregateCall) -> bool:
+def can_tell(site: NodeMemo, node: AggregateNode, keys: Sequence[Expression], call: AggregateCall) -> bool:
     """Whether the groups of a node have what coarser ones need for a call, now or after `carry`.
 
     A node that has run can, too, if it need keep nothing more for it: the query that asks counts rows from
@@ -108,7 +108,7 @@ def _has_extremes(call: AggregateCall) -> bool:
     return any(kind in ("min", "max") for kind, _ in registered.parts.values())
 
 
-def carry(site: Site, node_id: int, call: AggregateCall) -> None:
+def carry(site: NodeMemo, node_id: int, call: AggregateCall) -> None:
     """Let a node pass on the parts of a call over the row below, and likewise all that it is made of."""
     node = site.nodes[node_id]
     assert isinstance(node, AggregateNode)
@@ -124,7 +124,7 @@ def carry(site: Site, node_id: int, call: AggregateCall) -> None:
         site.connect(node, carried=(*node.carried, over))
 
 
-def with_expressions(site: Site, fan: FanNode, expressions: Sequence[Expression]) -> FanNode:
+def with_expressions(site: NodeMemo, fan: FanNode, expressions: Sequence[Expression]) -> FanNode:
     """A fan that computes these too, behind what it computes."""
     more = tuple(e for e in dict.fromkeys(expressions) if e not in fan.expressions)
     if not more:
@@ -133,7 +133,7 @@ def with_expressions(site: Site, fan: FanNode, expressions: Sequence[Expression]
     return site.connect(fan, expressions=fan.expressions + more, types=types, out=tuple(range(len(types))))
 
 
-def over_finer(site: Site, fine: AggregateNode, call: AggregateCall) -> AggregateCall:
+def over_finer(site: NodeMemo, fine: AggregateNode, call: AggregateCall) -> AggregateCall:
     """A call as an aggregate addresses it that is fed by a finer one, which carries it if it must."""
     by_keys = over_all_keys(call, group_keys(site, fine))
     if by_keys is not None:

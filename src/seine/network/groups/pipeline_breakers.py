@@ -17,9 +17,9 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, substit
 from seine.algebra.plan import Aggregate, Scan, walk
 from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.graph.node import Node, Port
-from seine.network.groups.aggregate_inputs import TAG_VALUE, Feeding, FromRows, fan_of
-from seine.network.groups.vertical_expansion import FromFiner, Regrouping, Wanted
-from seine.network.plan.block_conditions import shaped
+from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
+from seine.network.groups.vertical_expansion import FromFiner, Regrouping, WantedGrouping
+from seine.network.plan.block_conditions import split_constants
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.breaker_node import breaker_signature
@@ -50,7 +50,7 @@ class PipelineBreakers:
     """Places the pipeline breakers of one query."""
 
     def __init__(self, placer: Placer, regrouping: Regrouping) -> None:
-        self.grouped: list[tuple[Wanted, int]] = []  # groupings, and the ids of their aggregates
+        self.grouped: list[tuple[WantedGrouping, int]] = []  # groupings, and the ids of their aggregates
         self._placer = placer
         self._site = placer.site
         self._regrouping = regrouping
@@ -68,13 +68,13 @@ class PipelineBreakers:
             replace(call, args=tuple(substitute(arg, rows.outputs) for arg in call.args))
             for call in plan.calls
         ]
-        shape, _ = shaped(rows.conditions, rows.checks)
+        shape, _ = split_constants(rows.conditions, rows.checks)
         streams = tuple(
             {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}.values()
         )
-        wanted = Wanted(rows.node, shape, keys, tuple(calls), bool(keys), streams)
+        wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams)
         finer = self._regrouping.finer(wanted)
-        feeding: Feeding = (
+        feeding: AggregateInput = (
             FromRows(self._placer, wanted) if finer is None else FromFiner(self._placer, wanted, finer)
         )
         node = self._aggregate_node(wanted, feeding, expandable)
@@ -85,7 +85,9 @@ class PipelineBreakers:
         results = [first + node.calls.index(call) for call in over if call is not None]
         return BreakerRows(node, tag, (*range(int(wanted.tagged), first), *results))
 
-    def _aggregate_node(self, wanted: Wanted, feeding: Feeding, expandable: bool) -> AggregateNode:
+    def _aggregate_node(
+        self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
+    ) -> AggregateNode:
         """A node with these groups that has these functions, or can still get them."""
         for number in count():
             generation = number if expandable else -1 - number
@@ -139,7 +141,7 @@ class PipelineBreakers:
         candidate: Callable[[tuple[Port, ...], Iterable[str], int], SetNode],
     ) -> BreakerRows:
         """A set operator with its fans, found or built."""
-        shapes = [shaped(rows.conditions, rows.checks, rows.outputs) for rows in inputs]
+        shapes = [split_constants(rows.conditions, rows.checks, rows.outputs) for rows in inputs]
         fans = [fan_of(self._placer, rows, *shape, True) for rows, shape in zip(inputs, shapes, strict=True)]
         streams = [stream for fan in fans for stream in fan.streams]
         ports = tuple(port_of(fan, key(fan.types)) for fan in fans)

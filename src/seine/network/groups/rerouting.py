@@ -17,31 +17,31 @@ from dataclasses import dataclass
 
 from seine.algebra.plan import Query
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
-from seine.network.groups.vertical_expansion import Place, Regrouping, Wanted
-from seine.network.site.site import Site
+from seine.network.groups.vertical_expansion import Place, Regrouping, WantedGrouping
+from seine.network.site.node_memo import NodeMemo
 from seine.operators.group.aggregate_node import AggregateNode
 
 
 @dataclass(frozen=True)
-class Grouper:
+class UnstartedQuery:
     """A query that has not run, with its groupings and the ids of their aggregates."""
 
     query: Query
     born: int
-    grouped: list[tuple[Wanted, int]]
+    grouped: list[tuple[WantedGrouping, int]]
 
     @property
     def most_keys(self) -> int:
         return max(len(wanted.keys) for wanted, _ in self.grouped)
 
 
-def finest_first(fresh: Mapping[str, Grouper]) -> list[str]:
+def finest_first(fresh: Mapping[str, UnstartedQuery]) -> list[str]:
     """In this order no query is made of groups that are rerouted after it."""
     return sorted(fresh, key=lambda name: -fresh[name].most_keys)
 
 
-def left_places(
-    site: Site, regrouping: Regrouping, grouper: Grouper, fresh: Mapping[str, Grouper]
+def abandoned_groups(
+    site: NodeMemo, regrouping: Regrouping, grouper: UnstartedQuery, fresh: Mapping[str, UnstartedQuery]
 ) -> list[Place]:
     """The groups of a query that can be made of better ones than now, where they stand now.
 

@@ -43,7 +43,7 @@ Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedGrouping:
     """A GROUP BY to be placed: of which rows, by which keys, with which calls, over the row below."""
 
     below: Node
@@ -55,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Finer:
+class FinerAggregate:
     """An aggregate of the same rows, the tag of these there, and the coarser keys over its rows."""
 
     node: AggregateNode
@@ -64,7 +64,7 @@ class Finer:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RegroupLimits:
     """When regrouping pays.
 
     If no more finer groups than `share` change for each row: what is passed on must be less than what it is
@@ -80,13 +80,13 @@ class Limits:
 class Regrouping:
     """Finds finer aggregates for one query, and places coarser ones above them."""
 
-    def __init__(self, placer: Placer, limits: Limits, estimates: Estimates | None) -> None:
+    def __init__(self, placer: Placer, limits: RegroupLimits, estimates: Estimates | None) -> None:
         self._placer = placer
         self._site = placer.site
         self._limits = limits
         self._estimates = estimates
 
-    def finer(self, wanted: Wanted) -> Finer | None:
+    def finer(self, wanted: WantedGrouping) -> FinerAggregate | None:
         """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
         if not self._limits.share or _are_freed(wanted.streams):
             return None
@@ -103,12 +103,14 @@ class Regrouping:
             assert isinstance(node, AggregateNode)
             yield node, keys
 
-    def rows(self, wanted: Wanted) -> Signature:
+    def rows(self, wanted: WantedGrouping) -> Signature:
         """The signature of the rows that are grouped."""
         shape = wanted.shape
         return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
 
-    def _serving(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> Finer | None:
+    def _serving(
+        self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]
+    ) -> FinerAggregate | None:
         if not keys or {*keys} == {*wanted.keys}:
             return None
         by = [over_keys(key, keys) for key in wanted.keys]
@@ -119,21 +121,23 @@ class Regrouping:
             return None
         if not all(can_tell(self._site, node, keys, call) for call in wanted.calls):
             return None
-        return Finer(node, tag, tuple(key for key in by if key is not None))
+        return FinerAggregate(node, tag, tuple(key for key in by if key is not None))
 
-    def _pays(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
+    def _pays(self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
         room = self._limits.room
         if room is not None and node.stage + 1 > max(room, self._site.depth):
             return False
         share = self._share(wanted, keys)
         return share is None or share <= self._limits.share
 
-    def _rank(self, wanted: Wanted, node: AggregateNode, keys: tuple[Expression, ...]) -> tuple[bool, float]:
+    def _rank(
+        self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]
+    ) -> tuple[bool, float]:
         """A new stage costs more than any number of groups; without a sample fewer keys are fewer groups."""
         share = self._share(wanted, keys)
         return node.stage + 1 > self._site.depth, len(keys) if share is None else share
 
-    def _share(self, wanted: Wanted, keys: tuple[Expression, ...]) -> float | None:
+    def _share(self, wanted: WantedGrouping, keys: tuple[Expression, ...]) -> float | None:
         """How many finer groups change for each row; None if nothing is known.
 
         Without a sample, timestamps to the microsecond are taken to be of one row each.
@@ -155,7 +159,7 @@ def _are_freed(streams: Sequence[StreamDef]) -> bool:
 class FromFiner:
     """Feeds an aggregate from a finer one."""
 
-    def __init__(self, placer: Placer, wanted: Wanted, finer: Finer) -> None:
+    def __init__(self, placer: Placer, wanted: WantedGrouping, finer: FinerAggregate) -> None:
         self._placer = placer
         self._site = placer.site
         self._wanted = wanted

@@ -13,13 +13,13 @@ from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import streams_of
 from seine.network.joins.tree_placing import TreePlacing, claim_punctuations
-from seine.network.plan.block_conditions import Conditions, moved
+from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.site.placing import Placer, port_of
 from seine.operators.join.join_node import JoinNode, join_signature
 from seine.operators.join.lookup_node import LookupNode, lookup_signature
 
 
-class Joins:
+class JoinPlacer:
     """Places the joins of one query."""
 
     def __init__(self, placer: Placer, prefilters: Prefilters, query: Query, lazy: bool) -> None:
@@ -81,7 +81,7 @@ class Joins:
         self._prefilters.claim(join, 0, conditions.enough(0, width, before))
         end = width + len(right.types)
         right_conditions = conditions.enough(width, end, before)
-        self._prefilters.claim(join, 1, moved(right_conditions, width))
+        self._prefilters.claim(join, 1, shift_back(right_conditions, width))
         self._placer.claim_node(join.id)
         self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
         return join

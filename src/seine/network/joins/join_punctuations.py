@@ -14,13 +14,13 @@ from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.graph.node import Node, Port
 from seine.network.site.placing import Placer
 from seine.operators.join.lookup_node import LookupNode
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.equalities import punctuated_column as punctuated_column
 
-Punctuating = tuple[Port, Purge]
+Punctuating = tuple[Port, PurgeRule]
 
 
 def place_punctuations(placer: Placer, stream: StreamDef, scheme: int) -> Node:
@@ -101,4 +101,4 @@ def punctuating(
         held.sort(key=lambda pair: pair[0])
     port_key = tuple(shift_columns(e, columns.index) for _, e in held)
     port = Port(node.id, node.types, node.streams, 0, port_key, broadcast=not covering)
-    return port, Purge(side, tuple(place for place, _ in held), gathers)
+    return port, PurgeRule(side, tuple(place for place, _ in held), gathers)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
-from seine.network.site.site import Site
+from seine.network.site.node_memo import NodeMemo
 from seine.operators.join.join_node import JoinNode, join_family
 from seine.operators.join.lookup_node import lookup_signature
 from seine.optimizer.block import Block
@@ -25,7 +25,7 @@ MOST_SEARCHED = 6  # items of a block for which every order is tried
 
 
 @dataclass(frozen=True)
-class Base:
+class ItemRows:
     """Where the rows of an item are: at a node, or in a relation; and where its columns are in them."""
 
     node: int | None
@@ -35,7 +35,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Keys:
+class JoinKeys:
     """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for."""
 
     left: tuple[Expression, ...]
@@ -48,7 +48,7 @@ class JoinStep:
     """One join or lookup of a block: an item joins those before it, by an existing or a new node."""
 
     item: int
-    keys: Keys
+    keys: JoinKeys
     existing: int | None
 
 
@@ -64,16 +64,16 @@ class Order:
         return (self.first, *(step.item for step in self.steps))
 
 
-class Joining:
+class JoinOrderSearch:
     """The search for the order of one block's joins."""
 
-    def __init__(self, block: Block, bases: Sequence[Base], site: Site, owner: str) -> None:
+    def __init__(self, block: Block, bases: Sequence[ItemRows], site: NodeMemo, owner: str) -> None:
         self._block = block
         self._bases = bases
         self._site = site
         self._owner = owner
         self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
-        self._known_keys: dict[tuple[tuple[int, ...], int], Keys] = {}
+        self._known_keys: dict[tuple[tuple[int, ...], int], JoinKeys] = {}
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -129,13 +129,13 @@ class Joining:
 
     def at_once(self, items: Sequence[int]) -> Order:
         """These items first, with nothing between them, then the others."""
-        steps = tuple(JoinStep(item, Keys((), (), ()), None) for item in items[1:])
+        steps = tuple(JoinStep(item, JoinKeys((), (), ()), None) for item in items[1:])
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
     def in_order(self, items: Sequence[int], at_once: int) -> Order:
         """Items in a given order, the first ones at once, whatever joins exist; then the rest."""
-        steps = [JoinStep(item, Keys((), (), ()), None) for item in items[1:at_once]]
+        steps = [JoinStep(item, JoinKeys((), (), ()), None) for item in items[1:at_once]]
         for number in range(at_once, len(items)):
             steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
         rest = [item for item in range(len(self._bases)) if item not in items]
@@ -232,17 +232,17 @@ class Joining:
                 best = JoinStep(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
         return best or JoinStep(item, keys, None)
 
-    def _standing_lookup(self, spot: int, relation: str | None, keys: Keys) -> int | None:
+    def _standing_lookup(self, spot: int, relation: str | None, keys: JoinKeys) -> int | None:
         assert relation is not None
         node = self._site.find(lookup_signature(spot, relation, keys.left, keys.right, self._owner))
         return None if node is None else node.id
 
-    def _keys(self, items: tuple[int, ...], item: int) -> Keys:
+    def _keys(self, items: tuple[int, ...], item: int) -> JoinKeys:
         if (items, item) not in self._known_keys:
             self._known_keys[items, item] = self._found_keys(items, item)
         return self._known_keys[items, item]
 
-    def _found_keys(self, items: tuple[int, ...], item: int) -> Keys:
+    def _found_keys(self, items: tuple[int, ...], item: int) -> JoinKeys:
         offsets = self.offsets(items)
         conjunct_of: dict[tuple[Expression, Expression], int] = {}
         for number, theirs, ours, reads in self._equalities.get(item, ()):
@@ -250,7 +250,7 @@ class Joining:
                 pair = one_type(self.moved(theirs, offsets), self.moved(ours, {item: 0}))
                 conjunct_of.setdefault(pair, number)
         pairs = sorted(conjunct_of, key=lambda pair: (str(pair[0]), str(pair[1])))
-        return Keys(
+        return JoinKeys(
             tuple(left for left, _ in pairs),
             tuple(right for _, right in pairs),
             tuple(conjunct_of[pair] for pair in pairs),
@@ -268,6 +268,6 @@ def _side_by_side(
     return tuple([starts.get(item, 0) + column for item, places in enumerate(columns) for column in places])
 
 
-def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> Keys:
+def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> JoinKeys:
     left, right = node.ports[:2]
-    return Keys(left.key, right.key, tuple(conjuncts))
+    return JoinKeys(left.key, right.key, tuple(conjuncts))

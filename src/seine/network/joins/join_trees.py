@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seine.safety.joined_streams import JoinedStreams, SchemeUse
-from seine.safety.pair_joins import PairJoins, Place, representatives
-from seine.safety.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan
+from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse
+from seine.safety.plans.pair_joins import PairJoins, Place, representatives
+from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from seine.algebra.memory_limit import MemoryLimit
 from seine.algebra.plan import Scan
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import place_stream
-from seine.network.plan.block_conditions import Conditions, moved
+from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.star_block import star_of
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import BlockRows, Placer, port_of
@@ -39,7 +39,7 @@ def place_limited(placer: Placer, prefilters: Prefilters, block: Block, memory: 
     for port, (scan, start) in zip(node.ports, scans, strict=True):
         stream_conditions = conditions.enough(start, start + len(scan.schema))
         placer.claim_node(port.node)
-        placer.claim_filter(port.node, moved(stream_conditions, start))
+        placer.claim_filter(port.node, shift_back(stream_conditions, start))
     placer.claim_node(node.id)
     placer.claim_columns(node.id, set().union(*map(columns_of, block.outputs)))
     return BlockRows(placer.site.nodes[node.id], (), (), block.outputs)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Lookup, Scan
-from seine.network.joins.join_sharing import Base
+from seine.network.joins.join_sharing import ItemRows
 from seine.operators.multi_join.multi_join_node import Member, Static
 from seine.optimizer.block import Block
-from seine.safety.joined_streams import JoinedStreams, SchemeUse, joined_at_once
-from seine.safety.safe_plans import Tree
+from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, joined_at_once
+from seine.safety.plans.safe_plans import Tree
 from seine.safety.verdict_story import Nested
 
 
@@ -38,7 +38,7 @@ class MultiPlan:
     statics: tuple[Static, ...] = ()
 
 
-def streams_at_once(block: Block, bases: Sequence[Base]) -> JoinedStreams | None:
+def streams_at_once(block: Block, bases: Sequence[ItemRows]) -> JoinedStreams | None:
     """The items of a block that are freed if they are joined at once, in the order of the network's nodes, so
     that queries with another order of FROM share the join; None where any joins of two free as much.
     """
@@ -52,7 +52,7 @@ def streams_at_once(block: Block, bases: Sequence[Base]) -> JoinedStreams | None
     return joined_at_once(block, streams, relations)
 
 
-def multi_plan(joined: JoinedStreams, bases: Sequence[Base]) -> MultiPlan:
+def multi_plan(joined: JoinedStreams, bases: Sequence[ItemRows]) -> MultiPlan:
     """The one join of streams and relations."""
     group_of, scans = joined.group_of, joined.scans
     decided = [n for n, one, other in joined.equalities if one in group_of and one[0] != other[0]]

@@ -11,7 +11,7 @@ from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.prefilters import Prefilters
-from seine.network.plan.block_conditions import Conditions, moved
+from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.site.placing import Placer, port_of
 from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
 from seine.operators.stream.punctuations_node import punctuation_signature
@@ -38,7 +38,7 @@ def place_multi_join(
     first = 0
     for port, node in enumerate(rows):
         port_conditions = conditions.enough(first, first + len(node.types))
-        prefilters.claim(join, port, moved(port_conditions, first))
+        prefilters.claim(join, port, shift_back(port_conditions, first))
         first += len(node.types)
     placer.claim_node(join.id)
     placer.claim_filter(join.id, conditions.enough(0, len(join.types), plan.decided))

@@ -13,7 +13,7 @@ from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import Punctuating, place_punctuations, punctuating
-from seine.network.joins.join_sharing import Base, JoinStep
+from seine.network.joins.join_sharing import ItemRows, JoinStep
 from seine.network.joins.join_trees import TreePlan
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.multi_placing import standing_multi_join
@@ -22,14 +22,14 @@ from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_s
 from seine.operators.join.join_node import JoinNode, join_signature
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.optimizer.equalities import punctuated_column
-from seine.safety.joined_streams import SchemeUse
+from seine.safety.plans.joined_streams import SchemeUse
 
 
 class TreePlacing:
     """The joins of a tree as they are placed, from below."""
 
     def __init__(
-        self, placer: Placer, plan: TreePlan, offsets: Mapping[int, int], bases: Sequence[Base]
+        self, placer: Placer, plan: TreePlan, offsets: Mapping[int, int], bases: Sequence[ItemRows]
     ) -> None:
         self._placer, self._plan, self._offsets, self._bases = placer, plan, offsets, bases
         self._joins: list[JoinNode | MultiJoinNode] = []

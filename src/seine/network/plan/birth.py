@@ -20,7 +20,7 @@ from seine.optimizer.traverse import identity, rebuild
 ARRIVAL = "arrival"
 
 
-def live(stream: StreamDef) -> StreamDef:
+def with_arrival(stream: StreamDef) -> StreamDef:
     """The stream with the arrival of each tuple as its last column."""
     if stream.arrival is not None:
         return stream
@@ -32,9 +32,9 @@ def live(stream: StreamDef) -> StreamDef:
     return live_stream
 
 
-def young(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
+def scan_since(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
     """The scan of a live stream, and what its tuples of epoch `born` and later satisfy."""
-    return Scan(live(scan.stream), scan.alias), (_since(len(scan.schema), born),)
+    return Scan(with_arrival(scan.stream), scan.alias), (_since(len(scan.schema), born),)
 
 
 @lru_cache(maxsize=1 << 8)
@@ -42,7 +42,7 @@ def _since(arrival: int, born: int) -> Expression:
     return Call("ge", (Column(arrival, BIGINT), Literal(born, BIGINT)), BOOLEAN)
 
 
-def counted_from(plan: Plan, born: int) -> Plan:
+def restrict_to_arrivals(plan: Plan, born: int) -> Plan:
     """A query restricted to the tuples of epoch `born` and later.
 
     before: Scan(a)
@@ -52,7 +52,7 @@ def counted_from(plan: Plan, born: int) -> Plan:
     def change(part: Plan) -> Plan:
         if not isinstance(part, Scan):
             return part
-        scan, (since,) = young(part, born)
+        scan, (since,) = scan_since(part, born)
         names = tuple(field.name for field in part.schema)
         return Project(Select(scan, since), tuple(identity(part)), names)
 

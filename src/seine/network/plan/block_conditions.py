@@ -27,11 +27,11 @@ from seine.algebra.expressions import (
 )
 from seine.algebra.linear_names import with_weights
 from seine.network.plan.strategy import Strategy
-from seine.optimizer.bounding import bounding_parts
 from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.infer import infer
 from seine.optimizer.equalities import equal_columns, is_equality
+from seine.optimizer.implied_bounds import bounding_parts
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _guards(word: Expression) -> tuple[Expression, ...]:
     return tuple(map(_expression, canonicalise(word).guards))
 
 
-def shaped(
+def split_constants(
     conditions: Sequence[Expression], checks: Sequence[Expression] = (), outputs: Sequence[Expression] = ()
 ) -> tuple[Shaped, tuple[Expression, ...]]:
     """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
@@ -139,7 +139,7 @@ def _without_conditions(
     return Shaped(None, rest, tuple(constants)), computed
 
 
-def moved(expressions: Sequence[Expression], by: int) -> list[Expression]:
+def shift_back(expressions: Sequence[Expression], by: int) -> list[Expression]:
     """Expressions renumbered for rows that begin `by` columns later."""
     return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
 

@@ -10,9 +10,9 @@ from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import BIGINT, Type
 from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node import Node, Port, SelectingNode
-from seine.network.plan.block_conditions import shaped
+from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.strategy import Strategy
-from seine.network.site.site import Site, tag_identity
+from seine.network.site.node_memo import NodeMemo, tag_identity
 from seine.operators.step.record_form import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
@@ -21,7 +21,7 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 TableNode = TypeVar("TableNode", bound=SelectingNode)
 
 
-class Common(TypedDict):
+class NodeFields(TypedDict):
     """What all nodes have."""
 
     id: int
@@ -47,7 +47,7 @@ class BlockRows:
 class Placer:
     """The hand of one query on the site; `claims` grow with everything it uses."""
 
-    def __init__(self, site: Site, query: str, strategy: Strategy) -> None:
+    def __init__(self, site: NodeMemo, query: str, strategy: Strategy) -> None:
         self.claims: list[Claim] = []
         self.site = site
         self.query = query
@@ -75,7 +75,7 @@ class Placer:
 
     def claim_filter(self, node: int, conditions: Sequence[Expression]) -> None:
         """Let what satisfies these conditions pass a prefilter, lookup or join."""
-        shape, _ = shaped(conditions)
+        shape, _ = split_constants(conditions)
         self.claims.append(self.site.claim_filter(node, shape.shape, shape.constants, self.query))
 
     def claim_form(self, node: int, form: Form, constants: Sequence[Literal]) -> tuple[int, int]:
@@ -112,8 +112,8 @@ class Placer:
         *,
         out: tuple[int, ...] | None = None,
         owner: str | None = None,
-    ) -> Common:
-        return Common(
+    ) -> NodeFields:
+        return NodeFields(
             id=UNPLACED,
             types=tuple(types),
             out=tuple(range(len(types))) if out is None else out,
@@ -124,7 +124,7 @@ class Placer:
             owner=self.owner if owner is None else owner,
         )
 
-    def like(self, node: Node, types: Sequence[Type] | None = None) -> Common:
+    def like(self, node: Node, types: Sequence[Type] | None = None) -> NodeFields:
         """What a stateless node takes over from its input."""
         given = node.types if types is None else types
         return self.common(given, node.streams, node.hold, node.identities, node.stage)

@@ -18,7 +18,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.plan_text import column_name, describe_aggregate
 from seine.algebra.types import BIGINT
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Family, Signature, StandingNodes
+from seine.graph.standing_nodes import Family, NodesView, Signature
 from seine.operators.group.aggregate import AggregateOperator
 from seine.operators.group.having_count import least_rows
 from seine.operators.group.regroup_node import RegroupNode
@@ -64,7 +64,7 @@ class AggregateNode(StatefulNode):
 
     # ---- sharing
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         feed, key = standing.nodes[self.inputs[0]], self.ports[0].key
         if isinstance(feed, RegroupNode):
             tag = None if key else next(iter(standing.tables[feed.tables[0]].rows.values()))[0]
@@ -77,11 +77,11 @@ class AggregateNode(StatefulNode):
             below, filter_.shape, filter_.checks, keys, feed.tagged, values, self.owner, self.generation
         )
 
-    def family(self, standing: StandingNodes) -> Family:
+    def family(self, standing: NodesView) -> Family:
         """The aggregates of the same rows, and its keys over these."""
         return Family(*self.grouping(standing))
 
-    def grouping(self, standing: StandingNodes) -> tuple[Signature, tuple[Expression, ...]]:
+    def grouping(self, standing: NodesView) -> tuple[Signature, tuple[Expression, ...]]:
         """Which rows it groups, and by which expressions over them."""
         feed, keys = standing.nodes[self.inputs[0]], self.ports[0].key[1:]
         if isinstance(feed, FanNode):

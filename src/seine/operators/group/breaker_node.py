@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.fan_node import FanNode
 
 
@@ -23,7 +23,7 @@ class SetOperatorNode(Node):
     def row_inputs(self) -> int:
         """How many of its ports bring rows; the others, behind them, bring punctuations."""
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return breaker_signature(self, [standing.nodes[i] for i in self.inputs[: self.row_inputs]])
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:

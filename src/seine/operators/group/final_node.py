@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.group.final import FinalOperator
 from seine.operators.group.release_rules import FinalTime
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 
@@ -29,7 +29,7 @@ class FinalNode(StatefulNode):
     kind = "final"
     reason = "same final results"
     group: tuple[int, ...]
-    purges: tuple[Purge, ...]
+    purges: tuple[PurgeRule, ...]
     punctuators: int
     clocks: tuple[FinalTime, ...]
     arrival: int | None
@@ -37,7 +37,7 @@ class FinalNode(StatefulNode):
     def make_operator(self, flow: HostFlow) -> FinalOperator:
         return FinalOperator(self)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return (self.kind, self.inputs, self.group, self.purges, self.clocks, self.arrival, self.owner)
 
     def describe(self, words: NodeWords) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.graph.node import Port
 from seine.operators.join.join_purge import HeldRows, covered
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
@@ -29,7 +29,7 @@ READY = "_r"  # of a punctuation: every tuple before it started at this instant 
 class Punctuators:
     """The punctuations that came by some ports; `keys` is a port whose key they are about."""
 
-    def __init__(self, keys: Port, ports: Sequence[Port], purges: Sequence[Purge], members: int) -> None:
+    def __init__(self, keys: Port, ports: Sequence[Port], purges: Sequence[PurgeRule], members: int) -> None:
         self._groups = HeldRows("groups", -1, tuple(range(len(keys.key))), keys)
         self._members = members
         self._punctuations = [

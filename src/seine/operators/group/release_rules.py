@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,6 @@ class Releases:
     `purges` say who punctuates which keys.
     """
 
-    purges: tuple[Purge, ...] = ()
+    purges: tuple[PurgeRule, ...] = ()
     punctuators: int = 0
     clocks: tuple[FinalTime, ...] = ()

@@ -53,7 +53,7 @@ class PairColumns(DataColumns):
         return self._columns[index]
 
 
-class Combination:
+class PairProjection:
     """Pairs of a left and a right row: equal keys, then any of the filters, then `out`.
 
     Equality of keys is tested by value only where equal hashes don't prove it.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.step.working_nodes import HostFlow
 from seine.operators.stream.punctuations_node import PunctuationsNode
 
@@ -48,7 +48,7 @@ class DerivedPunctuationsNode(Node):
     def receiving(self) -> Sequence[int]:
         return (1,)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return derived_signature(self.inputs, self.side, self.columns)
 
     def describe(self, words: NodeWords) -> str:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from seine.algebra.expressions import Expression
 from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Family, Signature, StandingNodes
+from seine.graph.standing_nodes import Family, NodesView, Signature
 from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_punctuations_of
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_words import describe_equalities, join_box_lines, sides_read
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.join.time_bounds import reaches
 from seine.operators.match.filters import any_of
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
@@ -47,7 +47,7 @@ class JoinNode(FilteringNode, StatefulNode):
     drops_null_keys = True
     tint = "#e8710a"
     pile_level = 3
-    purges: tuple[Purge, ...] = ()
+    purges: tuple[PurgeRule, ...] = ()
     lazy: bool = False
     times: tuple[int | None, int | None] = (None, None)
     generation: int = 0
@@ -56,13 +56,13 @@ class JoinNode(FilteringNode, StatefulNode):
         filters, derived = any_of(self.filters, flow.tables), derived_punctuations_of(self.id, flow)
         return JoinOperator(self, filters, reaches(self, flow.tables), derived, flow.buckets)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         left, right = self.ports[:2]
         inputs = self._inputs_joined(standing)
         listens = any(isinstance(standing.nodes[i], DerivedPunctuationsNode) for i in self.inputs[2:])
         return join_signature(*inputs, left.key, right.key, self.owner, listens, self.generation)
 
-    def family(self, standing: StandingNodes) -> Family:
+    def family(self, standing: NodesView) -> Family:
         return join_family(*self._inputs_joined(standing))
 
     def describe(self, words: NodeWords) -> str:
@@ -82,7 +82,7 @@ class JoinNode(FilteringNode, StatefulNode):
     def box_lines(self, box: BoxContent) -> tuple[str, str]:
         return join_box_lines(box)
 
-    def _inputs_joined(self, standing: StandingNodes) -> tuple[int, int]:
+    def _inputs_joined(self, standing: NodesView) -> tuple[int, int]:
         return standing.beneath_prefilter(self, 0), standing.beneath_prefilter(self, 1)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.evaluate.data_columns import DataColumns
-from seine.operators.join.combination import Combination, GatheredRows
+from seine.operators.join.combination import GatheredRows, PairProjection
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.rows.delta import concat_batches, identity_names
@@ -32,7 +32,7 @@ class JoinPairs:
         self.ports = (left, right)
         self.by = KEY if left.key else START
         self._compared = [frozenset(columns) for columns in compared]
-        self._combination = Combination(
+        self._combination = PairProjection(
             left.types, right.types, (left.key, right.key), filters, node.tested, node.out
         )
         self._output_names = {f"c{i}" for i in node.out}

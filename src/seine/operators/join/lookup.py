@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Expression
-from seine.operators.join.combination import Combination, GatheredRows, key_columns
+from seine.operators.join.combination import GatheredRows, PairProjection, key_columns
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
@@ -38,7 +38,7 @@ class LookupOperator:
 
     def __init__(self, node: LookupNode, filters: AnyOf, relation: RelationIndex | pa.RecordBatch) -> None:
         self._key = node.row_key
-        self._combination = Combination(
+        self._combination = PairProjection(
             node.ports[0].types,
             node.relation_types,
             (node.row_key, node.relation_key),

@@ -12,7 +12,7 @@ from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.join.join_words import describe_equalities, sides_read, split_join_text
 from seine.operators.join.lookup import LookupOperator, LookupStep
 from seine.operators.match.filters import any_of
@@ -45,7 +45,7 @@ class LookupNode(FilteringNode, StatelessNode):
         index = flow.relations.index(self.relation, self.relation_key)
         return LookupOperator(self, any_of(self.filters, flow.tables), index)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         row = standing.beneath_prefilter(self, 0)
         return lookup_signature(row, self.relation, self.row_key, self.relation_key, self.owner)
 

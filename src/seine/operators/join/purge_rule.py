@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Purge:
+class PurgeRule:
     """What the punctuations of one port say: a side sends no more rows with certain values of the key.
 
     The port's key has these values, one for each of `places`, which are places in the operator's key. With

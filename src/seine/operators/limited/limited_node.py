@@ -9,7 +9,7 @@ from seine.algebra.expressions import conjunction
 from seine.algebra.memory_limit import UNLIMITED, MemoryLimit
 from seine.algebra.star import Star, StarItem
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
@@ -33,7 +33,7 @@ class LimitedNode(StatefulNode):
     def make_operator(self, flow: HostFlow) -> LimitedOperator:
         return LimitedOperator(self, flow.relations.index)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         below = tuple(standing.beneath_prefilter(self, port) for port in range(len(self.ports)))
         return limited_signature(below, self.star, self.memory, self.owner)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from seine.graph.node import SelectingNode, TablePart
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.deliver_step import DeliverStep
 from seine.operators.step.record_form import Form
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
@@ -50,7 +50,7 @@ class DeliverNode(SelectingNode, StatelessNode):
     def with_parts(self, parts: Sequence[Any]) -> Self:
         return replace(self, forms=tuple(parts))
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return deliver_signature(self.inputs[0], self.filter.shape, self.owner)
 
     def describe(self, words: NodeWords) -> str:

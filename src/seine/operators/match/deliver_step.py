@@ -16,13 +16,13 @@ from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.computed_rows import computed, parameters_in
 from seine.operators.match.filters import Tables, table_columns
-from seine.operators.match.guards import Checked, Guards
+from seine.operators.match.guards import FormChecks, Guards
 from seine.operators.match.matched_rows import matched
 from seine.operators.match.residual import Pairs
 from seine.operators.match.selection import SelectionGroup
 from seine.operators.match.unchanged import ChangedRows, changed
 from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.record_form import Chosen, Form
+from seine.operators.step.record_form import Form, RecordRows
 from seine.operators.step.working_nodes import AnyOutput, Pushing
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class DeliverStep:
         places = np.flatnonzero(self._writer_of[pairs[1]] == i)
         return pairs[0][places], pairs[1][places]
 
-    def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> Chosen:
+    def _chosen(self, i: int, batch: pa.RecordBatch, columns: DataColumns, pairs: Pairs) -> RecordRows:
         rows, picks = pairs
         answers, kept = self._writers[i].answers(batch, columns, rows, self._row[picks])
         return self._queries.of(answers, picks if kept is None else picks[kept])
@@ -101,7 +101,7 @@ class RecordWriter:
         self._parameters = parameters_in(self._outputs)
         self._guards = Guards(
             [
-                Checked(form.checks, columns, len(tables[form.table]))
+                FormChecks(form.checks, columns, len(tables[form.table]))
                 for form, columns in zip(forms, constants, strict=True)
             ]
         )
@@ -170,11 +170,11 @@ class Queries:
         self._firsts = np.cumsum(self._counts) - self._counts
         self._single = bool((self._counts == 1).all())
 
-    def of(self, answers: pa.RecordBatch, picks: AnyArray) -> Chosen:
+    def of(self, answers: pa.RecordBatch, picks: AnyArray) -> RecordRows:
         """Each answer once for every query of its row."""
         if self._single:
-            return Chosen(answers, picks)
+            return RecordRows(answers, picks)
         counts = self._counts[picks]
         places = np.repeat(np.arange(len(picks)), counts)
         within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Chosen(answers.take(pa.array(places)), self._firsts[picks][places] + within)
+        return RecordRows(answers.take(pa.array(places)), self._firsts[picks][places] + within)

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Expression
 from seine.algebra.plan_text import SqlText
 from seine.graph.node import SelectingNode
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.fan_step import FanStep
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
@@ -39,7 +39,7 @@ class FanNode(SelectingNode, StatelessNode):
     def make_step(self, port: int, flow: HostFlow) -> FanStep:
         return FanStep(self, flow.tables)
 
-    def signature(self, standing: StandingNodes) -> Signature | None:
+    def signature(self, standing: NodesView) -> Signature | None:
         return None
 
     def describe(self, words: NodeWords) -> str:

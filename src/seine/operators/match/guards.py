@@ -22,7 +22,7 @@ from seine.operators.match.computed_rows import Picked
 _COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
 
 
-class Checked(NamedTuple):
+class FormChecks(NamedTuple):
     """The checks of one form, and the constants of its table."""
 
     checks: tuple[Expression, ...]
@@ -33,7 +33,7 @@ class Checked(NamedTuple):
 class Guards:
     """The checks of forms whose tables stand one after the other; a place is a row of that one table."""
 
-    def __init__(self, forms: Sequence[Checked]) -> None:
+    def __init__(self, forms: Sequence[FormChecks]) -> None:
         self._forms = forms
         self._ends = np.cumsum([form.size for form in forms])
         self._any = any(form.checks for form in forms)
@@ -62,7 +62,7 @@ class Guards:
         return True
 
 
-def _checked(form: Checked, columns: DataColumns, rows: IntArray, places: IntArray) -> BoolArray:
+def _checked(form: FormChecks, columns: DataColumns, rows: IntArray, places: IntArray) -> BoolArray:
     at, picked = pa.array(places), Picked(columns, rows)
     constants = [column.take(at) for column in form.constants]
     good = np.ones(len(rows), bool)
@@ -71,7 +71,7 @@ def _checked(form: Checked, columns: DataColumns, rows: IntArray, places: IntArr
     return good
 
 
-def _worst(forms: Sequence[Checked]) -> dict[tuple[str, Column], int] | None:
+def _worst(forms: Sequence[FormChecks]) -> dict[tuple[str, Column], int] | None:
     """For each comparison of a column the most demanding constant; None if there are other checks."""
     worst: dict[tuple[str, Column], int] = {}
     for form in forms:

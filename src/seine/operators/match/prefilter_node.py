@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from seine.graph.node import Filter, FilteringNode
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
@@ -32,7 +32,7 @@ class PrefilterNode(FilteringNode, StatelessNode):
     def input_filters(self) -> tuple[Filter, ...]:
         return self.filters
 
-    def signature(self, standing: StandingNodes) -> Signature | None:
+    def signature(self, standing: NodesView) -> Signature | None:
         return None
 
     def describe(self, words: NodeWords) -> str:

@@ -22,7 +22,7 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
 from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.join.derived_node import derived_punctuations_of
 from seine.operators.join.join_words import join_box_lines, shifted
 from seine.operators.match.filters import any_of
@@ -100,7 +100,7 @@ class MultiJoinNode(FilteringNode, StatefulNode):
             *(static.types for static in self.statics),
         )
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         inputs = [standing.beneath_prefilter(self, port) for port in range(len(self.ports))]
         return multi_join_signature(
             inputs, self.members, self.punctuated, self.statics, self.owner, self.generation

@@ -34,7 +34,7 @@ class Form:
         return tuple(expression.type for expression in self.expressions)
 
 
-class Chosen(NamedTuple):
+class RecordRows(NamedTuple):
     """Computed rows with their lives, and for each the position of the query that it is for."""
 
     batch: pa.RecordBatch
@@ -44,6 +44,8 @@ class Chosen(NamedTuple):
 class RecordOutlet(Protocol):
     """Where the records of one task go."""
 
-    def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
+    def deliver(
+        self, form: Form, queries: list[str], plus: RecordRows, minus: RecordRows | None = None
+    ) -> None:
         """The records of queries that follow from new rows and from rows that end early."""
         ...

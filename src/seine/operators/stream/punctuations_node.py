@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from seine.algebra.plan_text import column_name
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PunctuationsNode(Node):
     stream: str
     scheme: int
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return punctuation_signature(self.stream, self.scheme)
 
     def describe(self, words: NodeWords) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from seine.algebra.plan_text import column_name
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.operators.stream.resolve import ResolveOperator
 from seine.operators.stream.source_node import stream_signature
@@ -32,7 +32,7 @@ class ResolveNode(StatefulNode):
     def make_operator(self, flow: HostFlow) -> ResolveOperator:
         return ResolveOperator(self)
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return stream_signature(self.kind, self.stream)
 
     def describe(self, words: NodeWords) -> str:

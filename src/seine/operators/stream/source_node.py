@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from seine.algebra.plan_text import column_name
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Signature, StandingNodes
+from seine.graph.standing_nodes import NodesView, Signature
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SourceNode(Node):
     tint = "#2f7ed8"
     stream: str
 
-    def signature(self, standing: StandingNodes) -> Signature:
+    def signature(self, standing: NodesView) -> Signature:
         return stream_signature(self.kind, self.stream)
 
     def describe(self, words: NodeWords) -> str:

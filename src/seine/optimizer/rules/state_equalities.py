@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from seine.algebra.expressions import conjunction, conjuncts
 from seine.algebra.plan import Join, Plan, Select
-from seine.optimizer.stated import stated
+from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.traverse import rebuild
 
 
@@ -22,7 +22,7 @@ def state_equalities(plan: Plan) -> Plan:
 def _stated(plan: Plan) -> Plan:
     if isinstance(plan, Select | Join) and plan.predicate is not None:
         parts = conjuncts(plan.predicate)
-        words = stated(parts)
+        words = explicit_equalities(parts)
         predicate = conjunction(list(words))
         if words != tuple(parts) and predicate is not None:
             return replace(plan, predicate=predicate)

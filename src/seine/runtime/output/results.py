@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
-from seine.operators.step.record_form import Chosen, Form
+from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.delta import NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, text_bytes
 from seine.runtime.output.task_report import WrittenResults
@@ -53,7 +53,9 @@ class Results:
         self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
 
-    def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
+    def deliver(
+        self, form: Form, queries: list[str], plus: RecordRows, minus: RecordRows | None = None
+    ) -> None:
         """The records of queries that follow from new rows and from rows that end early.
 
         Ends come after beginnings, or in event time if it is a changelog.
@@ -189,7 +191,7 @@ def _records(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.Re
     return pa.RecordBatch.from_arrays(arrays + [batch[name] for name in names], [START, END, BEGINS, *names])
 
 
-def _in_event_time(plus: Chosen, minus: Chosen | None, width: int) -> tuple[pa.RecordBatch, IntArray]:
+def _in_event_time(plus: RecordRows, minus: RecordRows | None, width: int) -> tuple[pa.RecordBatch, IntArray]:
     """The changes of a changelog as they happen; an old row ends before a new one begins."""
     names = data_names(width)
     times, picks, parts = plus.batch["_s"].to_numpy(), plus.picks, [plus.batch.select(names)]

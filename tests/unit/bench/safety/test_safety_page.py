@@ -14,7 +14,7 @@ from seine.bench.safety import check_cost, held_state, purge_cost, purge_through
 from seine.bench.sides.measured_run import run, written
 from seine.bench.workloads.punctuated_feeds import auction, linked
 from seine.cli.main import main
-from seine.safety.item_facts import Sources
+from seine.safety.states.item_facts import Sources
 from seine.safety.verdict import verdict
 
 PACE = BatchCost(4, 100.0, 2.0, 1.0, 1.0, 5.0, 70)

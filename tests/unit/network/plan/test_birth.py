@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from seine.algebra.plan_text import print_plan
-from seine.network.plan.birth import counted_from, live
+from seine.network.plan.birth import restrict_to_arrivals, with_arrival
 from seine.network.plan.strategy import CONFIGURATIONS
 from tests.generators.scenario import related_scenario
 from tests.support.live_runs import Pipeline, Story, alone, read_story
@@ -70,10 +70,14 @@ def story(folder: Path, seed: int) -> Story:
 
 def test_the_scan_of_a_live_query_asks_for_young_tuples() -> None:
     plan = SOURCES[0]
-    assert counted_from(plan, 7).schema == plan.schema
-    assert print_plan(counted_from(plan, 7)) == ("Project k, x, ts\n  Select arrival >= 7\n    Scan a AS a")
+    assert restrict_to_arrivals(plan, 7).schema == plan.schema
+    assert print_plan(restrict_to_arrivals(plan, 7)) == (
+        "Project k, x, ts\n  Select arrival >= 7\n    Scan a AS a"
+    )
     stream = plan.stream  # type: ignore[attr-defined]
-    assert live(live(stream)) == live(stream) and live(stream).arrival == len(stream.fields)
+    assert with_arrival(with_arrival(stream)) == with_arrival(stream) and with_arrival(stream).arrival == len(
+        stream.fields
+    )
 
 
 @seeds(2)

@@ -22,7 +22,7 @@ from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct import DistinctOperator
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.release_rules import Releases
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
@@ -42,7 +42,7 @@ STREAMS = ("s", "t")
 def aggregate(members: int) -> Operator:
     types = (BIGINT,) * (2 + len(CALLS))
     ports = (Port(0, (BIGINT,) * 3, STREAMS, 0, (TAG, KEY)), *punctuation_ports(members))
-    releases = Releases(tuple(Purge(i, (0,)) for i in range(members)), members) if members else None
+    releases = Releases(tuple(PurgeRule(i, (0,)) for i in range(members)), members) if members else None
     node = AggregateNode(
         9, ports, types, tuple(range(len(types))), STREAMS, STREAMS, 1, 1, "", CALLS, releases=releases
     )
@@ -52,7 +52,7 @@ def aggregate(members: int) -> Operator:
 def distinct(members: int) -> Operator:
     types = (BIGINT,) * 2
     ports = (Port(0, types, STREAMS, 0, (TAG, KEY)), *punctuation_ports(members))
-    releases = Releases(tuple(Purge(i, (0,)) for i in range(members)), members) if members else None
+    releases = Releases(tuple(PurgeRule(i, (0,)) for i in range(members)), members) if members else None
     return DistinctOperator(DistinctNode(9, ports, types, (0, 1), STREAMS, STREAMS, 1, 1, "", releases))
 
 

@@ -23,7 +23,7 @@ from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.derived_punctuations import WAITING
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_node import JoinNode
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.match.filters import any_of
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.operators.state.runs import Runs
@@ -89,7 +89,7 @@ def telling_join(columns: tuple[int, ...]) -> JoinOperator:
         types=types * 2,
         out=(0, 1, 2, 3),
         filters=filters,
-        purges=(Purge(0, (0,)), Purge(1, (0,))),
+        purges=(PurgeRule(0, (0,)), PurgeRule(1, (0,))),
         **common,  # type: ignore[arg-type]
     )
     tell = DerivedPunctuationsNode(

@@ -19,7 +19,7 @@ from seine.algebra.types import BIGINT, STRING, Type
 from seine.graph.node import Port
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_node import JoinNode
-from seine.operators.join.purge_rule import Purge
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.match.filters import any_of
 from seine.operators.state import runs as runs_module
 from seine.operators.state.store import MemoryStore
@@ -88,7 +88,7 @@ def operator_of(scenario: Scenario, lazy: bool) -> JoinOperator:
         stage=1,
         owner="",
         filters=filters,
-        purges=tuple(Purge(side, places) for side, places, _ in scenario.purges),
+        purges=tuple(PurgeRule(side, places) for side, places, _ in scenario.purges),
         lazy=lazy,
     )
     return JoinOperator(node, any_of(filters, tables))

@@ -9,7 +9,7 @@ import pytest
 from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
-from seine.operators.match.guards import Checked, Guards
+from seine.operators.match.guards import FormChecks, Guards
 from tests.support.seeds import seeds
 
 HOLDS = {
@@ -26,7 +26,7 @@ def compare(name: str, column: int, parameter: int, type_: Type) -> Expression:
 
 
 def expected(
-    forms: list[Checked], data: list[list[int | None]], rows: np.ndarray, places: np.ndarray
+    forms: list[FormChecks], data: list[list[int | None]], rows: np.ndarray, places: np.ndarray
 ) -> list[int]:
     """The positions whose row passes every check of the form that its place is in."""
     table = [(form, i) for form in forms for i in range(form.size)]
@@ -37,7 +37,7 @@ def expected(
     ]
 
 
-def _passes(check: Expression, at: tuple[Checked, int], data: list[list[int | None]], row: int) -> bool:
+def _passes(check: Expression, at: tuple[FormChecks, int], data: list[list[int | None]], row: int) -> bool:
     assert isinstance(check, Call)
     column, parameter = check.args
     assert isinstance(column, Column) and isinstance(parameter, Parameter)
@@ -63,7 +63,7 @@ def test_what_passes_is_what_passes_row_by_row(seed: int) -> None:
         sides = [(-1 if name in ("ge", "gt") else 1) * spread for name, _ in checks]
         constants = [pa.array(random.integers(0, 5, size) + side, pa.int64()) for side in sides]
         parts = tuple(compare(name, column, i, BIGINT) for i, (name, column) in enumerate(checks))
-        forms.append(Checked(parts, constants, size))
+        forms.append(FormChecks(parts, constants, size))
     columns = DataColumns(pa.record_batch({f"c{i}": pa.array(one, pa.int64()) for i, one in enumerate(data)}))
     rows = random.integers(0, 40, 50)
     places = random.integers(0, sum(form.size for form in forms), 50)
@@ -74,7 +74,7 @@ def test_what_passes_is_what_passes_row_by_row(seed: int) -> None:
 
 def test_far_constants_are_not_asked_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     far = pa.array([2**60, 2**61], TIMESTAMP.arrow())
-    guards = Guards([Checked((compare("le", 0, 0, TIMESTAMP),), [far], 2)])
+    guards = Guards([FormChecks((compare("le", 0, 0, TIMESTAMP),), [far], 2)])
     columns = DataColumns(pa.record_batch({"c0": pa.array([1, 2, 2**60 + 1], TIMESTAMP.arrow())}))
     near, beyond = np.array([0, 1]), np.array([0, 2])
     assert guards.kept(columns, beyond, np.array([0, 0])).tolist() == [0]  # type: ignore[union-attr]
@@ -86,6 +86,6 @@ def test_far_constants_are_not_asked_row_by_row(monkeypatch: pytest.MonkeyPatch)
 def test_nothing_to_check_and_nothing_to_prove() -> None:
     columns = DataColumns(pa.record_batch({"c0": pa.array(["a", "b"])}))
     both = np.array([0, 1])
-    assert Guards([Checked((), [], 2)]).kept(columns, both, both) is None
-    words = Guards([Checked((compare("le", 0, 0, STRING),), [pa.array(["a", "a"])], 2)])
+    assert Guards([FormChecks((), [], 2)]).kept(columns, both, both) is None
+    words = Guards([FormChecks((compare("le", 0, 0, STRING),), [pa.array(["a", "a"])], 2)])
     assert words.kept(columns, both, both).tolist() == [0]  # type: ignore[union-attr]

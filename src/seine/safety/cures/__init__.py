@@ -1,0 +1,1 @@
+"""Cures: the smallest additions to the declarations of streams that make a query safe."""

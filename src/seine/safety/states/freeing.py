@@ -1,0 +1,34 @@
+"""Whether the state of groups is freed, and which results end by a retraction that is emitted.
+
+A group, or a row of DISTINCT, UNION or EXCEPT, goes when nothing is left in it; where nothing beneath ever
+expires or is deleted, it goes when every stream beneath has punctuated its keys, or when its key is the time
+of every stream beneath and has passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan
+from seine.safety.states.final_groups import freeing_of
+from seine.safety.states.item_facts import Branch
+
+
+def groups_go(branches: Sequence[Branch]) -> bool:
+    """Whether what is held for each group of the rows of some blocks goes some day."""
+    if all(branch.expires for branch in branches):
+        return True
+    return bool(freeing_of([branch.grouping for branch in branches]))
+
+
+def emits_all_ends(plan: Plan) -> bool:
+    """Whether every row ends by a retraction that is emitted, none silently by its window.
+
+    So it is above aggregates, distincts and excepts; such rows need no changelog node.
+    """
+    match plan:
+        case Aggregate() | Distinct() | Except():
+            return True
+        case Join(left, Lookup()):
+            return emits_all_ends(left)
+    return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))

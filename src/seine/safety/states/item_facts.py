@@ -1,0 +1,182 @@
+"""Describes the items of a block for the check: punctuations, expiry, keys of streams, relations, results.
+
+Results have no punctuations: what is joined with them goes by windows alone.
+
+Cites: SAFETY 2.3 (punctuation schemes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Column, Expression, substitute
+from seine.algebra.monotone import monotone_in
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.optimizer.block import Block, block_of
+from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
+from seine.safety.graph.closure import Closure, finished
+from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.states.final_groups import GroupedBlock, groupings_of
+from seine.safety.states.runnable import why_not_purged
+
+_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An input of an aggregate or a set operator: the block beneath, its graph, and the keys of groups."""
+
+    grouping: GroupedBlock
+    graph: BlockGraph
+
+    @property
+    def block(self) -> Block:
+        return self.grouping.block
+
+    @property
+    def keys(self) -> tuple[Expression, ...]:
+        return self.grouping.keys
+
+    @property
+    def columns(self) -> list[int | None]:
+        """The column of the block that each key is; None for what is computed."""
+        return [key.index if isinstance(key, Column) else None for key in self.keys]
+
+    @cached_property
+    def closed(self) -> Closure:
+        """What is closed for given values of the keys."""
+        plain = [column for column in self.columns if column is not None]
+        return self.graph.given(plain, [c for key in self.keys if (c := monotone_in(key)) is not None])
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether rows with given values of the keys are final some day, if every punctuation is used."""
+        return finished(self.graph.graph, self.closed)
+
+    @property
+    def expires(self) -> bool:
+        """Whether its rows expire: a combination lives no longer than any of its parts."""
+        return any(item.expires for item in self.graph.graph.items)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the columns of the result can have finitely many values only: those of relations."""
+        return all(map(self.is_given, self.columns))
+
+    def is_given(self, column: int | None) -> bool:
+        """Whether a column has the values of a relation, or of what is closed whatever comes."""
+        if column is None:
+            return False
+        return self.graph.classes.of(column) in self.graph.finite or (
+            self.graph.known.get(column) in self.graph.given([]).causes
+        )
+
+    def stream_columns(self) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams of the block that are keys, so that a row of the result has their values."""
+        for column in (c for c in self.columns if c is not None):
+            number = self.block.owner(column)
+            item = self.block.items[number]
+            if isinstance(item, Scan):
+                yield item, column - self.block.offsets[number]
+
+
+class Sources:
+    """Describes the items of a plan and of the plans within it, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Plan, tuple[Block, BlockGraph]]] = {}  # by identity
+        self._reasons: dict[int, tuple[Plan, str | None]] = {}
+
+    def block(self, plan: Plan) -> tuple[Block, BlockGraph]:
+        """The block at the top of a plan, with its graph."""
+        known = self._known.get(id(plan))
+        if known is None:
+            block = block_of(plan, largest=None)  # nothing is computed here
+            graph = build_graph(block, [self.source(item) for item in block.items])
+            known = self._known[id(plan)] = (plan, (block, graph))
+        return known[1]
+
+    def why_not_purged(self, plan: Plan) -> str | None:
+        """Why the joins of a plan's top block free nothing by punctuations; None if they do."""
+        known = self._reasons.get(id(plan))
+        if known is None:
+            known = self._reasons[id(plan)] = (plan, why_not_purged(plan, self.block(plan)[0]))
+        return known[1]
+
+    def branches(self, plan: Plan) -> list[Branch]:
+        """What is beneath an aggregate or a set operator."""
+        return [self._branch(plan, child) for child in plan.inputs]
+
+    def _branch(self, plan: Plan, child: Plan) -> Branch:
+        block, graph = self.block(child)
+        keys = block.outputs
+        if isinstance(plan, Aggregate):
+            keys = tuple(substitute(key, block.outputs) for key in plan.keys)
+        return Branch(GroupedBlock(child, block, keys), graph)
+
+    def leaves(self, plan: Plan) -> list[Branch]:
+        """The blocks whose rows an aggregate or a set operator groups; unions in a set are part of it."""
+        grouped = groupings_of(plan, lambda child: self.block(child)[0])
+        return [Branch(grouping, self.block(grouping.plan)[1]) for grouping in grouped]
+
+    def determined_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
+        """The columns of streams that something else determines: an equal column, or a row of a result."""
+        block, graph = self.block(plan)
+        shared = _shared(block, graph.classes)
+        for item, start in zip(block.items, block.offsets, strict=False):
+            if isinstance(item, Scan):
+                yield from ((item, c - start) for c in range(start, start + len(item.schema)) if c in shared)
+                continue
+            for branch, child in zip(self.branches(item), item.inputs, strict=True):
+                yield from branch.stream_columns()
+                yield from self.determined_columns(child)
+
+    def source(self, plan: Plan) -> SafetyItem:
+        if isinstance(plan, Scan | Lookup):
+            return _table(plan)
+        columns = tuple(field.name for field in plan.schema)
+        return SafetyItem(_NAMES[type(plan)], columns, expires=_expires(plan, self.branches(plan)))
+
+
+def graph_of_tables(block: Block) -> BlockGraph:
+    """The graph of a block of streams and relations alone."""
+    return build_graph(block, [_table(item) for item in block.items if isinstance(item, Scan | Lookup)])
+
+
+def _table(item: Scan | Lookup) -> SafetyItem:
+    columns = tuple(field.name for field in item.schema)
+    if isinstance(item, Lookup):
+        return SafetyItem(item.alias, columns, finite=True)
+    stream, lasting = item.stream, item.stream.window is None
+    offers = tuple(_punctuations(stream))
+    return SafetyItem(item.alias, columns, offers, not lasting, stream.retractable and lasting)
+
+
+def _shared(block: Block, classes: ColumnClasses) -> set[int]:
+    """The columns that some column of another item equals."""
+    placed = [(number, column) for number in range(len(block.items)) for column in block.columns(number)]
+    owners: dict[int, set[int]] = {}
+    for number, column in placed:
+        owners.setdefault(classes.of(column), set()).add(number)
+    return {column for _, column in placed if len(owners[classes.of(column)]) > 1}
+
+
+def _punctuations(stream: StreamDef) -> Iterable[Offer]:
+    """The punctuations of a stream that never lapse, and its watermark.
+
+    A punctuation that lapses allows matches again later, and a tuple without a window waits for them. Of
+    a stream whose tuples may be deleted at any time the watermark says too little.
+    """
+    yield from (Offer(frozenset(scheme.columns)) for scheme in stream.schemes if scheme.lifespan is None)
+    if stream.window is not None or not stream.retractable:
+        yield Offer(frozenset(), frozenset([stream.time]))
+
+
+def _expires(plan: Plan, branches: list[Branch]) -> bool:
+    """Whether the rows of a result expire by windows; the one row of an aggregate without keys never does."""
+    if isinstance(plan, Aggregate):
+        return bool(plan.keys) and branches[0].expires
+    return branches[0].expires if isinstance(plan, Except) else all(branch.expires for branch in branches)

@@ -1,0 +1,197 @@
+"""The states of a query: what each operator holds, of which streams, and whether something frees it.
+
+Cites: SAFETY 2.2 (Def 1), SAFETY 2.4 (Def 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
+from seine.optimizer.block import Block
+from seine.safety.graph.build_graph import BlockGraph
+from seine.safety.graph.chains import chain_words
+from seine.safety.graph.closure import closure
+from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.freeing import emits_all_ends, groups_go
+from seine.safety.states.item_facts import Branch, Sources
+from seine.safety.states.runnable import GROUPED, RESULTS, is_appended
+
+PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, Except)
+CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev_pop")  # state a group
+
+
+@dataclass(frozen=True)
+class State:
+    """What is held of some streams: `aliases` are those whose tuples stay if nothing frees it.
+
+    `what` names it, `why` says what frees it, or why nothing does. `note`: why punctuations that could free
+    it do not, if that is the reason.
+    """
+
+    what: str
+    aliases: tuple[str, ...]
+    freed: bool
+    why: Callable[[], str] = field(compare=False)
+    note: str = ""
+
+
+def states_of(plan: Plan, sources: Sources) -> Iterator[State]:
+    """Every state of a plan; the aliases of one are in the order of FROM."""
+    block, graph = sources.block(plan)
+    streams = [block.items[number] for number in graph.items]
+    breakers = [item for item in streams if not isinstance(item, Scan)]
+    yield from _held(plan, sources)
+    for breaker in breakers:
+        yield from _breaker_states(breaker, sources)
+        for child in breaker.inputs:
+            yield from states_of(child, sources)
+
+
+def result_state(plan: Plan, sources: Sources) -> Iterator[State]:
+    """What the changelog at the top of a query holds: results that may still end.
+
+    Results that are combinations of lasting tuples never end, so they are emitted and not kept.
+    """
+    if not any(isinstance(part, PIPELINE_BREAKERS) for part in walk(plan)) or emits_all_ends(plan):
+        return
+    yield from _branch_results(plan, sources)
+
+
+def _branch_results(plan: Plan, sources: Sources) -> Iterator[State]:
+    block, graph = sources.block(plan)
+    item = block.items[0]
+    if len(block.items) == 1 and isinstance(item, UnionAll):
+        for branch in item.inputs:
+            yield from _branch_results(branch, sources)
+        return
+    expires = any(one.expires for one in graph.graph.items)
+    if expires or not is_appended(block):
+        small = all(_is_small(block.items[number], sources) for number in graph.items)
+        words = partial(_result_words, expires, small)
+        yield State("results", lasting(plan, sources), expires or small, words, RESULTS)
+
+
+def _result_words(expires: bool, small: bool) -> str:
+    if expires:
+        return "freed by windows"
+    return "there are never many" if small else "never freed: they may end at any time"
+
+
+def _held(plan: Plan, sources: Sources) -> Iterator[State]:
+    """What the joins of a block hold, and what waits for deletions.
+
+    Punctuations free the rows of joins in which none can end early; in the others only windows do.
+    """
+    block, graph = sources.block(plan)
+    joined, why_not = len(graph.items) > 1, sources.why_not_purged(plan)
+    freed = (
+        purgeable(graph.graph) if joined and why_not is None else [item.expires for item in graph.graph.items]
+    )
+    note = why_not or ""
+    for place, (number, is_freed) in enumerate(zip(graph.items, freed, strict=True)):
+        item = block.items[number]
+        if isinstance(item, Scan):
+            if joined or item.stream.retractable:
+                words = partial(_tuple_words, block, graph, place, why_not)
+                reason = "" if graph.graph.items[place].deletable else note
+                yield State(item.alias, (item.alias,), is_freed, words, reason)
+        elif joined:
+            is_small = _is_small(item, sources)
+            words = partial(_tuple_words, block, graph, place, why_not, is_small)
+            yield State(
+                f"{graph.graph.items[place].name} in a join",
+                lasting(item, sources),
+                is_freed or is_small,
+                words,
+                note,
+            )
+
+
+def _tuple_words(
+    block: Block, graph: BlockGraph, place: int, why_not: str | None, is_small: bool = False
+) -> str:
+    """What frees the rows that a join holds of an item."""
+    item = graph.graph.items[place]
+    if item.expires:
+        return "freed by its window"
+    if is_small:
+        return "there are never many"
+    if item.deletable:
+        return "never freed: its tuples may be deleted at any time, and it has no window"
+    if why_not is not None:
+        return f"never freed: {why_not}"
+    return chain_words(graph.graph, column_names(block, graph), closure(graph.graph, [place]))
+
+
+def column_names(block: Block, graph: BlockGraph) -> list[list[str]]:
+    """The names of the columns of each item of a graph."""
+    return [[field.name for field in block.items[number].schema] for number in graph.items]
+
+
+def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
+    """What an aggregate or a set operator holds."""
+    leaves = [] if isinstance(breaker, UnionAll) else sources.leaves(breaker)
+    freed = groups_go(leaves)
+    few = all(leaf.is_finite for leaf in leaves)
+    note = GROUPED if all(leaf.is_finished for leaf in leaves) else ""
+    match breaker:
+        case Aggregate(input, _, calls, _):
+            constant = all(call.function in CONSTANT and not call.distinct for call in calls)
+            freed = freed or (constant and _is_small(breaker, sources))
+            words = partial(_row_words, leaves, freed)
+            yield State("groups", lasting(input, sources), freed, words, note)
+        case Distinct(input):
+            words = partial(_row_words, leaves, freed or few)
+            yield State("distinct rows", lasting(input, sources), freed or few, words, note)
+        case Except(left, right):
+            words = partial(_except_words, leaves, freed or few)
+            yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
+            yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
+
+
+def _row_words(leaves: list[Branch], freed: bool) -> str:
+    """What frees what is held for each group of the rows of some blocks."""
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
+    explained = [leaf for leaf in leaves if freed or not leaf.is_finished]
+    if freed and not all(leaf.is_finished for leaf in leaves):
+        return "there are never many"
+    chains = [
+        chain_words(leaf.graph.graph, column_names(leaf.block, leaf.graph), leaf.closed) for leaf in explained
+    ]
+    return " and ".join(dict.fromkeys(chains)) or f"never freed: {GROUPED}"
+
+
+def _except_words(leaves: list[Branch], freed: bool) -> str:
+    if all(leaf.expires for leaf in leaves):
+        return "freed by windows"
+    if freed:
+        return "freed when both inputs are closed or expired"
+    return "never freed: an input stays open, or one alone expires"
+
+
+def _is_small(breaker: Plan, sources: Sources) -> bool:
+    """Whether an aggregate has finitely many groups at any time."""
+    if not isinstance(breaker, Aggregate):
+        return False
+    branch = sources.branches(breaker)[0]
+    return all(branch.is_given(column) for column in branch.columns[: len(breaker.keys)])
+
+
+def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
+    """The aliases of the streams whose tuples make rows that never expire."""
+    if isinstance(plan, Scan):
+        return () if plan.stream.window is not None else (plan.alias,)
+    if isinstance(plan, Lookup):
+        return ()
+    if isinstance(plan, Except):
+        return lasting(plan.left, sources)
+    if isinstance(plan, Aggregate | Distinct | UnionAll):
+        return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
+    block, graph = sources.block(plan)
+    if any(item.expires for item in graph.graph.items):
+        return ()
+    return tuple(alias for item in block.items for alias in lasting(item, sources))
