@@ -49,7 +49,7 @@ class AccessGuard:
     def _let_in(self, headers: Headers) -> None:
         """The token; and no page of another site, which a browser of this machine might have open."""
         if self._listening.token is not None:
-            given = headers.get("Authorization", "").encode("latin-1")
+            given = headers.get("Authorization", "").encode()  # of latin-1, as which clients send it
             if not hmac.compare_digest(given, f"Bearer {self._listening.token}".encode()):
                 error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
                 raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})

@@ -18,6 +18,7 @@ from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
 from seine.service.answers import OutcomeAnswer, QueryAnswer, RelatedAnswer, StatusAnswer
+from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.daemon_threads import DaemonThreads
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
@@ -213,9 +214,10 @@ def _start(state: PublishedState, first: int, word: str) -> int:
 
 
 async def _gone(request: Request) -> None:
-    """Return when the client has hung up."""
+    """Return when the client has hung up or ended its side, which looks the same: it is answered at once."""
     while (await request.receive())["type"] != "http.disconnect":
-        pass
+        if getattr(request.state, INPUT_ENDED, False):
+            return
 
 
 @cache
@@ -258,7 +260,8 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    return refusal_answer(refusal_of(invalid(cast(RequestValidationError, error).errors())))
+    wrong = cast(RequestValidationError, error)
+    return refusal_answer(refusal_of(invalid(wrong.errors(), wrong.body)))
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:

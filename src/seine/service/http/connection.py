@@ -19,6 +19,7 @@ from seine.errors import SeineError
 from seine.service.http.listening import Listening
 from seine.service.http.refusals import Refusal, refusal_answer
 
+INPUT_ENDED = "input_ended"  # in the state of a request whose client has ended its side of the connection
 _ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client of whom something is expected
 
 _logger = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class GuardedConnection(H11Protocol):
         self._arrival: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
         self._blocked_since: float | None = None  # since when an answer waits for its client
+        self._input_ended = False  # the client sends no more; it may still take answers
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -58,8 +60,19 @@ class GuardedConnection(H11Protocol):
         super().data_received(data)
         self._expect()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Stay for the answers to what has arrived: a client may end its side once it has asked."""
+        self._input_ended = True
+        if not self._is_answering():
+            return False
+        self.cycle.scope["state"][INPUT_ENDED] = True
+        self.cycle.message_event.set()
+        return True
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self._input_ended and not self._is_answering():
+            self.transport.close()
         self._expect()
 
     def pause_writing(self) -> None:
@@ -105,6 +118,12 @@ class GuardedConnection(H11Protocol):
         elif status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE and b"\n" not in self.conn.trailing_data[0]:
             status = HTTPStatus.REQUEST_URI_TOO_LONG
         return Refusal(status, SeineError(f"this is no request: {text}"))
+
+    def _is_answering(self) -> bool:
+        """Whether a request has arrived, all of it, and has not been answered yet."""
+        if self.cycle is None or self.cycle.response_complete:
+            return False
+        return self.conn.their_state is not h11.SEND_BODY
 
     def _expect(self) -> None:
         """Start the clocks of a request that is to come or arrives; stop them when it is there."""

@@ -36,14 +36,20 @@ class ScriptRequest(BaseModel):
     related: Annotated[bool, Field(description="say what they have in common with others")] = True
 
 
-def invalid(errors: Sequence[Mapping[str, Any]]) -> SeineError:
-    """What is wrong with a request, by the first complaint of its validation.
+def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> SeineError:
+    """What is wrong with a request, by the first complaint of its validation: in the order of the body's
+    properties, and of one that is missing only when those that are there are right.
 
     >>> invalid([{"type": "missing", "loc": ("body", "script")}]).message
     "'script' is missing"
     """
-    kind, loc = errors[0]["type"], errors[0]["loc"]
+    places = {name: place for place, name in enumerate(body)} if isinstance(body, dict) else {}
+    first = min(errors, key=lambda error: places.get(error["loc"][-1], len(places)))
+    kind, loc = first["type"], first["loc"]
     name = loc[-1]
+    if kind == "string_unicode":  # a property's name, of which validation says no more
+        name, kind = first["input"], "extra_forbidden"
+        loc = ("body", name)
     if loc[0] == "query":
         return SeineError(f"{name} must be a number from 0 to {LONGEST_WAIT:g}")
     if kind == "json_invalid" or (kind == "missing" and len(loc) == 1):

@@ -114,6 +114,41 @@ def test_many_long_polls_take_no_threads(tmp_path: Path) -> None:
         rig.close()
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_client_that_ends_its_side_hears_all_answers(rig: HttpRig, count: int) -> None:
+    body = json.dumps({"script": STREAM + QUERY, "folder": str(rig.folder)}).encode()
+    length = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with rig.connect() as connection:
+        connection.sendall(b"POST /v1/scripts HTTP/1.1\r\n" + HEAD + length + body)
+        connection.sendall((b"GET /v1/queries/q HTTP/1.1\r\n" + HEAD + b"\r\n") * (count - 1))
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    assert answer.count(b"HTTP/1.1 200 OK\r\n") == count and b'"registered": ["q"]' in answer
+    _wait_until(lambda: not _connections(rig))
+
+
+def test_a_poll_whose_client_ended_its_side_is_answered_at_once(rig: HttpRig) -> None:
+    rig.register(STREAM + QUERY)
+    with rig.connect() as poll:
+        poll.sendall(POLL)
+        _wait_until(lambda: len(_tasks(rig)) == 1)
+        poll.shutdown(socket.SHUT_WR)
+        answer = poll.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and b"seine-next: 0" in answer.lower()
+
+
+def test_half_a_request_and_no_more_is_let_go(rig: HttpRig) -> None:
+    head = b"POST /v1/scripts HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\n"
+    head += b"Content-Length: 9\r\n"
+    for begin in (b"", b"GET /v1", head, head + b'\r\n{"s'):
+        with rig.connect() as connection:
+            connection.sendall(begin)
+            connection.shutdown(socket.SHUT_WR)
+            started = time.monotonic()
+            assert connection.makefile("rb").read() == b""
+            assert time.monotonic() - started < 0.9  # sooner than one that falls silent
+
+
 def test_a_poll_whose_client_left_is_over(rig: HttpRig) -> None:
     rig.register(STREAM + QUERY)
     with rig.connect() as poll:

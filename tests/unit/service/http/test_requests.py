@@ -292,6 +292,30 @@ def test_a_token_lets_in(tmp_path: Path) -> None:
         rig.close()
 
 
+def test_a_token_may_have_letters_of_latin_1(tmp_path: Path) -> None:
+    rig = HttpRig(tmp_path, token="ein Schlüssel, lang genug")
+    try:
+        assert rig.client.status()["version"] == 0
+    finally:
+        rig.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"x": 1, "script": 1}', "unknown property 'x'"),
+        ('{"script": 1, "x": 1}', "'script' must be a string"),
+        ('{"x": 1}', "unknown property 'x'"),
+        ('{"related": 0, "file": 2}', "'related' must be a boolean"),
+        ('{"file": "a"}', "'script' is missing"),
+        ('{"\\ud800": 1}', "unknown property '\ud800'"),
+    ],
+)
+def test_the_first_wrong_property_is_told(rig: HttpRig, body: str, message: str) -> None:
+    status, form, _ = rig.ask("POST", "/v1/scripts", body, Content_Type="application/json")
+    assert status == 400 and form["error"]["message"] == message
+
+
 def test_an_open_door_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for host in ("0.0.0.0", "", "example.org", "::"):
         with pytest.raises(SeineError, match="needs a token"):
