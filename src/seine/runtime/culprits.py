@@ -9,7 +9,6 @@ next try tells, and the next ones fail. An error has no weights: all who use the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -68,16 +67,20 @@ def _failure(fault: Fault, words: str) -> Failure:
     return Failure(fault.entry, fault.kind, f"{words} {fault.reason} (entry {fault.entry})")
 
 
-@dataclass(frozen=True)
 class Weights:
     """How much each query brings to a node in one entry."""
 
-    network: Network
-    version: Version
-    entry: Entry
+    def __init__(self, network: Network, version: Version, entry: Entry) -> None:
+        self.network, self.version, self.entry = network, version, entry
+        self._known: dict[tuple[str, int], int] = {}
 
     def of(self, query: str, node_id: int) -> int:
         """The product of the rows of this query at the inputs of a node."""
+        if (query, node_id) not in self._known:
+            self._known[query, node_id] = self._of(query, node_id)
+        return self._known[query, node_id]
+
+    def _of(self, query: str, node_id: int) -> int:
         node, weight = self.network.nodes[node_id], 1
         if isinstance(node, SourceNode):
             return max(1, self.entry.rows.get(node.stream, 0))
@@ -101,6 +104,8 @@ class Weights:
             return 0
         known = {filter_: _claimed(self.network.tables[filter_.table], query) for filter_ in filters}
         claimed = {filter_: table for filter_, table in known.items() if len(table)}
+        if not claimed:
+            return int(batch.num_rows)
         rows = self._rows(batch, source)
         any_row = any_of([*claimed], {filter_.table: table for filter_, table in claimed.items()})
         mask = any_row.holds(DataColumns(rows), rows.num_rows)
