@@ -21,11 +21,13 @@ from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.graph.node_kinds import node_to_json
 from seine.graph.state_place import Holding, StatePlace
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.stream_components import stream_components
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
@@ -51,6 +53,7 @@ class Options:
     follow: bool = False
     buckets: int = 2
     memory: int | None = None  # tuples that all joins within a memory may hold together
+    lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -80,6 +83,8 @@ class Run:
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
+        components = stream_components(self.network.nodes.values())
+
         def open_intake(follow: bool) -> Intake:
             return Intake(
                 streams,
@@ -88,6 +93,8 @@ class Run:
                 follow=follow,
                 network=relations.version,
                 notice=options.notice,
+                components=lambda: components,
+                lead=options.lead,
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}

@@ -6,7 +6,16 @@ import argparse
 import json
 import time
 
-from seine.cli.hosting import add_hosting, add_sharing, buckets, carried, check_writable, positive
+from seine.cli.hosting import (
+    add_hosting,
+    add_lead,
+    add_sharing,
+    buckets,
+    carried,
+    check_writable,
+    lead,
+    positive,
+)
 from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -45,6 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="most tuples that queries WITH (memory = ...) hold together",
     )
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
+    add_lead(parser)
     add_sharing(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
@@ -65,6 +75,7 @@ def command(arguments: argparse.Namespace) -> int:
             follow=arguments.follow,
             buckets=buckets(arguments),
             memory=arguments.memory,
+            lead=lead(arguments),
             sharing=CONFIGURATIONS[arguments.sharing],
             notice=progress.tell,
             progress=progress,

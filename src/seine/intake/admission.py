@@ -47,6 +47,7 @@ class Admitted:
     punctuations: pa.RecordBatch
     dead: list[Letter]
     latest: int
+    late: int = 0  # of the dead letters
 
 
 class LineVerdict:
@@ -112,8 +113,9 @@ class Admission:
         self._judge_importance(tuples, verdict)
         fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         self._judge_punctuations(tuples, before, fresh, verdict)
-        clock = self._judge_lateness(tuples, verdict)
-        admitted = self._admitted(parsed, before, verdict, self._new_punctuations(punctuations, fresh))
+        clock, late = self._judge_lateness(tuples, verdict)
+        new = self._new_punctuations(punctuations, fresh)
+        admitted = self._admitted(parsed, before, verdict, new, late)
         self.clock = clock
         self._keep(fresh)
         return admitted
@@ -167,8 +169,8 @@ class Admission:
             else:
                 kept.forget(self.watermark)
 
-    def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> int:
-        """Mark the late tuples; the result is the clock after all of them."""
+    def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
+        """Mark the late tuples; the result is the clock after all of them, and how many were late."""
         alive = verdict.alive
         times = tuples.time if alive.all() else np.where(alive, tuples.time, NEVER)
         clocks = np.maximum.accumulate(np.concatenate([[self.clock], times]))
@@ -176,9 +178,11 @@ class Admission:
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
         late = alive & (tuples.time < floor)
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
-        return int(clocks[-1])
+        return int(clocks[-1]), int(np.count_nonzero(late))
 
-    def _admitted(self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray) -> Admitted:
+    def _admitted(
+        self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray, late: int
+    ) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)
@@ -193,7 +197,7 @@ class Admission:
             "_t": pa.array(marks.time),
         }
         self.arrivals += len(rows)
-        return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest())
+        return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest(), late)
 
     def _letters(self, parsed: Parsed, verdict: LineVerdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""

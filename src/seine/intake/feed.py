@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
 from seine.intake.formats import Piece, open_source
-from seine.intake.intake_state import StreamState
+from seine.intake.intake_state import LineCounts, StreamState
 from seine.intake.parsed import Parsed
+from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
 from seine.intake.xml_columns import refuse_documents
 from seine.rows.delta import FOREVER, NEVER
 
@@ -53,6 +55,9 @@ class StreamFeed:
         state = state or StreamState()
         self.admission = Admission(stream, state.admission, runs)
         self._position = dict(state.position)
+        self._counts = state.counts
+        self.condition = SourceCondition("running", time.time())  # replaced, never changed: others read it
+        self.advanced = time.time()  # when its watermark last moved, by the wall clock
         self._reader, self._parser = open_source(
             f"stream {stream.name}",
             stream.source,
@@ -104,7 +109,7 @@ class StreamFeed:
             if beyond is not None:
                 admitted.extend(self._take_front(chunk, beyond))
                 break
-            admitted.append(self.admission.admit(chunk.parsed))
+            admitted.append(self._admit(chunk.parsed))
             self._position[chunk.piece.key] = chunk.piece.cursor(chunk.piece.count)
             self._buffer.pop(0)
         return admitted
@@ -116,13 +121,42 @@ class StreamFeed:
         front, chunk.parsed = chunk.parsed.split(line)
         chunk.taken = lines
         self._position[chunk.piece.key] = chunk.piece.cursor(lines)
-        return [self.admission.admit(front)]
+        return [self._admit(front)]
+
+    def _admit(self, parsed: Parsed) -> Admitted:
+        admitted = self.admission.admit(parsed)
+        if admitted.dead:
+            counts, last = self._counts, admitted.dead[-1]
+            dead, late = counts.dead + len(admitted.dead), counts.late + admitted.late
+            self._counts = LineCounts(dead, late, last["reason"])
+        return admitted
 
     def state(self) -> StreamState:
         """The state to resume from, for a checkpoint; without positions in files that are gone for good."""
         gone = self._reader.gone
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
-        return StreamState(position, self.admission.state())
+        return StreamState(position, self.admission.state(), self._counts)
+
+    def status(self, state: StreamState, watermark: int, holds_back: tuple[str, ...]) -> StreamStatus:
+        """Its status, as of the entry that has this state and watermark; any thread may ask."""
+        lag = lag_of(self.stream.source, state.position)
+        cursor = next(reversed(state.position.values()), None)
+        return StreamStatus(
+            stream=self.stream.name,
+            condition=self.condition,
+            file=cursor.path if cursor else "",
+            position=place_in(cursor),
+            arrivals=state.admission.arrivals,
+            lag_bytes=lag.size,
+            lag_rows=lag.rows,
+            domain=self.stream.domain,
+            watermark=None if watermark == NEVER else watermark,
+            advanced=self.advanced,
+            late=state.counts.late,
+            dead=state.counts.dead,
+            last_reason=state.counts.last_reason,
+            holds_back=holds_back,
+        )
 
     def close(self) -> None:
         """Close the source."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -12,11 +13,13 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
+from seine.intake.alignment import NO_LEAD, Components, Lead, Reach, groups_of, horizons
 from seine.intake.feed import StreamFeed
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
+from seine.intake.stream_status import StreamStatus, waiting_for
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER
+from seine.rows.delta import NEVER
 
 DEFAULT_BATCH_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
@@ -26,9 +29,9 @@ _READING_THREADS = 4
 class Intake:
     """Turns sources into journal entries, resuming after the last entry of an existing journal.
 
-    Streams of one time domain are aligned: in each entry every stream stops at the event time that the
-    slowest one with more data reaches, so that short files do not run ahead. An entry has at least one row,
-    punctuation or dead letter, but for the last one, which ends the input.
+    Streams that queries combine are aligned (`alignment.py`), so that short files do not run ahead of those
+    that they are joined with. An entry has at least one row, punctuation or dead letter, but for the last
+    one, which ends the input.
 
     Streams may be added and removed while it runs: `open` and `change`. An entry names a network version
     and an epoch. Whoever changes those, or the streams, holds the lock `turn`, so that an entry is written
@@ -48,14 +51,22 @@ class Intake:
         turn: AbstractContextManager[object] | None = None,
         fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
+        components: Callable[[], Components | None] = lambda: None,
+        lead: Lead = NO_LEAD,
     ) -> None:
-        """`fresh` are streams to read from the start, even if the journal has a position for that name."""
+        """`fresh` are streams to read from the start, even if the journal has a position for that name.
+
+        `components` are the streams that advance together, at this moment; None if all of them do. `lead`
+        is how far one may run ahead of the others.
+        """
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._notice = notice
+        self._components = components
+        self._lead = lead
         self._reading = Lock()  # held while there are admitted lines that are in no entry yet
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
@@ -135,6 +146,22 @@ class Intake:
                 return self._append(admitted, end=False)
         return None
 
+    def stream_states(self) -> tuple[StreamStatus, ...]:
+        """The status of every stream as of the last entry; any thread may ask."""
+        last, feeds = self.journal.last(), tuple(self._feeds)
+        group_of = groups_of((feed.stream.name for feed in feeds), self._components())
+        groups = {feed.stream.name: (group_of[feed.stream.name], feed.stream.domain) for feed in feeds}
+        watermarks = last.clock.watermarks if last is not None else {}
+        states = last.intake.streams if last is not None else {}
+        return tuple(
+            feed.status(
+                states.get(feed.stream.name, StreamState()),
+                watermarks.get(feed.stream.name, NEVER),
+                waiting_for(feed.stream.name, groups, watermarks),
+            )
+            for feed in feeds
+        )
+
     def close(self) -> None:
         """Stop the reading threads and close all sources."""
         self._pool.shutdown()
@@ -150,16 +177,10 @@ class Intake:
         return self._append({}, end=True)
 
     def _advance(self) -> dict[str, list[Admitted]]:
-        """Admit the lines of every stream up to the event time that the slowest of its domain reaches."""
-        horizons: dict[str, int] = {}
-        for feed in self._feeds:
-            reach = feed.reach()
-            if reach is not None:
-                domain = feed.stream.domain
-                horizons[domain] = min(horizons.get(domain, FOREVER), reach)
-        return {
-            feed.stream.name: feed.take(horizons.get(feed.stream.domain, FOREVER)) for feed in self._feeds
-        }
+        """Admit the lines of every stream up to its horizon."""
+        reaches = [Reach(feed.stream.name, feed.stream.domain, feed.reach()) for feed in self._feeds]
+        limits = horizons(reaches, self._components(), self._lead)
+        return {feed.stream.name: feed.take(limits[feed.stream.name]) for feed in self._feeds}
 
     def _append(self, admitted: dict[str, list[Admitted]], *, end: bool) -> Entry:
         with self._turn:
@@ -169,6 +190,7 @@ class Intake:
             return self._cut(admitted, end=end)
 
     def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
+        self._note_advances()
         for feed in self._feeds:
             latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
             if latest != NEVER:
@@ -198,6 +220,14 @@ class Intake:
                 handover=handover,
             )
         )
+
+    def _note_advances(self) -> None:
+        """Note of each stream whose watermark is another than in the last entry that it moved now."""
+        last = self.journal.last()
+        before = last.clock.watermarks if last is not None else {}
+        for feed in self._feeds:
+            if feed.watermark != before.get(feed.stream.name, NEVER):
+                feed.advanced = time.time()
 
     def _since(self) -> int | None:
         """The first id of the nodes that were added since the last entry; None if there are none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -33,6 +34,13 @@ class ParquetCursor(Struct, frozen=True, tag="parquet"):
     changed: int  # nanoseconds
     size: int
     row: int = 0
+    rows: int = 0  # of the whole file
+
+
+def file_identity(status: os.stat_result, *, changes: bool = False) -> str:
+    """Device and inode, by which a file is followed through renames; if it may not change, all of it."""
+    identity = f"{status.st_dev}:{status.st_ino}"
+    return f"{identity}:{status.st_mtime_ns}:{status.st_size}" if changes else identity
 
 
 FileCursor: TypeAlias = LineCursor | ParquetCursor
@@ -50,11 +58,20 @@ class AdmissionState(Struct, frozen=True):
     punctuations: list[list[str]] = []
 
 
+class LineCounts(Struct, frozen=True):
+    """The dead letters of a stream so far, how many of them were late, and the last one's reason."""
+
+    dead: int = 0
+    late: int = 0
+    last_reason: str = ""
+
+
 class StreamState(Struct, frozen=True):
-    """Where the reading of a stream is, by file, and its admission."""
+    """Where the reading of a stream is, by file, its admission, and what became of its lines."""
 
     position: dict[str, FileCursor] = {}
     admission: AdmissionState = AdmissionState()
+    counts: LineCounts = LineCounts()
 
 
 class IntakeState(Struct, frozen=True):

@@ -14,7 +14,7 @@ import numpy as np
 from seine.algebra.arrays import IntArray
 from seine.errors import RunError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, LineCursor
+from seine.intake.intake_state import FileCursor, LineCursor, file_identity
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
 
 _logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ class LineReader:
 
     def _open(self, path: str) -> _Opened | None:
         try:
-            key = _key(os.stat(path))
+            key = file_identity(os.stat(path))
             if key not in self._handles:
                 key = self._hold(path)
         except FileNotFoundError:
@@ -135,7 +135,7 @@ class LineReader:
 
     def _identity(self, path: str) -> str | None:
         try:
-            return _key(os.stat(path))
+            return file_identity(os.stat(path))
         except OSError:
             return None
 
@@ -145,15 +145,16 @@ class LineReader:
             status = os.stat(path)
         except OSError:
             return None
-        cursor = self.cursors.get(_key(status))
-        if cursor is not None and _key(status) not in self._handles and cursor.offset == status.st_size:
+        key = file_identity(status)
+        cursor = self.cursors.get(key)
+        if cursor is not None and key not in self._handles and cursor.offset == status.st_size:
             return None
         return self._open(path)
 
     def _hold(self, path: str) -> str:
         """Open a file and keep its handle; the key is that of the handle, not of the path."""
         handle = os.open(path, os.O_RDONLY)
-        key = _key(os.fstat(handle))
+        key = file_identity(os.fstat(handle))
         if key in self._handles:
             os.close(self._handles[key][0])
         self._handles[key] = (handle, path)
@@ -274,10 +275,6 @@ def _cut(data: bytes, newlines: IntArray, lines: int, whole_to_end: bool) -> byt
     if whole_to_end:
         return data
     return data[: newlines[-1] + 1] if len(newlines) else b""
-
-
-def _key(status: os.stat_result) -> str:
-    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _header(raw: bytes, delimiter: str) -> tuple[str, ...]:

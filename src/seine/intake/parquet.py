@@ -18,7 +18,7 @@ from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
 from seine.errors import RunError, SeineError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, ParquetCursor
+from seine.intake.intake_state import FileCursor, ParquetCursor, file_identity
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 
@@ -132,7 +132,7 @@ class ParquetReader:
 
     def _open(self, path: str) -> tuple[str, pq.ParquetFile | None]:
         status = os.stat(path)
-        key = f"{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+        key = file_identity(status, changes=True)
         content = ParquetCursor(path, status.st_mtime_ns, status.st_size)
         key = next((known for known, cursor in self.cursors.items() if _same_file(cursor, content)), key)
         if self._opened is not None and self._opened[0] == key:
@@ -144,7 +144,7 @@ class ParquetReader:
                 return key, None
             raise SeineError(f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
         check_schema(path, file.schema_arrow, self.layout)
-        self.cursors.setdefault(key, content)
+        self.cursors.setdefault(key, structs.replace(content, rows=file.metadata.num_rows))
         self._opened = (key, file)
         return self._opened
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from seine.catalog import Catalog
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
@@ -39,6 +40,7 @@ class ServiceOptions:
     depth: int = 4
     notice: Callable[[str], None] = field(default=lambda text: None)
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
+    lead: Lead = NO_LEAD
 
 
 class Service:
@@ -110,6 +112,8 @@ class Service:
             turn=turn,
             fresh=frozenset(name for name, entry in view.since.items() if entry > reached),
             notice=options.notice,
+            components=lambda: self.registrar.view.stream_components,
+            lead=options.lead,
         )
 
     @property
