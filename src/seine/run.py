@@ -95,6 +95,7 @@ class Run:
                 notice=options.notice,
                 components=lambda: components,
                 lead=options.lead,
+                refuse=not (follow and self.deployment.journal.last() is not None),
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}

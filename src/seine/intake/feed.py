@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
-from seine.intake.formats import Piece, open_source
+from seine.intake.formats import Piece
+from seine.intake.guarded_source import GuardedSource, Surroundings
 from seine.intake.intake_state import LineCounts, StreamState
 from seine.intake.parsed import Parsed
 from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
-from seine.intake.xml_columns import refuse_documents
 from seine.rows.delta import FOREVER, NEVER
+
+_DEFAULT_SURROUNDINGS = Surroundings()
 
 
 @dataclass
@@ -47,36 +48,35 @@ class StreamFeed:
         stream: StreamDef,
         state: StreamState | None,
         runs: Mapping[str, pa.RecordBatch],
+        surroundings: Surroundings = _DEFAULT_SURROUNDINGS,
         *,
-        follow: bool,
-        notice: Callable[[str], None],
+        refuse: bool = True,
     ) -> None:
+        """With `refuse` a fault of the source that can be seen now is an error; else the stream waits."""
         self.stream = stream
         state = state or StreamState()
         self.admission = Admission(stream, state.admission, runs)
         self._position = dict(state.position)
         self._counts = state.counts
-        self.condition = SourceCondition("running", time.time())  # replaced, never changed: others read it
-        self.advanced = time.time()  # when its watermark last moved, by the wall clock
-        self._reader, self._parser = open_source(
-            f"stream {stream.name}",
-            stream.source,
-            self.admission.layout,
-            self._position,
-            follow=follow,
-            notice=notice,
-        )
+        self.advanced = surroundings.wall()  # when its watermark last moved
+        layout = self.admission.layout
+        self._source = GuardedSource(stream, layout, self._position, surroundings, refuse=refuse)
         self._buffer: list[_Chunk] = []
 
     def fill(self, lines: int, size: int) -> None:
         """Read ahead until the buffer has so many lines or bytes, or the source has no more now."""
         while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
             space = size - sum(chunk.size for chunk in self._buffer)
-            piece = self._reader.read(room, max(space, 0), force=not self._buffer)
-            if piece is None:
+            drained = self._position if not self._buffer else None
+            lines_read = self._source.read(room, max(space, 0), drained)
+            if lines_read is None:
                 return
-            parsed = refuse_documents(self.admission.layout, self._parser.parse(piece))
-            self._buffer.append(_Chunk(piece, parsed))
+            self._buffer.append(_Chunk(*lines_read))
+
+    @property
+    def condition(self) -> SourceCondition:
+        """Whether its source can be read; any thread may ask."""
+        return self._source.condition
 
     @property
     def waiting(self) -> bool:
@@ -86,7 +86,7 @@ class StreamFeed:
     @property
     def ended(self) -> bool:
         """Whether all lines have been admitted and no more can come."""
-        return not self._buffer and self._reader.exhausted()
+        return not self._buffer and self._source.exhausted()
 
     @property
     def watermark(self) -> int:
@@ -95,7 +95,7 @@ class StreamFeed:
 
     def reach(self) -> int | None:
         """The largest event time in the buffer; None if it holds no row, or all that is left."""
-        if self._reader.exhausted():
+        if self._source.exhausted():
             return None
         latest = max((chunk.parsed.latest() for chunk in self._buffer), default=NEVER)
         return max(self.admission.clock, latest) if latest != NEVER else None
@@ -132,8 +132,11 @@ class StreamFeed:
         return admitted
 
     def state(self) -> StreamState:
-        """The state to resume from, for a checkpoint; without positions in files that are gone for good."""
-        gone = self._reader.gone
+        """The state to resume from, for a checkpoint; without positions in files that are gone for good.
+
+        A file that is gone may have lines in the buffer still: they are in no entry yet.
+        """
+        gone = self._source.forgotten() - {chunk.piece.key for chunk in self._buffer}
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
         return StreamState(position, self.admission.state(), self._counts)
 
@@ -160,4 +163,4 @@ class StreamFeed:
 
     def close(self) -> None:
         """Close the source."""
-        self._reader.close()
+        self._source.close()

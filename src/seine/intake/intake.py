@@ -15,6 +15,7 @@ from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
 from seine.intake.alignment import NO_LEAD, Components, Lead, Reach, groups_of, horizons
 from seine.intake.feed import StreamFeed
+from seine.intake.guarded_source import Surroundings
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
 from seine.intake.stream_status import StreamStatus, waiting_for
@@ -53,18 +54,21 @@ class Intake:
         notice: Callable[[str], None] = lambda text: None,
         components: Callable[[], Components | None] = lambda: None,
         lead: Lead = NO_LEAD,
+        wall: Callable[[], float] = time.time,
+        refuse: bool = True,
     ) -> None:
         """`fresh` are streams to read from the start, even if the journal has a position for that name.
 
         `components` are the streams that advance together, at this moment; None if all of them do. `lead`
-        is how far one may run ahead of the others.
+        is how far one may run ahead of the others. With `refuse` a source in which a fault can be seen now
+        is an error; without, its stream waits until it is mended.
         """
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
-        self._notice = notice
+        self._surroundings = Surroundings(follow, notice, wall)
         self._components = components
         self._lead = lead
         self._reading = Lock()  # held while there are admitted lines that are in no entry yet
@@ -84,18 +88,20 @@ class Intake:
             )
         kept = state.streams
         self._feeds = [
-            self.open(stream) if stream.name in fresh else self._feed(stream, kept.get(stream.name))
+            self.open(stream, refuse)
+            if stream.name in fresh
+            else self._feed(stream, kept.get(stream.name), refuse)
             for stream in streams
         ]
         self._pool = ThreadPoolExecutor(_READING_THREADS, "intake")
 
-    def _feed(self, stream: StreamDef, state: StreamState | None) -> StreamFeed:
+    def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> StreamFeed:
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
         runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
-        return StreamFeed(stream, state, runs, follow=self._follow, notice=self._notice)
+        return StreamFeed(stream, state, runs, self._surroundings, refuse=refuse)
 
-    def open(self, stream: StreamDef) -> StreamFeed:
-        """Open a stream that is to be added, from its beginning; an error if its source cannot be read.
+    def open(self, stream: StreamDef, refuse: bool = True) -> StreamFeed:
+        """Open a stream that is to be added, from its beginning; refuses a source that cannot be read.
 
         If there was a stream of that name before, the numbering of its punctuation runs goes on: the name
         of a run is never used twice.
@@ -103,8 +109,9 @@ class Intake:
         last = self.journal.last()
         before = last.intake.streams.get(stream.name) if last is not None else None
         if before is None:
-            return self._feed(stream, None)
-        return self._feed(stream, StreamState(admission=AdmissionState(made=before.admission.made)))
+            return self._feed(stream, None, refuse)
+        again = StreamState(admission=AdmissionState(made=before.admission.made))
+        return self._feed(stream, again, refuse)
 
     def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
         """Add and remove streams as of the next entry; the caller holds `turn`."""
@@ -227,7 +234,7 @@ class Intake:
         before = last.clock.watermarks if last is not None else {}
         for feed in self._feeds:
             if feed.watermark != before.get(feed.stream.name, NEVER):
-                feed.advanced = time.time()
+                feed.advanced = self._surroundings.wall()
 
     def _since(self) -> int | None:
         """The first id of the nodes that were added since the last entry; None if there are none."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.errors import RunError
+from seine.errors import SourceError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LineCursor, file_identity
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
@@ -73,6 +73,22 @@ class LineReader:
                 return None  # its next line may be beyond the limit; a later file must wait
         return None
 
+    def header_of(self, path: str) -> tuple[str, ...] | None:
+        """The header line of a file; None if it has none, or not yet."""
+        try:
+            with open(path, "rb") as file:
+                first = file.readline(LINE_LIMIT)
+        except OSError as error:
+            raise SourceError(path, f"cannot read '{path}': {error.strerror}") from None
+        whole = first.endswith(b"\n") or (first and not self.follow)
+        if self._delimiter is None or not whole:
+            return None
+        return _header(first.removeprefix(_BOM), self._delimiter)
+
+    def has_read(self) -> bool:
+        """Whether it has, or was given, a position in any file."""
+        return bool(self.cursors or self.gone)
+
     def exhausted(self) -> bool:
         """Whether nothing more will come; never so in follow mode."""
         if self.follow:
@@ -125,9 +141,9 @@ class LineReader:
         except FileNotFoundError:
             if self.follow:
                 return None  # it went away since it was listed
-            raise RunError(f"'{path}' was removed while it was being read") from None
+            raise SourceError(path, f"'{path}' was removed while it was being read") from None
         except OSError as error:
-            raise RunError(f"cannot read '{path}': {error.strerror}") from None
+            raise SourceError(path, f"cannot read '{path}': {error.strerror}") from None
         self._handles.move_to_end(key)
         opened = _Opened(key, path, self._handles[key][0], final=not self.follow)
         self._restart_if_rewritten(opened)
@@ -212,7 +228,8 @@ class LineReader:
         if self._delimiter is not None and header is None:
             first = self._lines(opened, offset, 1, LINE_LIMIT)
             if not first and self._left(opened) > LINE_LIMIT:
-                raise RunError(f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes")
+                message = f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes"
+                raise SourceError(opened.path, message)
             header = _header(first, self._delimiter) if first else None
             offset, line = offset + len(first), line + bool(first)
         self._pass_preamble(opened, offset, line, head, header)

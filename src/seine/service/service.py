@@ -13,6 +13,7 @@ from threading import RLock
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
+from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
 from seine.runtime.driver import Driver
@@ -114,6 +115,7 @@ class Service:
             notice=options.notice,
             components=lambda: self.registrar.view.stream_components,
             lead=options.lead,
+            refuse=False,  # what was registered once must not keep everybody from starting
         )
 
     @property
@@ -161,6 +163,10 @@ class Service:
             "nodes": len(view.nodes),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
         }
+
+    def stream_states(self) -> tuple[StreamStatus, ...]:
+        """Every stream: its position, lag and watermark, what it lost, whether it can be read."""
+        return self._intake.stream_states()
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""
