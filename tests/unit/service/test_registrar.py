@@ -332,7 +332,7 @@ def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: P
     whole = path.read_bytes()
     path.write_bytes(b"{")
     for _ in range(2):
-        with pytest.raises(RunError, match="damaged"):
+        with pytest.raises(SeineError, match="damaged"):
             rig.open()
     path.write_bytes(whole)
     rig.open()
