@@ -6,8 +6,9 @@ punctuation.
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
 one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that an earlier
 punctuation of its stream excludes is dead, unless the punctuation has lapsed. A tuple or negative whose
-timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead
-lines move no clock; a punctuation holds however late it is.
+timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it; and
+so is one below the floor that the stream was given while it was idle. Dead lines move no clock; a punctuation
+holds however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
 all rows that the rules before it let pass.
@@ -85,6 +86,7 @@ class Admission:
         self.layout = RecordLayout.of(stream)
         self.clock = before.clock
         self.arrivals = before.arrivals
+        self.floor = before.floor
         self._made = before.made
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
@@ -95,11 +97,13 @@ class Admission:
     @property
     def watermark(self) -> int:
         """No later tuple has a timestamp below it; NEVER before any tuple."""
-        return max(self.clock - self.stream.lateness, NEVER) if self.clock != NEVER else NEVER
+        clock = max(self.clock - self.stream.lateness, NEVER) if self.clock != NEVER else NEVER
+        return max(clock, self.floor)
 
     def state(self) -> AdmissionState:
         """What to give a new Admission, beside the runs it names."""
-        return AdmissionState(self.clock, self.arrivals, self._made, [list(kept.runs) for kept in self.kept])
+        runs = [list(kept.runs) for kept in self.kept]
+        return AdmissionState(self.clock, self.arrivals, self._made, runs, self.floor)
 
     def runs(self) -> dict[str, pa.RecordBatch]:
         return {name: run for kept in self.kept for name, run in kept.runs.items()}
@@ -178,7 +182,9 @@ class Admission:
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
         late = alive & (tuples.time < floor)
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
-        return int(clocks[-1]), int(np.count_nonzero(late))
+        behind = alive & ~late & (tuples.time < self.floor)
+        verdict.refuse(behind, "behind the clock of the streams that went on while this one was idle")
+        return int(clocks[-1]), int(np.count_nonzero(late | behind))
 
     def _admitted(
         self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray, late: int

@@ -33,7 +33,7 @@ class Lead:
 NO_LEAD = Lead()
 
 
-class Reach(NamedTuple):
+class StreamReach(NamedTuple):
     """The event time that the lines at hand of a stream reach; None if it holds nobody up."""
 
     stream: str
@@ -41,12 +41,12 @@ class Reach(NamedTuple):
     latest: int | None
 
 
-def horizons(reaches: Iterable[Reach], components: Components | None, lead: Lead) -> dict[str, int]:
+def horizons(reaches: Iterable[StreamReach], components: Components | None, lead: Lead) -> dict[str, int]:
     """The event time up to which each stream is let in; FOREVER where nobody holds it up.
 
     Without components, all streams of a time domain are one.
 
-    >>> reaches = [Reach("a", "plain", 5), Reach("b", "plain", 900), Reach("c", "plain", 7)]
+    >>> reaches = [StreamReach("a", "plain", 5), StreamReach("b", "plain", 900), StreamReach("c", "plain", 7)]
     >>> horizons(reaches, [frozenset("ac")], Lead())
     {'a': 5, 'b': 900, 'c': 5}
     >>> horizons(reaches, [frozenset("ac")], Lead(plain=1))

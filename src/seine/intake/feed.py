@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,11 +11,14 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
 from seine.intake.formats import Piece
+from seine.intake.future_lines import refuse_future
 from seine.intake.guarded_source import GuardedSource, Surroundings
 from seine.intake.intake_state import LineCounts, StreamState
 from seine.intake.parsed import Parsed
 from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
 from seine.rows.delta import FOREVER, NEVER
+
+_logger = logging.getLogger(__name__)
 
 _DEFAULT_SURROUNDINGS = Surroundings()
 
@@ -59,24 +63,54 @@ class StreamFeed:
         self._position = dict(state.position)
         self._counts = state.counts
         self.advanced = surroundings.wall()  # when its watermark last moved
+        self._plain_bound = stream.ahead is not None and stream.domain == "plain"
+        self._latest = state.latest
+        self._heard = state.heard or int(surroundings.wall() * 1_000_000)
+        self._idle_since: float | None = None
         layout = self.admission.layout
         self._source = GuardedSource(stream, layout, self._position, surroundings, refuse=refuse)
         self._buffer: list[_Chunk] = []
 
-    def fill(self, lines: int, size: int) -> None:
-        """Read ahead until the buffer has so many lines or bytes, or the source has no more now."""
+    def fill(self, lines: int, size: int, wall: int = 0) -> None:
+        """Read ahead until the buffer has so many lines or bytes, or the source has no more now.
+
+        `wall` is the wall clock in microseconds.
+        """
         while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
             space = size - sum(chunk.size for chunk in self._buffer)
             drained = self._position if not self._buffer else None
             lines_read = self._source.read(room, max(space, 0), drained)
             if lines_read is None:
                 return
-            self._buffer.append(_Chunk(*lines_read))
+            piece, parsed = lines_read
+            parsed = refuse_future(self.stream, parsed, wall, self._latest_read() if self._plain_bound else 0)
+            self._buffer.append(_Chunk(piece, parsed))
+            self._heard = wall
+
+    def _latest_read(self) -> int:
+        """The largest timestamp before the line that is read next."""
+        return max([self._latest, *[chunk.parsed.tuples.latest() for chunk in self._buffer]])
+
+    def note_silence(self, wall: int) -> bool:
+        """Note whether it is idle at this wall clock: silent for as long as it was declared with."""
+        idle = self.stream.idle
+        silent = idle is not None and not self._buffer and self._source.condition.state == "running"
+        if self._source.condition.state == "failed":
+            self._heard = wall  # it is not silent but unheard
+        if idle is None or not silent or wall - self._heard < idle:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = (self._heard + idle) / 1_000_000
+            _logger.info("stream is idle", extra={"stream": self.stream.name})
+        return self._idle_since is not None
 
     @property
     def condition(self) -> SourceCondition:
-        """Whether its source can be read; any thread may ask."""
-        return self._source.condition
+        """Whether its source can be read, and sends; any thread may ask."""
+        condition, idle = self._source.condition, self._idle_since
+        if idle is None or condition.state != "running":
+            return condition
+        return SourceCondition("idle", idle)
 
     @property
     def waiting(self) -> bool:
@@ -124,6 +158,8 @@ class StreamFeed:
         return [self._admit(front)]
 
     def _admit(self, parsed: Parsed) -> Admitted:
+        if self._plain_bound:
+            self._latest = max(self._latest, parsed.tuples.latest())
         admitted = self.admission.admit(parsed)
         if admitted.dead:
             counts, last = self._counts, admitted.dead[-1]
@@ -138,7 +174,7 @@ class StreamFeed:
         """
         gone = self._source.forgotten() - {chunk.piece.key for chunk in self._buffer}
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
-        return StreamState(position, self.admission.state(), self._counts)
+        return StreamState(position, self.admission.state(), self._counts, self._latest, self._heard)
 
     def status(self, state: StreamState, watermark: int, holds_back: tuple[str, ...]) -> StreamStatus:
         """Its status, as of the entry that has this state and watermark; any thread may ask."""

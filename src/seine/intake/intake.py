@@ -13,9 +13,10 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
-from seine.intake.alignment import NO_LEAD, Components, Lead, Reach, groups_of, horizons
+from seine.intake.alignment import NO_LEAD, Components, Lead, StreamReach, groups_of, horizons
 from seine.intake.feed import StreamFeed
 from seine.intake.guarded_source import Surroundings
+from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
 from seine.intake.stream_status import StreamStatus, waiting_for
@@ -31,8 +32,8 @@ class Intake:
     """Turns sources into journal entries, resuming after the last entry of an existing journal.
 
     Streams that queries combine are aligned (`alignment.py`), so that short files do not run ahead of those
-    that they are joined with. An entry has at least one row, punctuation or dead letter, but for the last
-    one, which ends the input.
+    that they are joined with. An entry has at least one row, punctuation or dead letter, or a stream is idle
+    and its watermark rises; but for the last one, which ends the input.
 
     Streams may be added and removed while it runs: `open` and `change`. An entry names a network version
     and an epoch. Whoever changes those, or the streams, holds the lock `turn`, so that an entry is written
@@ -80,6 +81,7 @@ class Intake:
         last = journal.last()
         state = last.intake if last is not None else IntakeState()
         self._now = dict(state.now)
+        self._wall = state.wall
         self._done = last is not None and last.end
         if self._done and follow:
             raise SeineError(
@@ -145,26 +147,29 @@ class Intake:
         with self._turn:
             self._exchange()
         while not self._done:
-            list(self._pool.map(lambda feed: feed.fill(self._rows, DEFAULT_BYTES), self._feeds))
+            self._wall = int(self._surroundings.wall() * 1_000_000)
+            list(self._pool.map(self._fill, self._feeds))
             if not any(feed.waiting for feed in self._feeds):
-                return self._finish()
+                return self._append({}, end=False) if self._floors() else self._finish()
             admitted = self._advance()
             if any(_has_content(part) for parts in admitted.values() for part in parts):
                 return self._append(admitted, end=False)
         return None
 
+    def _fill(self, feed: StreamFeed) -> None:
+        feed.fill(self._rows, DEFAULT_BYTES, self._wall)
+
     def stream_states(self) -> tuple[StreamStatus, ...]:
         """The status of every stream as of the last entry; any thread may ask."""
         last, feeds = self.journal.last(), tuple(self._feeds)
-        group_of = groups_of((feed.stream.name for feed in feeds), self._components())
-        groups = {feed.stream.name: (group_of[feed.stream.name], feed.stream.domain) for feed in feeds}
+        groups = self._groups(feeds)
         watermarks = last.clock.watermarks if last is not None else {}
         states = last.intake.streams if last is not None else {}
         return tuple(
             feed.status(
                 states.get(feed.stream.name, StreamState()),
                 watermarks.get(feed.stream.name, NEVER),
-                waiting_for(feed.stream.name, groups, watermarks),
+                waiting_for(feed.stream.name, groups, watermarks) if feed.condition.state != "idle" else (),
             )
             for feed in feeds
         )
@@ -185,7 +190,7 @@ class Intake:
 
     def _advance(self) -> dict[str, list[Admitted]]:
         """Admit the lines of every stream up to its horizon."""
-        reaches = [Reach(feed.stream.name, feed.stream.domain, feed.reach()) for feed in self._feeds]
+        reaches = [StreamReach(feed.stream.name, feed.stream.domain, feed.reach()) for feed in self._feeds]
         limits = horizons(reaches, self._components(), self._lead)
         return {feed.stream.name: feed.take(limits[feed.stream.name]) for feed in self._feeds}
 
@@ -197,6 +202,8 @@ class Intake:
             return self._cut(admitted, end=end)
 
     def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
+        for name, floor in self._floors().items():
+            self._feed_of(name).admission.floor = floor
         self._note_advances()
         for feed in self._feeds:
             latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
@@ -214,7 +221,10 @@ class Intake:
                 ),
                 dead=dead,
                 intake=IntakeState(
-                    {feed.stream.name: feed.state() for feed in self._feeds}, self._now, self._next_id()
+                    {feed.stream.name: feed.state() for feed in self._feeds},
+                    self._now,
+                    self._next_id(),
+                    self._wall,
                 ),
                 since=self._since(),
                 runs={
@@ -227,6 +237,29 @@ class Intake:
                 handover=handover,
             )
         )
+
+    def _floors(self) -> Mapping[str, int]:
+        """The watermarks that streams which are idle now are to be given."""
+        if not self._follow or all(feed.stream.idle is None for feed in self._feeds):
+            return {}
+        groups = self._groups(self._feeds)
+        return floors(
+            StreamProgress(
+                feed.stream.name,
+                groups[feed.stream.name],
+                feed.watermark,
+                feed.note_silence(self._wall),
+            )
+            for feed in self._feeds
+        )
+
+    def _groups(self, feeds: Sequence[StreamFeed]) -> dict[str, tuple[str, str]]:
+        """The component and time domain of each stream."""
+        group_of = groups_of((feed.stream.name for feed in feeds), self._components())
+        return {feed.stream.name: (group_of[feed.stream.name], feed.stream.domain) for feed in feeds}
+
+    def _feed_of(self, name: str) -> StreamFeed:
+        return next(feed for feed in self._feeds if feed.stream.name == name)
 
     def _note_advances(self) -> None:
         """Note of each stream whose watermark is another than in the last entry that it moved now."""

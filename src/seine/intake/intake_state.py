@@ -49,13 +49,15 @@ FileCursor: TypeAlias = LineCursor | ParquetCursor
 class AdmissionState(Struct, frozen=True):
     """What admission of a stream goes on with, beside the runs of punctuations that it names.
 
-    `made` counts the runs that were ever made; `punctuations` names those that are kept, by scheme.
+    `made` counts the runs that were ever made; `punctuations` names those that are kept, by scheme. `floor`
+    is the watermark that it was given while it was idle.
     """
 
     clock: int = NEVER
     arrivals: int = 0
     made: int = 0
     punctuations: list[list[str]] = []
+    floor: int = NEVER
 
 
 class LineCounts(Struct, frozen=True):
@@ -67,16 +69,26 @@ class LineCounts(Struct, frozen=True):
 
 
 class StreamState(Struct, frozen=True):
-    """Where the reading of a stream is, by file, its admission, and what became of its lines."""
+    """Where the reading of a stream is, by file, its admission, and what became of its lines.
+
+    `latest` is the largest timestamp so far, where a bound on plain units needs it, and `heard` the wall
+    clock when lines came last, in microseconds.
+    """
 
     position: dict[str, FileCursor] = {}
     admission: AdmissionState = AdmissionState()
     counts: LineCounts = LineCounts()
+    latest: int = NEVER
+    heard: int = 0
 
 
 class IntakeState(Struct, frozen=True):
-    """All streams, the latest event time of each domain, and the next id of a node at that moment."""
+    """All streams, the latest event time of each domain, and the next id of a node at that moment.
+
+    `wall` is the wall clock, in microseconds, by which idle streams and lines of the future were judged.
+    """
 
     streams: dict[str, StreamState] = {}
     now: dict[str, int] = {}
     next_id: int = 0
+    wall: int = 0

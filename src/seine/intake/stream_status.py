@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -50,6 +51,26 @@ class StreamStatus(Struct, frozen=True, kw_only=True):
     dead: int = 0  # all dead letters, late ones among them
     last_reason: str = ""
     holds_back: tuple[str, ...] = ()
+
+    def trouble(self) -> str | None:
+        """In words, that it has failed, is idle or holds others back, and since when; None if all is well.
+
+        >>> StreamStatus(stream="s", condition=SourceCondition("failed", 60, "f", "no header")).trouble()
+        'failed since 1970-01-01T00:01:00Z: no header'
+        >>> StreamStatus(stream="s", advanced=3600.5, holds_back=("t", "u")).trouble()
+        'holds back t, u since 1970-01-01T01:00:00Z'
+        """
+        condition = self.condition
+        if condition.state != "running":
+            reason = f": {condition.reason}" if condition.reason else ""
+            return f"{condition.state} since {_instant(condition.since)}{reason}"
+        if self.holds_back:
+            return f"holds back {', '.join(self.holds_back)} since {_instant(self.advanced)}"
+        return None
+
+
+def _instant(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Lag(Struct, frozen=True):

@@ -158,6 +158,9 @@ class Service:
             "exact_share": exact_share(figures.memory.values()),
             "state_by_query": state.largest_states(),
             "streams": len(view.declared.streams),
+            "stream_troubles": {
+                one.stream: words for one in self.stream_states() if (words := one.trouble()) is not None
+            },
             "relations": len(view.declared.relations),
             "queries": {"running": len(view.registered) - paused, "paused": paused},
             "nodes": len(view.nodes),

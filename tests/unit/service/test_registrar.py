@@ -391,6 +391,7 @@ def test_a_source_that_fails_harms_its_own_queries_alone(rig: Rig) -> None:
     rig.run()
     states = {one.stream: one.condition.state for one in rig.service.stream_states()}
     assert rig.records("q") == [{"a": 1}, {"a": 2}] and states == {"s": "running", "c": "failed"}
+    assert "unknown column 'x'" in rig.service.status()["stream_troubles"]["c"]
     path.write_text("a,ts\n7,1\n")
     rig.crash()
     rig.run()
