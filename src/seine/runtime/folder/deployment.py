@@ -6,6 +6,7 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
+    result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
     handover/<entry>/      state on its way from a pipeline to one with more stages
 
@@ -79,6 +80,10 @@ class Deployment:
     @property
     def output(self) -> str:
         return self._path("output.json")
+
+    @property
+    def result_index(self) -> str:
+        return self._path("result_index")
 
     @property
     def spark(self) -> str:

@@ -15,8 +15,8 @@ from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat_batches, data_names
-from seine.runtime.output.json_records import json_lines, text_bytes
-from seine.runtime.output.task_report import WrittenResults
+from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
+from seine.runtime.output.task_report import QueryBytes, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -52,6 +52,7 @@ class Results:
         self._numbers: dict[str, int] = {}  # of the queries that had a record
         self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
+        self._ranges: list[QueryBytes] = []  # what was written, by the numbers of queries
 
     def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
         """The records of queries that follow from new rows and from rows that end early.
@@ -110,7 +111,8 @@ class Results:
             return None
         self._file.close()
         name = os.path.basename(self.path)
-        return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
+        cut = tuple(sorted(self.cut))
+        return WrittenResults(name, dict(self.counts), self.importance, cut, self._ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
@@ -134,7 +136,7 @@ class Results:
         batches, self._waiting[kind] = self._waiting[kind], []
         if not batches:
             return
-        whole = concat_batches(batches)
+        whole = _by_query(concat_batches(batches))
         for start, length in _pieces(whole):
             text = self._text(kind, whole.slice(start, length))
             if self._file is None:
@@ -155,7 +157,15 @@ class Results:
             columns,
             kind.domain,
         )
+        self._note_ranges(batch[QUERY].to_numpy(), line_starts(lines))
         return text_bytes(lines)
+
+    def _note_ranges(self, numbers: AnyArray, starts: IntArray) -> None:
+        """Note whose lines these are; `starts` has where each begins, and where the last one ends."""
+        first = np.concatenate([[0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1])
+        sizes = np.diff(starts[np.concatenate([first, [len(numbers)]])])
+        ranges = map(QueryBytes, numbers[first].tolist(), sizes.tolist())
+        self._ranges.extend(ranges)
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""
@@ -165,6 +175,14 @@ class Results:
         if len(others) < len(self._texts):
             return pa.array([self._texts[i] for i in others.tolist()], pa.string())
         return pa.array(self._texts, pa.string()).take(numbers)
+
+
+def _by_query(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Records of one query side by side, each query's in the order in which they came."""
+    numbers = records[QUERY].to_numpy()
+    if not (numbers[1:] < numbers[:-1]).any():
+        return records
+    return records.take(pa.array(np.argsort(numbers, kind="stable")))
 
 
 def _weights(form: Form, batch: pa.RecordBatch) -> FloatArray | None:

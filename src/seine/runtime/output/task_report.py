@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 from msgspec import Struct
 
 from seine.operators.limited.memory_account import MemoryAccount
 
 
+class QueryBytes(NamedTuple):
+    """Consecutive bytes of a file that are records of one query, by its place among those counted."""
+
+    query: int
+    bytes: int
+
+
 class WrittenResults(Struct, frozen=True):
     """A file of records below the results of its entry, and how many it has of each query.
 
     `importance` is the sum over the records of a query, where they have one; the queries in `cut` reached
-    their limit in this task, and further records were left out.
+    their limit in this task, and further records were left out. `ranges` say whose records the file has, from
+    its beginning to its end.
     """
 
     file: str
     counts: dict[str, int]
     importance: dict[str, float]
     cut: tuple[str, ...]
+    ranges: list[QueryBytes]
 
 
 class StageReport(Struct, frozen=True):
