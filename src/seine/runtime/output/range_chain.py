@@ -15,15 +15,18 @@ at most log(n)**2 steps, in practice far fewer.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
 
+from seine.algebra.arrays import AnyArray, IntArray
+
 NODE = Struct("<QIIQQ")
 NODE_DTYPE = np.dtype([("end", "<u8"), ("query", "<u4"), ("rank", "<u4"), ("before", "<u8"), ("skip", "<u8")])
 NOWHERE = 0  # nodes are numbered from 1
+_LEAST_GROWTH = 64  # queries
 
 
 class RangeNode(NamedTuple):
@@ -72,31 +75,78 @@ class NodeFile:
         os.close(self._file)
 
 
-def skips(head: int, node: Callable[[int], RangeNode]) -> list[int]:
-    """The last node of a query and those that skipping from it comes to, the first one first."""
-    path = []
-    while head != NOWHERE:
-        path.append(head)
-        head = node(head).skip
-    return path[::-1]
+class ChainLinks:
+    """Links new nodes of many queries at a time.
 
-
-def link(path: list[int], rank: int, number: int) -> tuple[int, int]:
-    """Append a node of a rank to the path of skips of its query: the nodes before it and to skip to.
-
-    >>> path: list[int] = []
-    >>> [link(path, rank, number=10 * rank) for rank in range(1, 9)]
-    [(0, 0), (10, 0), (20, 20), (30, 0), (40, 40), (50, 40), (60, 60), (70, 0)]
-    >>> path
-    [80]
+    Of each query it has the rank of the last node and, for each bit of that rank, the node whose rank has the
+    bits down to that one: those that skipping from the last node comes to. All arrays are by query.
     """
-    before = path[-1] if path else NOWHERE
-    carried = (rank & -rank).bit_length() - 1  # ones at the end of the rank before this one
-    if carried:
-        del path[-carried:]
-    skip = path[-1] if path else NOWHERE
-    path.append(number)
-    return before, skip
+
+    def __init__(self) -> None:
+        self._rank = np.zeros(0, np.int64)
+        self._path = np.zeros((0, 1), np.int64)
+
+    def make_room(self, queries: int) -> None:
+        """Let there be so many queries, or more."""
+        more = queries - len(self._rank)
+        if more > 0:
+            more = max(more, len(self._rank) // 2, _LEAST_GROWTH)
+            self._rank = np.pad(self._rank, (0, more))
+            self._path = np.pad(self._path, ((0, more), (0, 0)))
+
+    def note(self, queries: IntArray, ranks: IntArray, numbers: IntArray) -> None:
+        """Nodes that were written, in the order of their numbers."""
+        bits = self._bits(ranks)
+        self._rank[queries] = ranks  # the last one of a query stays
+        self._path[queries, bits] = numbers
+
+    def link(self, queries: IntArray, numbers: IntArray) -> AnyArray:
+        """New nodes, without ends, by the numbers that they get; a query may have several."""
+        nodes = np.zeros(len(queries), NODE_DTYPE)
+        nodes["query"] = queries
+        for places in _rounds(queries):
+            self._link(nodes, queries[places], numbers[places], places)
+        return nodes
+
+    def _link(self, nodes: AnyArray, queries: IntArray, numbers: IntArray, places: IntArray) -> None:
+        """The same for queries that are all different."""
+        old = self._rank[queries]
+        ranks = old + 1
+        nodes["rank"][places] = ranks
+        nodes["before"][places] = self._at(queries, old)
+        nodes["skip"][places] = self._at(queries, ranks & (ranks - 1))
+        self.note(queries, ranks, numbers)
+
+    def _at(self, queries: IntArray, ranks: IntArray) -> IntArray:
+        """The nodes of ranks that skipping from the last nodes comes to; rank 0 is nowhere."""
+        return np.where(ranks == 0, NOWHERE, self._path[queries, self._bits(ranks)])
+
+    def _bits(self, ranks: IntArray) -> IntArray:
+        """The number of the lowest bit of each rank; of 0, any."""
+        bits: IntArray = np.log2(np.maximum(ranks & -ranks, 1)).astype(np.int64)
+        more = int(bits.max(initial=0)) + 1 - self._path.shape[1]
+        if more > 0:
+            self._path = np.pad(self._path, ((0, 0), (0, more)))
+        return bits
+
+
+def _rounds(queries: IntArray) -> Iterator[IntArray]:
+    """Places of an array, the first occurrence of each query first, then the second ones, and so on.
+
+    >>> [places.tolist() for places in _rounds(np.array([7, 5, 7, 7, 5]))]
+    [[0, 1], [2, 4], [3]]
+    """
+    order = np.argsort(queries, kind="stable")
+    ordered = queries[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    if len(begins) == len(queries):
+        yield np.arange(len(queries))
+        return
+    counts = np.diff(np.append(begins, len(queries)))
+    earlier = np.empty(len(queries), np.int64)
+    earlier[order] = np.arange(len(queries)) - np.repeat(begins, counts)
+    for occurrence in range(int(counts.max(initial=0))):
+        yield np.flatnonzero(earlier == occurrence)
 
 
 def first_after(head: int, position: int, node: Callable[[int], RangeNode]) -> int:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,17 +25,19 @@ from seine.runtime.folder.settings import damaged
 from seine.runtime.output.range_chain import (
     NODE,
     NODE_DTYPE,
+    NOWHERE,
     ByteRange,
+    ChainLinks,
     NodeFile,
     backwards,
     first_after,
-    link,
-    skips,
 )
+from seine.runtime.output.task_report import QueryRanges
 
 _NODES_AT_ONCE = 1 << 20
 _FEW_RANGES, _MOST_RANGES = 8, 512  # of one answer
 _LEAST_SCANNED_NOTICE = 64 << 20  # bytes; reading more to complete the index is worth a line in the log
+_LINES_AT_ONCE = 1 << 16
 _BEGIN = '{"query": '
 
 _logger = logging.getLogger(__name__)
@@ -47,17 +50,6 @@ class RangePage(NamedTuple):
     complete: bool
 
 
-class _QueryRanges:
-    """The ranges of one query: the last node and its end as readers see them, and what is not settled yet."""
-
-    __slots__ = ("end", "head", "number", "path", "rank")
-
-    def __init__(self, number: int, head: int = 0, end: int = 0) -> None:
-        self.number, self.head, self.end = number, head, end
-        self.path: list[int] | None = None if head else []  # None: to be read when a range is added
-        self.rank = 0
-
-
 class ResultIndex:
     """Where the records of each query are in a file of results.
 
@@ -68,35 +60,44 @@ class ResultIndex:
     def __init__(self, folder: str, results: str, length: int) -> None:
         os.makedirs(folder, exist_ok=True)
         self.results = results
-        self._queries: dict[str, _QueryRanges] = {}
         self._names = _NameFile(os.path.join(folder, "names.jsonl"))
         path = os.path.join(folder, "ranges")
         self._nodes = NodeFile(path)
-        self._count, self.settled = self._restore(path, length)
+        self._forget()
+        self._restore(path, length)
         if not self._fits():
-            self._count, self.settled, self._queries = 0, 0, {}
-            self._names = _NameFile(os.path.join(folder, "names.jsonl"), anew=True)
+            self._names.clear()
+            self._forget()
         self._nodes.keep(self._count)
         self._end = self.settled  # of what was appended
-        self._waiting: list[tuple[int, ...]] = []
-        self._changed: dict[str, _QueryRanges] = {}
+        self._waiting: list[AnyArray] = []  # nodes
         self._fresh: list[str] = []
         self.settle(length)
 
-    def append(self, query: str, size: int) -> None:
-        """The next `size` bytes of the results are records of a query."""
-        self._end += size
-        ranges = self._queries.get(query) or self._new(query)
-        if self._waiting and self._waiting[-1][1] == ranges.number:
-            self._waiting[-1] = (self._end, *self._waiting[-1][1:])
+    def _forget(self) -> None:
+        """Begin with no query and no range."""
+        self._numbers: dict[str, int] = {}
+        self._links = ChainLinks()
+        self._heads = self._ends = np.zeros(0, np.int64)  # by query: its last node, and where that ends
+        self._count = self.settled = 0
+
+    def append(self, names: Sequence[str], ranges: QueryRanges) -> None:
+        """The next bytes of the results are records of these queries."""
+        known = np.fromiter((self._number(name) for name in names), np.int64, len(names))
+        queries, ends = known[ranges.queries], self._end + np.cumsum(ranges.sizes)
+        if not len(queries):
             return
-        if ranges.path is None:
-            ranges.path = skips(ranges.head, self._nodes.node)
-            ranges.rank = self._nodes.node(ranges.head).rank
-        ranges.rank += 1
-        before, skip = link(ranges.path, ranges.rank, self._count + len(self._waiting) + 1)
-        self._waiting.append((self._end, ranges.number, ranges.rank, before, skip))
-        self._changed[query] = ranges
+        last = np.append(queries[1:] != queries[:-1], True)  # of several that touch
+        queries, ends = queries[last], ends[last]
+        self._end = int(ends[-1])
+        if self._waiting and self._waiting[-1]["query"][-1] == queries[0]:
+            self._waiting[-1]["end"][-1] = ends[0]
+            queries, ends = queries[1:], ends[1:]
+        if len(queries):
+            first = self._count + 1 + sum(map(len, self._waiting))
+            nodes = self._links.link(queries, np.arange(first, first + len(queries)))
+            nodes["end"] = ends
+            self._waiting.append(nodes)
 
     def settle(self, length: int) -> None:
         """Let readers see the results up to a length; what was not appended is looked up in the file."""
@@ -104,26 +105,29 @@ class ResultIndex:
             self._scan(length)
         self._names.write(self._fresh)
         self._fresh = []
-        self._nodes.write(self._count + 1, b"".join([NODE.pack(*node) for node in self._waiting]))
-        first, self._count = self._count + 1, self._count + len(self._waiting)
-        for ranges in self._changed.values():
-            assert ranges.path is not None
-            number = ranges.path[-1]
-            ranges.end = self._waiting[number - first][0]
-            ranges.head = number
-        self._waiting, self._changed = [], {}
+        if self._waiting:
+            nodes = np.concatenate(self._waiting)
+            self._nodes.write(self._count + 1, nodes.tobytes())
+            self._waiting = []
+            self._publish(nodes)
         self.settled = length
+
+    def _publish(self, nodes: AnyArray) -> None:
+        """Let readers find nodes that were written."""
+        self._heads[nodes["query"]] = np.arange(self._count + 1, self._count + 1 + len(nodes))
+        self._ends[nodes["query"]] = nodes["end"]  # in order, so that the last one of a query stays
+        self._count += len(nodes)
 
     def end_of(self, query: str) -> int:
         """Where the last record of a query ends; 0 if it has none."""
-        ranges = self._queries.get(query)
-        return ranges.end if ranges is not None else 0
+        number = self._numbers.get(query)
+        return 0 if number is None else int(self._ends[number])
 
     def ranges(self, query: str, position: int, enough: int) -> RangePage:
         """The first ranges of a query that end after a position: so many that they have `enough` bytes."""
-        ranges = self._queries.get(query)
-        head = ranges.head if ranges is not None else 0
-        if not head or self._nodes.node(head).end <= position:
+        number = self._numbers.get(query)
+        head = NOWHERE if number is None else int(self._heads[number])
+        if head == NOWHERE or self._nodes.node(head).end <= position:
             return RangePage([], True)
         node = self._nodes.node
         last, first = node(head).rank, node(first_after(head, position, node)).rank
@@ -141,17 +145,34 @@ class ResultIndex:
     def close(self) -> None:
         self._nodes.close()
 
-    def _new(self, query: str) -> _QueryRanges:
-        ranges = self._queries[query] = _QueryRanges(self._names.count + len(self._fresh))
+    def _number(self, query: str) -> int:
+        number = self._numbers.get(query)
+        return self._new(query) if number is None else number
+
+    def _new(self, query: str) -> int:
+        number = self._names.count + len(self._fresh)
+        self._make_room(number + 1)
         self._fresh.append(query)
-        return ranges
+        self._numbers[query] = number  # last: whoever finds the number finds what is kept by it
+        return number
+
+    def _make_room(self, queries: int) -> None:
+        more = queries - len(self._heads)
+        if more > 0:
+            more = max(more, len(self._heads) // 2)
+            self._heads, self._ends = np.pad(self._heads, (0, more)), np.pad(self._ends, (0, more))
+        self._links.make_room(queries)
 
     def _scan(self, length: int) -> None:
         """Append what the results have beyond what was appended, line by line."""
         if length - self._end > _LEAST_SCANNED_NOTICE:
             _logger.info("results are indexed by query", extra={"bytes": length - self._end})
-        for query, size in _queries_of_lines(self.results, self._end, length):
-            self.append(query, size)
+        lines = _queries_of_lines(self.results, self._end, length)
+        while piece := list(islice(lines, _LINES_AT_ONCE)):
+            names = list(dict.fromkeys(query for query, _ in piece))
+            places = {name: place for place, name in enumerate(names)}
+            sizes = [size for _, size in piece]
+            self.append(names, QueryRanges.of([places[query] for query, _ in piece], sizes))
 
     def _fits(self) -> bool:
         """Whether the last range is one of these results; else the index is of others."""
@@ -166,35 +187,36 @@ class ResultIndex:
             file.seek(end - 1)
             return whole and line.startswith(_prefix(query)) and file.read(1) == b"\n"
 
-    def _restore(self, path: str, length: int) -> tuple[int, int]:
-        """Read the nodes that count: how many, and where the last one ends."""
-        names = self._names.names
-        heads, ends = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-        count, reach = 0, 0
+    def _restore(self, path: str, length: int) -> None:
+        """Read the nodes that can be right."""
+        self._numbers = {name: number for number, name in enumerate(self._names.names)}
+        self._make_room(self._names.count)
         for nodes in _node_pieces(path):
-            good = _consistent(nodes, count, reach, len(names), length)
+            good = _consistent(nodes, self._count, self.settled, self._names.count, length)
             kept = nodes[:good]
-            heads[kept["query"]] = np.arange(count + 1, count + 1 + good)  # the last one of each stays
-            ends[kept["query"]] = kept["end"]
-            count, reach = count + good, int(kept["end"][-1]) if good else reach
+            if good:
+                numbers = np.arange(self._count + 1, self._count + 1 + good)
+                self._links.note(kept["query"].astype(np.int64), kept["rank"].astype(np.int64), numbers)
+                self._publish(kept)
+                self.settled = int(kept["end"][-1])
             if good < len(nodes):
-                break
-        for number, name in enumerate(names):
-            self._queries[name] = _QueryRanges(number, int(heads[number]), int(ends[number]))
-        return count, reach
+                return
 
 
 class _NameFile:
     """Names, one a line; a line is a number for ever."""
 
-    def __init__(self, path: str, *, anew: bool = False) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
         content = b""
-        if os.path.exists(path) and not anew:
+        if os.path.exists(path):
             with open(path, "rb") as file:
                 content = file.read()
         self.names, self._bytes = _names(content)
         self.count = len(self.names)
+
+    def clear(self) -> None:
+        self.names, self.count, self._bytes = [], 0, 0
 
     def write(self, names: list[str]) -> None:
         if not names:

@@ -16,7 +16,7 @@ from seine.algebra.types import Type
 from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
-from seine.runtime.output.task_report import QueryBytes, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -52,7 +52,7 @@ class Results:
         self._numbers: dict[str, int] = {}  # of the queries that had a record
         self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
-        self._ranges: list[QueryBytes] = []  # what was written, by the numbers of queries
+        self._pieces: list[tuple[AnyArray, AnyArray]] = []  # whose records were written, and how many bytes
 
     def deliver(self, form: Form, queries: list[str], plus: Chosen, minus: Chosen | None = None) -> None:
         """The records of queries that follow from new rows and from rows that end early.
@@ -111,8 +111,9 @@ class Results:
             return None
         self._file.close()
         name = os.path.basename(self.path)
-        cut = tuple(sorted(self.cut))
-        return WrittenResults(name, dict(self.counts), self.importance, cut, self._ranges)
+        owners, sizes = map(np.concatenate, zip(*self._pieces, strict=True))
+        ranges, cut = QueryRanges.of(owners, sizes), tuple(sorted(self.cut))
+        return WrittenResults(name, dict(self.counts), self.importance, cut, ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
@@ -164,8 +165,7 @@ class Results:
         """Note whose lines these are; `starts` has where each begins, and where the last one ends."""
         first = np.concatenate([[0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1])
         sizes = np.diff(starts[np.concatenate([first, [len(numbers)]])])
-        ranges = map(QueryBytes, numbers[first].tolist(), sizes.tolist())
-        self._ranges.extend(ranges)
+        self._pieces.append((numbers[first], sizes))
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""

@@ -26,7 +26,7 @@ from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.tally import Tally
-from seine.runtime.output.task_report import TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, TaskReport, WrittenResults
 from seine.runtime.output.totals import Totals, read_totals
 from seine.typed_json import write_json
 
@@ -159,16 +159,11 @@ class Sink:
             else:
                 self._out.append(stream)
                 self._count(counts)
-                self._note_ranges(results)
+                if self._index is not None:
+                    self._index.append(list(counts), results.ranges)
         self._tally.weigh(results.importance)
         for query in results.cut:  # the task itself left out what is beyond the limit
             self._cut(query)
-
-    def _note_ranges(self, results: WrittenResults) -> None:
-        if self._index is not None:
-            queries = list(results.counts)
-            for query, size in results.ranges:
-                self._index.append(queries[query], size)
 
     def _over(self, query: str, more: int) -> bool:
         return self.totals.outputs.get(query, 0) + more > self.roster.limit(query)
@@ -183,7 +178,7 @@ class Sink:
                 self._out.write(line)
                 self._count({query: 1})
                 if self._index is not None:
-                    self._index.append(query, len(line))
+                    self._index.append([query], QueryRanges.of([0], [len(line)]))
 
     def _cut(self, query: str) -> None:
         if query not in self.totals.cut:

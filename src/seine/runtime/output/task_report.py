@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
 
 
-class QueryBytes(NamedTuple):
-    """Consecutive bytes of a file that are records of one query, by its place among those counted."""
+class QueryRanges(Struct, frozen=True, array_like=True):
+    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes."""
 
-    query: int
-    bytes: int
+    packed_queries: bytes
+    packed_sizes: bytes
+
+    @staticmethod
+    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike) -> QueryRanges:
+        return QueryRanges(np.asarray(queries, np.int32).tobytes(), np.asarray(sizes, np.int64).tobytes())
+
+    @property
+    def queries(self) -> AnyArray:
+        return np.frombuffer(self.packed_queries, np.int32)
+
+    @property
+    def sizes(self) -> AnyArray:
+        return np.frombuffer(self.packed_sizes, np.int64)
 
 
 class WrittenResults(Struct, frozen=True):
@@ -29,7 +42,7 @@ class WrittenResults(Struct, frozen=True):
     counts: dict[str, int]
     importance: dict[str, float]
     cut: tuple[str, ...]
-    ranges: list[QueryBytes]
+    ranges: QueryRanges
 
 
 class StageReport(Struct, frozen=True):

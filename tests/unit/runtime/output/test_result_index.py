@@ -11,6 +11,7 @@ import pytest
 from seine.errors import SeineError
 from seine.runtime.output.range_chain import NODE, ByteRange, NodeFile, RangeNode, backwards, first_after
 from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.task_report import QueryRanges
 from tests.support.seeds import seeds
 
 QUERIES = ["q", "p", 'a "name", \\ of é', "rare"]
@@ -30,11 +31,12 @@ class Results:
 
     def lines(self, queries: list[str], chance: random.Random) -> None:
         """A micro-batch, of which the index hears."""
+        lines = [record(query, chance.randrange(10**9)) for query in queries]
         with self.path.open("ab") as file:
-            for query in queries:
-                line = record(query, chance.randrange(10**9))
-                file.write(line)
-                self.index.append(query, len(line))
+            file.write(b"".join(lines))
+        cut = chance.randrange(len(lines) + 1)  # reports of two tasks
+        for names, part in ((queries[:cut], lines[:cut]), (queries[cut:], lines[cut:])):
+            self.index.append(names, QueryRanges.of(range(len(part)), [len(line) for line in part]))
         self.index.settle(self.path.stat().st_size)
 
     def wanted(self, query: str, position: int) -> list[ByteRange]:
@@ -151,8 +153,7 @@ def test_a_range_is_found_in_few_steps(tmp_path: Path) -> None:
     for _ in range(3000):
         with results.path.open("ab") as file:
             file.write(b"x\n" * 2)
-        results.index.append("q", 2)
-        results.index.append("p", 2)
+        results.index.append(["p", "q"], QueryRanges.of([1, 0], [2, 2]))
         results.index.settle(results.path.stat().st_size)
     nodes = NodeFile(str(results.folder / "ranges"))
     read: list[int] = []

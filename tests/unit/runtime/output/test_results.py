@@ -10,7 +10,7 @@ import pytest
 
 from seine.runtime.output import results as results_module
 from seine.runtime.output.results import Results
-from seine.runtime.output.task_report import QueryBytes, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, WrittenResults
 from tests.support.runtime_nodes import chosen, form, records, rows
 from tests.support.seeds import seed_range
 
@@ -24,7 +24,7 @@ def closed(results: Results) -> WrittenResults:
 def ranges_of(written: WrittenResults, path: Path) -> list[str]:
     """The query of each line, as the ranges of a file tell it."""
     names, content, start, owners = list(written.counts), path.read_bytes(), 0, []
-    for query, size in written.ranges:
+    for query, size in zip(written.ranges.queries, written.ranges.sizes, strict=True):
         owners += [names[query]] * len(content[start : start + size].splitlines())
         start += size
     assert start == len(content)
@@ -43,7 +43,7 @@ def test_ends_come_after_beginnings(tmp_path: Path) -> None:
     results.deliver(form(), ["q"], chosen(rows([1, 2])), chosen(rows([1], ended=True)))
     results.deliver(form(changelog=True), ["c"], chosen(rows([5])), chosen(rows([5], ended=True)))
     assert closed(results) == WrittenResults(
-        "f.jsonl", {"q": 3, "c": 2}, {}, (), [QueryBytes(0, 213), QueryBytes(1, 144)]
+        "f.jsonl", {"q": 3, "c": 2}, {}, (), QueryRanges.of([0, 1], [213, 144])
     )
     assert [(r["query"], r["op"], r["t_start"], r["t_end"], r["row"]["v"]) for r in records(path)] == [
         ("q", "+", 1, None, 1),
@@ -72,7 +72,7 @@ def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
     assert results.cut == set()
     results.deliver(few, ["q"], chosen(rows([3])), chosen(rows([1], ended=True)))
     results.deliver(few, ["q"], chosen(rows([4])))
-    assert closed(results) == WrittenResults(path.name, {"q": 3}, {}, ("q",), [QueryBytes(0, 216)])
+    assert closed(results) == WrittenResults(path.name, {"q": 3}, {}, ("q",), QueryRanges.of([0], [216]))
     assert [r["row"]["v"] for r in records(path)] == [1, 2, 3]
 
 
@@ -99,7 +99,7 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
         owners = ranges_of(written, path)
         assert owners == [r["query"] for r in found]
         if len(found) < results_module._PIECE_ROWS:
-            assert len(written.ranges) == len(written.counts)  # one range for each query
+            assert len(written.ranges.sizes) == len(written.counts)  # one range for each query
         total, cuts = total + len(found), cuts + len(written.cut)
     assert total > 500 and cuts > 20
 

@@ -16,7 +16,7 @@ from seine.intake.journal import Draft, Entry
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
-from seine.runtime.output.task_report import QueryBytes, StageReport, TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from tests.support.runtime_nodes import clock, deployment, lines_of, records, rows
 from tests.support.seeds import seeds
 
@@ -46,7 +46,7 @@ def report(
         texts = [lines_of(query, values) for query, values in results.items()]
         path.write_bytes(b"".join(texts))
         counts = {query: len(values) for query, values in results.items()}
-        ranges = [QueryBytes(i, len(text)) for i, text in enumerate(texts)]
+        ranges = QueryRanges.of(range(len(texts)), [len(text) for text in texts])
         written = WrittenResults(path.name, counts, {}, tuple(cut), ranges)
     report = TaskReport(entry.number, stage, bucket, written, StageReport(**state))
     return TaskReport.unpacked(report.packed())
