@@ -9,7 +9,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +26,11 @@ from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure, RunFailures
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
@@ -51,6 +53,7 @@ class Options:
     follow: bool = False
     buckets: int = 2
     memory: int | None = None  # tuples that all joins within a memory may hold together
+    budget: WorkBudget | None = None  # what a node may spend in a task; None: the usual
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -77,6 +80,7 @@ class Run:
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
+        self.failures = RunFailures(self.deployment.failures)
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
@@ -87,6 +91,7 @@ class Run:
                 batch_rows=options.batch_rows,
                 follow=follow,
                 network=relations.version,
+                withheld=lambda: tuple(sorted(self.failures.queries)),
                 notice=options.notice,
             )
 
@@ -98,8 +103,15 @@ class Run:
         by_stream = (holding for places in self._places.values() for holding in places.values())
         holdings = frozenset([*self._joins.values(), *by_stream])
         self.driver = Driver(
-            self.deployment, open_intake, options.follow, self.sink, lambda _: holdings, options.progress
+            self.deployment,
+            open_intake,
+            options.follow,
+            self.sink,
+            lambda _: holdings,
+            options.progress,
+            self._quarantine,
         )
+        self._withhold(self.failures.queries)  # the last process may have ended before it did
         _logger.info(
             "run opened",
             extra={
@@ -126,6 +138,7 @@ class Run:
                     f"checkpoint '{self.deployment.folder}' was made with another --memory",
                     hint="give the one that it was made with, or name a new folder",
                 )
+            self.deployment.allow(options.budget)
             return
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
@@ -134,7 +147,7 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory))
+        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory, options.budget))
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
         """The relations as the last entry knows them, from now on followed."""
@@ -146,6 +159,17 @@ class Run:
         current = versions.relations(self.network.version) if followed else {}
         streams = declarations.streams.values()
         return ChangingRelations(self.network, versions, streams, relations, current, options.notice)
+
+    def _quarantine(self, failures: Mapping[str, Failure]) -> None:
+        """Let queries fail: no entry from now on counts for them, nor those that wait."""
+        self.failures.add(failures)
+        self._withhold(failures)
+
+    def _withhold(self, failures: Mapping[str, Failure]) -> None:
+        """Entries that were written before queries failed go on without them; newer ones know."""
+        for number in self.deployment.journal.numbers():
+            failed = [name for name, failure in failures.items() if number >= failure.entry]
+            self.deployment.journal.withhold(number, failed)
 
     def close(self) -> None:
         self.driver.close()
@@ -195,6 +219,8 @@ class Run:
                 for streams, holding in self._places.get(query, {}).items()
             },
         )
+        if (failure := self.failures.queries.get(query)) is not None:
+            statistics = replace(statistics, failed=failure.reason)
         if account is None:
             return statistics
         share = exact_share([account])

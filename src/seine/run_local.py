@@ -11,6 +11,7 @@ from typing import Any
 
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
 
@@ -31,6 +32,7 @@ def run_local(
     buckets: int = 2,
     sharing: Strategy = CONFIGURATIONS["all"],
     memory: int | None = None,
+    budget: WorkBudget | None = None,
 ) -> LocalResult:
     """Run a script file to the end of its sources."""
     started = time.monotonic()
@@ -45,6 +47,7 @@ def run_local(
             buckets=buckets,
             sharing=sharing,
             memory=memory,
+            budget=budget,
         )
         run = Run(script, options)
         host = LocalHost(run.deployment)

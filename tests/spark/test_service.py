@@ -26,6 +26,10 @@ CHAIN = (
     "CREATE QUERY chain AS SELECT a.v AS x, b.v AS y, c.v AS z FROM s a, s b, s c"
     " WHERE a.k = b.k AND c.k = b.k + 1 AND a.ts < b.ts AND b.ts < c.ts;\n"
 )
+GREEDY = (
+    "CREATE QUERY greedy AS SELECT a.v AS v FROM s a, s b, s c, s d"
+    " WHERE a.v + b.v + c.v + d.v < 0 AND a.k < 100 AND b.k < 100;\n"
+)
 
 
 class Stage:
@@ -40,6 +44,7 @@ class Stage:
 
     def serve(self) -> None:
         words = ["serve", str(self.state), "--master", "local[2]", "--depth", "1", "--buckets", "2"]
+        words += ["--budget-candidates", "100000"]
         (self.state / "service.json").unlink(missing_ok=True)
         self.process = start(*words, log=self.folder / "serve.log")
         self.wait(lambda: (self.state / "service.json").exists())
@@ -137,6 +142,40 @@ def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
     stage.feed(10)
     stage.settle()
     status = json.loads(stage.seine("status", "--json"))
-    assert status["state_rows"] == 0 and status["queries"] == {"running": 1, "paused": 0}
+    assert status["state_rows"] == 0 and status["queries"] == {"running": 1, "paused": 0, "failed": 0}
     stage.process.terminate()
     assert stage.process.wait(60) == 0
+
+
+def test_a_greedy_query_fails_alone_and_can_be_dropped_while_nobody_serves(stage: Stage) -> None:
+    stage.register("pairs", STREAM + PAIRS + BIG)
+    stage.feed(40)
+    stage.settle()
+    stage.register("greedy", GREEDY)
+    stage.feed(40)
+    stage.settle()
+    queries = {query["query"]: query for query in stage.client.queries()}
+    assert {name: query["state"] for name, query in queries.items()} == {
+        "pairs": "running",
+        "big": "running",
+        "greedy": "failed",
+    }
+    assert "100,000 candidates" in queries["greedy"]["failure"]["reason"]
+    stage.feed(20)
+    kill(stage.process)
+    stage.serve()
+    stage.settle()
+    stage.feed(20)
+    stage.settle()
+    for query in ("pairs", "big"):
+        assert stage.records(query) == stage.expected(query, stage.lines) != []
+    assert "greedy failed: join" in stage.seine("list")
+    stage.process.terminate()
+    assert stage.process.wait(60) == 0
+    assert stage.seine("drop", "greedy").startswith("dropped query greedy; from entry")
+    assert "2 running, 0 paused, 0 failed" in stage.seine("status")
+    stage.serve()
+    stage.feed(20)
+    stage.settle()
+    for query in ("pairs", "big"):
+        assert stage.records(query) == stage.expected(query, stage.lines) != []

@@ -14,6 +14,7 @@ from seine.cli.logging_setup import add_logging
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.spark.master import chosen_master
 
@@ -39,6 +40,32 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         default="all",
         help=f"how much queries share, to compare: {', '.join(CONFIGURATIONS)}",
     )
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """Add the options that bound what a query may spend in a micro-batch."""
+    usual = WorkBudget()
+    parser.add_argument(
+        "--budget-candidates",
+        metavar="N",
+        type=positive,
+        help=f"most pairs that a join looks at in a micro-batch, in each bucket ({usual.candidates:,})",
+    )
+    parser.add_argument(
+        "--budget-bytes",
+        metavar="N",
+        type=positive,
+        help="most bytes that a node emits or a query delivers in a micro-batch, in each bucket (1 GiB)",
+    )
+
+
+def budget(arguments: argparse.Namespace) -> WorkBudget | None:
+    """What the options say; None if nothing."""
+    if arguments.budget_candidates is None and arguments.budget_bytes is None:
+        return None
+    usual = WorkBudget()
+    candidates, size = arguments.budget_candidates, arguments.budget_bytes
+    return WorkBudget(candidates or usual.candidates, size or usual.bytes)
 
 
 @contextmanager

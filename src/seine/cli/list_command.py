@@ -1,12 +1,13 @@
-"""`seine list` and `seine status`: what a running service has, and does."""
+"""`seine list` and `seine status`: what a service has, and does; also of one that is stopped."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seine.cli.service_client import add_asking, client_of, related_lines
+from seine.cli.service_client import add_asking, client_of, related_lines, stopped_folder
 from seine.errors import printable
 
 _LIST = "List the queries of a running service, in the order of their registration."
@@ -31,7 +32,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def list_command(arguments: argparse.Namespace) -> int:
     if arguments.related is not None:
         return _list_related(arguments)
-    queries = client_of(arguments).queries()
+    with stopped_folder(arguments) as folder:
+        queries: Sequence[Mapping[str, Any]] = (folder or client_of(arguments)).queries()
     if arguments.json:
         print(json.dumps(queries, indent=1, ensure_ascii=False))
     else:
@@ -46,6 +48,9 @@ def list_command(arguments: argparse.Namespace) -> int:
             for q in queries
         ]
         print("\n".join(_table(["query", "state", "since", "outputs", "text"], rows)))
+        for q in queries:
+            if q["failure"] is not None:
+                print(f"{printable(q['query'])} failed: {printable(q['failure']['reason'])}")
     return 0
 
 
@@ -61,17 +66,18 @@ def _list_related(arguments: argparse.Namespace) -> int:
 
 
 def status_command(arguments: argparse.Namespace) -> int:
-    status = client_of(arguments).status()
+    with stopped_folder(arguments) as folder:
+        status: Mapping[str, Any] = (folder or client_of(arguments)).status()
     if arguments.json:
         print(json.dumps(status, indent=1))
         return 0
     queries, depth = status["queries"], status["depth"]
     lines = {
         "folder": status["folder"],
-        "process": str(status["process"]),
+        "process": str(status["process"] or "none: the service is stopped"),
         "network": f"version {status['version']}, {status['nodes']:,} nodes,"
         f" {depth['used']} of {depth['stages']} stages used",
-        "queries": f"{queries['running']:,} running, {queries['paused']:,} paused",
+        "queries": ", ".join(f"{count:,} {state}" for state, count in queries.items()),
         "sources": f"{status['streams']:,} streams, {status['relations']:,} relations",
         "entry": f"{status['entry']} delivered, {status['written']} admitted",
         "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",
@@ -87,7 +93,7 @@ def status_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _given_up(status: dict[str, Any]) -> str:
+def _given_up(status: Mapping[str, Any]) -> str:
     """What joins within a memory have cost."""
     share = status["exact_share"]
     estimate = "" if share is None else f", about {share:.1%} of the exact importance reported"

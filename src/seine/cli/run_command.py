@@ -6,8 +6,18 @@ import argparse
 import json
 import time
 
-from seine.cli.hosting import add_hosting, add_sharing, buckets, carried, check_writable, positive
+from seine.cli.hosting import (
+    add_budget,
+    add_hosting,
+    add_sharing,
+    buckets,
+    budget,
+    carried,
+    check_writable,
+    positive,
+)
 from seine.cli.progress_line import ProgressLine
+from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.run import Options
@@ -19,6 +29,7 @@ example:
     seine run alerts.sql --out alerts.jsonl --dead-letter bad.jsonl --checkpoint state/
 
 A run with --checkpoint that was stopped goes on where it was, and repeats nothing in --out.
+A query that raises or goes over a budget fails; the others finish, and the exit status is 3.
 """
 
 
@@ -45,6 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="most tuples that queries WITH (memory = ...) hold together",
     )
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
+    add_budget(parser)
     add_sharing(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
@@ -65,6 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
             follow=arguments.follow,
             buckets=buckets(arguments),
             memory=arguments.memory,
+            budget=budget(arguments),
             sharing=CONFIGURATIONS[arguments.sharing],
             notice=progress.tell,
             progress=progress,
@@ -74,7 +87,10 @@ def command(arguments: argparse.Namespace) -> int:
             statistics = run.statistics(time.monotonic() - started)
             for query in run.sink.totals.cut:
                 progress.tell(f"query {query} was cut off at its limit; WITH (limit = n) sets another")
+            failed = dict(run.failures.queries)
+            for query, failure in failed.items():
+                progress.tell(f"query {query} failed: {failure.reason}")
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
             json.dump(statistics.document(), file, indent=1)
-    return 0
+    return RunError.exit_status if failed else 0

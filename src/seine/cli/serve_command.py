@@ -9,7 +9,7 @@ import signal
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from seine.cli.hosting import add_hosting, buckets, check_writable, positive
+from seine.cli.hosting import add_budget, add_hosting, buckets, budget, check_writable, positive
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.errors import RunError
@@ -67,6 +67,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=4,
         help="least number of stages (4); more are added when a query needs them",
     )
+    add_budget(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
 
@@ -80,7 +81,12 @@ def command(arguments: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         folder = ServiceFolder(arguments.folder)
         options = ServiceOptions(
-            arguments.batch_rows, buckets(arguments), arguments.depth, progress.tell, progress
+            arguments.batch_rows,
+            buckets(arguments),
+            arguments.depth,
+            progress.tell,
+            progress,
+            budget(arguments),
         )
         service = Service(folder, options)
         try:

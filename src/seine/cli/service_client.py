@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from seine.errors import printable
 from seine.service.client import Client, read_token
+from seine.service.folder import is_stopped
+
+if TYPE_CHECKING:
+    from seine.service.stopped_folder import StoppedFolder
 
 FOLDER = "seine-service"
 
@@ -25,8 +30,24 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
 
 def client_of(arguments: argparse.Namespace) -> Client:
     """A client of the service that the options name, else the environment, else the default folder."""
-    where = arguments.service or os.environ.get("SEINE_SERVICE") or FOLDER
-    return Client(where, read_token(arguments.token_file))
+    return Client(_where(arguments), read_token(arguments.token_file))
+
+
+def _where(arguments: argparse.Namespace) -> str:
+    return str(arguments.service or os.environ.get("SEINE_SERVICE") or FOLDER)
+
+
+@contextmanager
+def stopped_folder(arguments: argparse.Namespace) -> Iterator[StoppedFolder | None]:
+    """The folder of a service that is stopped; None if the options name one that runs, or none."""
+    where = _where(arguments)
+    if not is_stopped(where):
+        yield None
+        return
+    from seine.service.stopped_folder import StoppedFolder  # it takes its time to import
+
+    with closing(StoppedFolder(where)) as folder:
+        yield folder
 
 
 def say_outcome(outcome: dict[str, Any], done: str) -> None:

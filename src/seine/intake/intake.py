@@ -45,6 +45,7 @@ class Intake:
         network: Callable[[], int] = lambda: 0,
         epoch: Callable[[], int] = lambda: 0,
         next_id: Callable[[], int] = lambda: 0,
+        withheld: Callable[[], tuple[str, ...]] = lambda: (),
         turn: AbstractContextManager[object] | None = None,
         fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
@@ -53,6 +54,7 @@ class Intake:
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
+        self._withheld = withheld
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._notice = notice
@@ -196,6 +198,7 @@ class Intake:
                 end=end,
                 epoch=self._epoch(),
                 handover=handover,
+                withheld=self._withheld(),
             )
         )
 

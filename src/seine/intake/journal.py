@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,9 @@ from seine.typed_json import read_json, write_json
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
 
 
+_WITHHELD = "withheld-"  # what the names of an entry's amendments start with
+
+
 @dataclass(frozen=True)
 class Draft:
     """What becomes an entry. `runs` are the punctuations that the intake state names, by file name.
@@ -36,6 +39,7 @@ class Draft:
     `epoch` is what a query's birth epoch is compared with: it grows when a registration takes effect.
     Nodes with the id `since` or a later one are new: they also get the punctuations that were made before.
     With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
+    It runs on its network version without the queries that are `withheld`: they failed.
     """
 
     network: int
@@ -49,12 +53,14 @@ class Draft:
     epoch: int = 0
     handover: int = 0
     since: int | None = None
+    withheld: tuple[str, ...] = ()
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
     """One micro-batch of the journal; its batches are mapped, not read.
 
-    All but its folder, which may be moved, is in its `entry.json`.
+    All but its folder, which may be moved, is in its `entry.json`; queries that failed after it was
+    written are named in further files, which are added and never changed.
     """
 
     number: int
@@ -69,6 +75,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     epoch: int = 0
     handover: int = 0
     since: int | None = None
+    withheld: tuple[str, ...] = ()
     folder: str = ""
 
     def path(self, stream: str) -> str:
@@ -127,6 +134,7 @@ class Journal:
         try:
             with open(os.path.join(folder, "entry.json"), "rb") as file:
                 entry = read_json(file.read(), Entry)
+            amendments = [_amendment(os.path.join(folder, name)) for name in _amendments(folder)]
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
         except ValueError:
@@ -134,7 +142,8 @@ class Journal:
                 f"the checkpoint is damaged: '{folder}' is no journal entry",
                 hint="name a new checkpoint folder",
             ) from None
-        return replace(entry, folder=folder)
+        withheld = {*entry.withheld}.union(*amendments)
+        return replace(entry, folder=folder, withheld=tuple(sorted(withheld)))
 
     def entries(self) -> list[Entry]:
         """All there are; while they are read the writer discards none of them."""
@@ -160,6 +169,21 @@ class Journal:
         os.rename(temporary, self._folder(number))
         sync_to_disk(self._entries)
         return self.load(number)
+
+    def withhold(self, number: int, queries: Iterable[str]) -> None:
+        """Let an entry that is written run without some queries; when this returns that is durable."""
+        fresh = sorted({*queries} - {*self.load(number).withheld})
+        if not fresh:
+            return
+        with self._turn:
+            folder = self._folder(number)
+            path = os.path.join(folder, f"{_WITHHELD}{len(_amendments(folder))}.json")
+            temporary = os.path.join(folder, f"{_TEMPORARY}withheld")
+            _write_bytes(temporary, write_json(fresh))
+            os.rename(temporary, path)
+            sync_to_disk(folder)
+            if self._last is not None and self._last.number == number:
+                self._last = self.load(number)
 
     def run(self, name: str) -> pa.RecordBatch:
         """A run of punctuations that an entry names."""
@@ -239,8 +263,20 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         draft.epoch,
         draft.handover,
         draft.since,
+        draft.withheld,
     )
     _write_bytes(os.path.join(folder, "entry.json"), write_json(entry))
+
+
+def _amendments(folder: str) -> list[str]:
+    """The files of an entry that name queries which failed after it was written."""
+    return sorted(name for name in os.listdir(folder) if name.startswith(_WITHHELD))
+
+
+def _amendment(path: str) -> list[str]:
+    """The queries that one of these files names."""
+    with open(path, "rb") as file:
+        return read_json(file.read(), list[str])
 
 
 def _write_batch(path: str, batch: pa.RecordBatch) -> None:

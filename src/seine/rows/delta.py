@@ -42,6 +42,12 @@ class Delta(NamedTuple):
         size: int = self.plus.num_rows
         return size if self.minus is None else size + int(self.minus.num_rows)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of both batches."""
+        size: int = self.plus.nbytes
+        return size if self.minus is None else size + int(self.minus.nbytes)
+
 
 GroupFilter = Callable[
     [pa.RecordBatch], AnyArray | None

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
+from seine.operators.state.work_budget import NodeFault
+from seine.runtime.culprits import culprits
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
 
@@ -25,6 +28,7 @@ _POLL_SECONDS = 0.05
 Holdings = Callable[[int], Collection[Holding]]  # what queries hold together, in a network version
 Work = Callable[[int], Sequence[TaskReport]]  # does an entry: the reports of its tasks
 Progress = Callable[[Sink], None]
+Quarantine = Callable[[Mapping[str, Failure]], None]
 
 
 class Driver:
@@ -38,7 +42,9 @@ class Driver:
         sink: Sink,
         holdings: Holdings,
         progress: Progress,
+        quarantine: Quarantine = lambda failures: None,
     ) -> None:
+        """`quarantine` makes it durable that queries failed, and withholds from them what is written."""
         self._deployment = deployment
         self._open_intake = open_intake
         self._intake = open_intake(follow)
@@ -49,6 +55,8 @@ class Driver:
         self._sink = sink
         self._holdings = holdings
         self._progress = progress
+        self._quarantine = quarantine
+        self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._moved = threading.Condition()
         if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
             self._hand_over(deployment.journal.load(sink.totals.entry))
@@ -69,6 +77,7 @@ class Driver:
         entry = self._deployment.journal.load(reports[0].entry)
         self._sink.commit(entry, reports, self._holdings(entry.network))
         self._deployment.journal.discard_before(entry.number)
+        self._deployment.faults.clear()  # of attempts that others made up for
         self._hand_over(entry)
         if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
@@ -123,8 +132,39 @@ class Driver:
         fed = self._feed()
         waiting = range(self._sink.totals.entry + 1, self._written + 1)
         for number in waiting:
-            self.commit(work(number))
+            self.commit(self._done(work, number))
         return fed or bool(waiting)
+
+    def _done(self, work: Work, number: int) -> Sequence[TaskReport]:
+        while True:
+            try:
+                return work(number)
+            except NodeFault:
+                if not self.settle_fault():
+                    raise
+
+    def settle_fault(self) -> bool:
+        """Put down to queries what the pipeline died of, and quarantine them; False if no query did it.
+
+        To be called when nothing runs; if True, the pipeline can be started again and goes on without
+        them. An error is believed when it is raised twice: the first time may have been the machine's.
+        """
+        faults = self._deployment.faults.read()
+        self._deployment.faults.clear()
+        for fault in faults:
+            if not self._deployment.journal.exists(fault.entry):
+                continue
+            if fault.kind == "error" and (fault.entry, fault.nodes) not in self._suspected:
+                self._suspected.add((fault.entry, fault.nodes))
+                _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})
+                return True
+            failures = culprits(self._deployment, fault)
+            if failures:
+                self._quarantine(failures)
+                for name, failure in failures.items():
+                    _logger.warning("query failed: %s", failure.reason, extra={"query": name})
+                return True
+        return False
 
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""

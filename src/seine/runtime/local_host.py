@@ -23,7 +23,15 @@ class LocalHost:
         self._at_hand: dict[str, Parts] = {}  # the same as the blobs, as a worker's cache has it
 
     def run(self, number: int) -> list[TaskReport]:
-        """One micro-batch; its reports."""
+        """One micro-batch; its reports. If it fails, state is as it was before."""
+        heads, blobs, at_hand = dict(self.heads), dict(self.blobs), dict(self._at_hand)
+        try:
+            return self._run(number)
+        except BaseException:
+            self.heads, self.blobs, self._at_hand = heads, blobs, at_hand
+            raise
+
+    def _run(self, number: int) -> list[TaskReport]:
         settings = self._deployment.settings
         slices = slices_of(self._deployment.journal.load(number), settings.parallelism)
         rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]

@@ -20,6 +20,7 @@ class QueryCounts(TypedDict):
 
     running: int
     paused: int
+    failed: int
 
 
 class StageCounts(TypedDict):
@@ -33,7 +34,7 @@ class StatusAnswer(TypedDict):
     """What the service is doing, in numbers."""
 
     folder: str
-    process: int
+    process: Annotated[int, Field(description="that serves; 0 if the service is stopped")]
     version: Annotated[int, Field(description="of the network")]
     entry: Annotated[int, Field(description="the last that was delivered; -1 before the first")]
     written: Annotated[int, Field(description="the last that was admitted")]
@@ -66,11 +67,20 @@ class RegistrationPosition(TypedDict):
     ]
 
 
+class FailureAnswer(TypedDict):
+    """Why a query failed: what it did, and the first entry that does not count for it."""
+
+    entry: int
+    kind: Literal["budget", "error"]
+    reason: str
+
+
 class QueryAnswer(TypedDict):
     """One registered query."""
 
     query: str
-    state: Literal["running", "paused"]
+    state: Literal["running", "paused", "failed"]
+    failure: Annotated[FailureAnswer | None, Field(description="why it failed; null if it did not")]
     since: RegistrationPosition
     outputs: int
     importance: Annotated[float | None, Field(description="the sum over its results; null if they have none")]

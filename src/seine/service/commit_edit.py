@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
 from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
 from seine.service.edit import Edit
@@ -22,7 +24,7 @@ def enter(
         change.leave([query.name for query in edit.cease(before).values()])
         _drop(change, edit, before, after)
         _add(change, edit, before, after)
-        for key in edit.pause:
+        for key in sorted(edit.pause | edit.fail.keys()):
             change.pause_query(before.registered[key].query.name)
         for key in edit.resume:
             now = after.registered[key]
@@ -30,6 +32,8 @@ def enter(
         change.enter(begun)
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
+        if after.failures != before.failures:
+            change.set("failures", {key: to_builtins(one) for key, one in after.failures.items()})
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:

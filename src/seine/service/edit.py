@@ -10,6 +10,7 @@ from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.errors import Position
 from seine.frontends.script.script import Declarations, Script
+from seine.runtime.folder.failures import Failure
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 
@@ -17,7 +18,7 @@ from seine.service.published_view import RegisteredQuery, ServiceView
 class Edit:
     """What is declared afterwards, and which queries come, go, begin to run and cease to, by key.
 
-    A query that is replaced goes and comes; one that is paused ceases and does not go.
+    A query that is replaced goes and comes; one that is paused or fails ceases and does not go.
     """
 
     declared: Declarations
@@ -25,6 +26,7 @@ class Edit:
     go: frozenset[str] = frozenset()
     pause: frozenset[str] = frozenset()
     resume: frozenset[str] = frozenset()
+    fail: Mapping[str, Failure] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
 
     def begin(self, view: ServiceView) -> dict[str, Query]:
@@ -33,7 +35,9 @@ class Edit:
 
     def cease(self, view: ServiceView) -> dict[str, Query]:
         """The queries that run and will not."""
-        ending = [key for key in sorted(self.go | self.pause) if not view.registered[key].paused]
+        ending = [
+            key for key in sorted(self.go | self.pause | self.fail.keys()) if not view.registered[key].paused
+        ]
         return {key: view.registered[key].query for key in ending}
 
     def registered(
@@ -43,10 +47,15 @@ class Edit:
         registered = view.registered.copy()  # the one thing here that depends on how many there are
         for key in self.go:
             del registered[key]
-        for key in self.pause:
+        for key in self.pause | self.fail.keys():
             registered[key] = replace(registered[key], paused=True, nodes=())
         registered.update(begun)
         return MappingProxyType(registered)
+
+    def failures(self, view: ServiceView) -> MappingProxyType[str, Failure]:
+        """The queries that are in quarantine afterwards, and why."""
+        kept = {key: one for key, one in view.failures.items() if key not in self.go | self.resume}
+        return MappingProxyType({**kept, **self.fail})
 
     def relations(self, view: ServiceView) -> list[RelationDef]:
         """The relations that are new."""
@@ -78,6 +87,10 @@ def edit_of_drop(view: ServiceView, key: str) -> Edit:
 
 def edit_of_pause(view: ServiceView, key: str) -> Edit:
     return Edit(view.declared, pause=frozenset([key]))
+
+
+def edit_of_failures(view: ServiceView, failures: Mapping[str, Failure]) -> Edit:
+    return Edit(view.declared, fail=failures)
 
 
 def edit_of_resume(view: ServiceView, key: str) -> Edit:

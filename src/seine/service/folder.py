@@ -53,6 +53,18 @@ class ServiceFolder:
         return read_record(self._address, dict[str, Any])
 
 
+def is_stopped(path: str) -> bool:
+    """Whether a service lives in a folder and nobody serves it at the moment."""
+    if "://" in path or not os.path.exists(ServiceFolder(path).catalog):
+        return False
+    with open(os.path.join(path, "lock"), "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
 class FolderLock:
     """Holds a folder until it is released, or the process dies."""
 

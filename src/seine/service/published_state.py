@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from threading import RLock
 
 from seine.catalog import QueryPosition
+from seine.runtime.folder.failures import Failure
 from seine.runtime.output.totals import exact_share
-from seine.service.answers import QueryAnswer, RegistrationPosition
+from seine.service.answers import FailureAnswer, QueryAnswer, RegistrationPosition
 from seine.service.figures import DeliveryFigures
 from seine.service.published_view import MOST_USERS, RegisteredQuery, ServiceView
 
@@ -50,9 +51,11 @@ class PublishedState:
         name, figures = registered.query.name, self.figures
         limited = self.view.limited_node(registered)
         account = None if limited is None else figures.memory.get(limited)
+        failure = self.view.failures.get(name.lower())
         return {
             "query": name,
-            "state": "paused" if registered.paused else "running",
+            "state": self.view.state(registered),
+            "failure": None if failure is None else _failed(failure),
             "since": _answered(registered.position),
             "outputs": figures.outputs.get(name, 0),
             "importance": None if name in figures.cut else figures.importance.get(name),
@@ -66,6 +69,10 @@ class PublishedState:
         """Rows held for the joins of a query, by the streams that they are of."""
         rows_at, places = self.figures.rows_at, self.view.state_places(registered)
         return {", ".join(streams): sum(map(rows_at, holding)) for streams, holding in places.items()}
+
+
+def _failed(failure: Failure) -> FailureAnswer:
+    return {"entry": failure.entry, "kind": failure.kind, "reason": failure.reason}
 
 
 def _answered(position: QueryPosition) -> RegistrationPosition:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from seine.algebra.plan import Query
 from seine.catalog import QueryPosition
@@ -25,6 +25,7 @@ from seine.graph.state_place import Holding
 from seine.network.state_places import state_places
 from seine.operators.limited.limited_node import LimitedNode
 from seine.optimizer.estimates import Estimates
+from seine.runtime.folder.failures import Failure
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -53,7 +54,7 @@ class RegisteredQuery:
     """A registered query: it counts tuples of epoch `birth_epoch` and later.
 
     `position` is where the streams were at its registration. `nodes` are the ids of the nodes that it uses;
-    a paused query uses none.
+    a paused query uses none, nor does one that failed, which is paused too.
     """
 
     query: Query
@@ -79,6 +80,7 @@ class ServiceView:
     depth: int
     epoch: int
     since: MappingProxyType[str, int]  # of each stream, the first entry that can have tuples of it
+    failures: MappingProxyType[str, Failure]  # the queries in quarantine, which are paused too
     estimates: Estimates | None = field(default=None, repr=False)
 
     def find(self, name: str) -> RegisteredQuery:
@@ -87,6 +89,12 @@ class ServiceView:
         if registered is None:
             raise MissingError(f"there is no query {name}", hint="seine list shows what there is")
         return registered
+
+    def state(self, registered: RegisteredQuery) -> Literal["running", "paused", "failed"]:
+        """What a query does."""
+        if registered.query.name.lower() in self.failures:
+            return "failed"
+        return "paused" if registered.paused else "running"
 
     def state_places(self, registered: RegisteredQuery) -> Mapping[tuple[str, ...], Holding]:
         """The inputs of joins in which a query holds rows, by the streams that made these rows."""

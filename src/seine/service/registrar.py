@@ -36,13 +36,21 @@ from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
 from seine.optimizer.block import Blocks
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
 from seine.service.answers import MOST_QUERIES, OutcomeAnswer, RelationAnswer
 from seine.service.commit_edit import enter
-from seine.service.edit import Edit, edit_of_drop, edit_of_pause, edit_of_resume, edit_of_script
+from seine.service.edit import (
+    Edit,
+    edit_of_drop,
+    edit_of_failures,
+    edit_of_pause,
+    edit_of_resume,
+    edit_of_script,
+)
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.place import StreamPositions
@@ -151,7 +159,7 @@ class Registrar:
             return self._carry_out(edit_of_pause(self.view, self._key(name, paused=False)))
 
     def resume(self, name: str) -> Outcome:
-        """Let a paused query run again; it counts from now on, like a new one."""
+        """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
         with self._one_at_a_time:
             return self._carry_out(edit_of_resume(self.view, self._key(name, paused=True)))
 
@@ -175,10 +183,45 @@ class Registrar:
         with self._catalog.read() as snapshot:
             return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
 
+    def quarantine(self, failures: Mapping[str, Failure]) -> None:
+        """Let queries fail: in no network from now on, and what is written and not done goes on without them.
+
+        A name may by now be that of another query, or of none: then only entries from before are withheld.
+        """
+        with self._one_at_a_time:
+            found = {name.lower(): failure for name, failure in failures.items()}
+            standing = {key: self.view.registered[key] for key in found if key in self.view.registered}
+            ending = {
+                key: found[key]
+                for key, one in standing.items()
+                if not one.paused and one.position.entry <= found[key].entry
+            }
+            if ending:
+                self._carry_out(edit_of_failures(self.view, ending))
+            for name, failure in failures.items():
+                another = standing.get(name.lower())
+                end = another.position.entry if another and name.lower() not in ending else None
+                self._withhold(name, failure.entry, None if another and another.paused else end)
+
+    def withhold_failed(self) -> None:
+        """Withhold from failed queries what was written before they failed; most often that is done."""
+        for key, failure in self.view.failures.items():
+            self._withhold(self.view.registered[key].query.name, failure.entry)
+
+    def withhold_waiting(self, name: str) -> None:
+        """Let what is written and not delivered go on without a query that is gone."""
+        self._withhold(name, self._sink.totals.entry)
+
+    def _withhold(self, name: str, first: int, end: int | None = None) -> None:
+        """Let the entries from one on, up to another one, run without a query."""
+        for number in self._deployment.journal.numbers():
+            if first <= number and (end is None or number < end):
+                self._deployment.journal.withhold(number, [name])
+
     def _key(self, name: str, paused: bool | None = None) -> str:
         registered = self.view.find(name)
         if paused is not None and registered.paused != paused:
-            state = "not paused" if paused else "paused already"
+            state = "not paused" if paused else f"{self.view.state(registered)} already"
             raise TakenError(f"query {registered.query.name} is {state}")
         return registered.query.name.lower()
 
@@ -297,6 +340,7 @@ class Registrar:
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: place.entry for feed in feeds})
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
+        after = replace(after, failures=edit.failures(view))
         enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
         self.view, self.relations = after, planned.relations
         self._publisher.publish_view(after)

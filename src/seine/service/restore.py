@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from msgspec import convert
 
 from seine.algebra.plan import Query, tables_of
 from seine.algebra.serialise import plan_from_json
@@ -16,6 +17,7 @@ from seine.frontends.script.script import Declarations
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 
@@ -49,6 +51,7 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
         network.depth,
         catalog.setting("epoch", 0),
         frozen(catalog.setting("since", {})),
+        frozen(convert(catalog.setting("failures", {}), dict[str, Failure])),
     )
     running = (one.query for one in registered.values() if not one.paused)
     return (

@@ -14,6 +14,7 @@ from seine.catalog import Catalog
 from seine.intake.intake import Intake
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
+from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import new_settings
@@ -32,13 +33,19 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How to serve; `buckets` is fixed when a folder is new, and there are at least `depth` stages."""
+    """How to serve; `buckets` is fixed when a folder is new, and there are at least `depth` stages.
+
+    `budget` is what a node may spend in a task, None for what the folder has. Without `reading` no source is
+    opened: what is registered can be looked at and dropped, and nothing runs.
+    """
 
     batch_rows: int | None = None
     buckets: int = 2
     depth: int = 4
     notice: Callable[[str], None] = field(default=lambda text: None)
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
+    budget: WorkBudget | None = None
+    reading: bool = True
 
 
 class Service:
@@ -75,8 +82,15 @@ class Service:
         if options.depth > planned_depth(self.deployment):
             self._intake.hand_over(options.depth)
         self.driver = Driver(
-            self.deployment, lambda follow: self._intake, True, self.sink, lambda version: (), self._committed
+            self.deployment,
+            lambda follow: self._intake,
+            True,
+            self.sink,
+            lambda version: (),
+            self._committed,
+            self.registrar.quarantine,
         )
+        self.registrar.withhold_failed()  # the last process may have ended before it did
         _logger.info(
             "service opened",
             extra={
@@ -91,16 +105,17 @@ class Service:
         """Make the folder of the pipeline; a crash in the middle of that leaves it to be made anew."""
         if self.deployment.exists():
             self.deployment.refuse_other_format()
+            self.deployment.allow(options.budget)
             return
         self.deployment.refuse_foreign()
         self.deployment.versions.save(Network(live=True), [], {})
-        self.deployment.create(new_settings(options.buckets, options.depth))
+        self.deployment.create(new_settings(options.buckets, options.depth, budget=options.budget))
 
     def _open_intake(self, options: ServiceOptions, turn: RLock) -> Intake:
         view, last = self.registrar.view, self.deployment.journal.last()
         reached = last.number if last is not None else -1
         return Intake(
-            list(view.declared.streams.values()),
+            list(view.declared.streams.values()) if options.reading else [],
             self.deployment.journal,
             batch_rows=options.batch_rows,
             follow=True,
@@ -135,7 +150,8 @@ class Service:
         """What the service is doing, in numbers."""
         state, last = self.published, self.deployment.journal.last()
         view, figures = state.view, state.figures
-        paused = sum(one.paused for one in view.registered.values())
+        failed = len(view.failures)
+        paused = sum(one.paused for one in view.registered.values()) - failed
         return {
             "folder": self.folder.path,
             "process": os.getpid(),
@@ -153,7 +169,11 @@ class Service:
             "state_by_query": state.largest_states(),
             "streams": len(view.declared.streams),
             "relations": len(view.declared.relations),
-            "queries": {"running": len(view.registered) - paused, "paused": paused},
+            "queries": {
+                "running": len(view.registered) - paused - failed,
+                "paused": paused,
+                "failed": failed,
+            },
             "nodes": len(view.nodes),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
         }

@@ -55,7 +55,7 @@ class Running:
         return self._results
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end; False if it has not come in time. Raises what went wrong."""
+        """Wait for the end; False if it has not come in time. Raises what went wrong, also in one query."""
         self._work.join(seconds)
         if self._work.is_alive():
             return False
@@ -76,6 +76,8 @@ class Running:
     def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:
             run_on_spark(self._spark, self._run, registered)
+            for query, failure in self._run.failures.queries.items():
+                self._error = self._error or RunError(f"query {query} failed: {failure.reason}")
         except BaseException as error:  # whoever waits gets it
             self._error = error
             self._stop_landings()

@@ -54,6 +54,9 @@ def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAg
         try:
             run.driver.drive(partial(watch, query))
         except SeineError as error:
+            query.stop()
+            if not refused and run.driver.settle_fault():
+                continue
             _logger.error("pipeline failed: %s", error.message, extra=stages)
             raise
         finally:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.sorted_run import KEY, SortedRun
+from seine.operators.state.work_budget import spend_candidates
 from seine.rows.hashing import mix
 from seine.rows.pairs import ranges
 
@@ -36,7 +37,9 @@ class KeyIndex:
         if not (self.rows and count):
             return
         if not columns:
-            yield from ranges(np.zeros(count, np.int64), np.full(count, self.rows))
+            for probing, indexed in ranges(np.zeros(count, np.int64), np.full(count, self.rows)):
+                spend_candidates(len(probing))
+                yield probing, indexed
             return
         if count * _BUILD_RATIO < self.rows and "_run" not in self.__dict__:  # not worth indexing all rows
             for indexed, probing in KeyIndex(columns, count).matches(self._columns, self.rows):

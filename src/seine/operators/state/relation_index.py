@@ -11,6 +11,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.operators.state.run_file import CHUNK, NUMBER, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
+from seine.operators.state.work_budget import spend_candidates
 from seine.rows.hashing import hash_columns, null_mask
 from seine.rows.pairs import ranges
 
@@ -42,7 +43,9 @@ class RelationIndex:
     def candidates(self, key: Sequence[pa.Array], count: int) -> Iterator[tuple[AnyArray, AnyArray]]:
         """Pairs (row, tuple) of equal hash, in chunks; all pairs where there is no key."""
         if self._run is None:
-            yield from ranges(np.zeros(count, np.int64), np.full(count, self.batch.num_rows))
+            for rows, tuples in ranges(np.zeros(count, np.int64), np.full(count, self.batch.num_rows)):
+                spend_candidates(len(rows))
+                yield rows, tuples
             return
         keys, asking = _hashed(key, count)
         numbers = self._run.batch[NUMBER].to_numpy()

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
+from seine.operators.state.work_budget import spend_candidates
 from seine.rows.delta import FOREVER
 from seine.rows.pairs import Pairs, ranges
 
@@ -129,6 +130,8 @@ class SortedRun:
         """Pairs (row of the probe, row of this run) of equal `_k` whose lifetimes overlap, in chunks."""
         candidates = self._matching(probe.probe_keys) if self.keyed else ranges(*self._by_time(probe))
         for probing, stored in candidates:
+            if not self.keyed:
+                spend_candidates(len(probing))
             start = np.maximum(probe.starts[probing], self.starts[stored])
             end = np.minimum(probe.ends[probing], self.ends[stored])
             pairs = Pairs(probing, stored, start, end)
@@ -156,9 +159,11 @@ class SortedRun:
         likely, low, high = self._slots_of(probe)
         deepest = int((high - low).max()) if len(likely) else 0
         if deepest <= _MOST_ROUNDS:
+            spend_candidates(int((high - low).sum()))
             yield self._by_rounds(probe.keys, likely, low, high)
             return
         for numbers, stored in ranges(low, high):
+            spend_candidates(len(numbers))
             probing = likely[numbers]
             same = np.flatnonzero(probe.keys[probing] == self.keys[stored])
             yield probing[same], stored[same]

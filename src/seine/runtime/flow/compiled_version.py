@@ -12,18 +12,29 @@ from seine.runtime.folder.versions import Version
 
 @dataclass(frozen=True)
 class CompiledVersion:
-    """A network version, and the dataflow that runs it."""
+    """A network version without the queries that are withheld, and the dataflow that runs it."""
 
     version: Version
     flow: Dataflow
+    withheld: frozenset[str] = frozenset()
 
 
 def compile_version(
-    deployment: Deployment, number: int, before: CompiledVersion | None = None
+    deployment: Deployment,
+    number: int,
+    before: CompiledVersion | None = None,
+    withheld: frozenset[str] = frozenset(),
 ) -> CompiledVersion:
-    """A network version ready to run; cheap if an earlier one is given, which lends what has not changed."""
-    version, changed = deployment.versions.load(number, before.version if before else None)
+    """A network version ready to run; cheap if an earlier one is given, which lends what has not changed.
+
+    Without some of its queries it is made anew: they failed, and that is rare.
+    """
     buckets, budget = len(deployment.settings.labels), deployment.settings.memory
+    if withheld:
+        version = deployment.versions.without(number, withheld)
+        relations = RelationFiles(version.relations)
+        return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget), withheld)
+    version, changed = deployment.versions.load(number, before.version if before else None)
     if before is None or changed is None or before.version.relations != version.relations:
         relations = RelationFiles(version.relations)
         return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget))
@@ -34,11 +45,11 @@ def compile_version(
 _compiled: dict[str, CompiledVersion] = {}
 
 
-def compiled_version(folder: str, number: int) -> CompiledVersion:
+def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -> CompiledVersion:
     """A network version, compiled once in each process; the next one is made from the last."""
-    last = _compiled.get(folder)
-    if last is None or last.version.number != number:
+    last, without = _compiled.get(folder), frozenset(withheld)
+    if last is None or (last.version.number, last.withheld) != (number, without):
         _compiled.clear()  # one pipeline at a time is at work here
-        newer = last is not None and last.version.number < number
-        _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None)
+        newer = last is not None and last.version.number < number and not last.withheld
+        _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None, without)
     return _compiled[folder]

@@ -12,12 +12,14 @@ class ControlRecord(Struct, frozen=True):
     """An entry, the network version that it runs on, and event time after it.
 
     With a `handover` it is the last entry of its pipeline: the one that goes on has so many stages.
+    The network runs without the queries that are `withheld`.
     """
 
     entry: int
     network: int
     clock: Clock
     handover: int = 0
+    withheld: tuple[str, ...] = ()
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from seine.operators.state.work_budget import WorkBudget, WorkMeter
 from seine.runtime.flow.parcels import Parcel
 from seine.runtime.output.results import Results
 
 
 class Emission:
-    """Parcels by stage and bucket, and the results of the task."""
+    """Parcels by stage and bucket, the results of the task, and the meter of what it spends."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, meter: WorkMeter | None = None) -> None:
+        self.meter = meter or WorkMeter(WorkBudget())
         self.parcels: dict[tuple[int, int], list[Parcel]] = defaultdict(list)
         self.results = results

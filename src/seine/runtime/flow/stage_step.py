@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -60,10 +61,12 @@ def run_stage(
         ]
         together = flow.budget is not None and node.budgeted
         if any(arrived) or store.head or node.steps_unasked or together:
-            ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
+            with out.meter.at(node.id):
+                ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
     for number, turn in ran.items():
         if not turn.together:
-            for delta in turn.operator.step(turn.arrived, clock, turn.store):
+            step = partial(turn.operator.step, turn.arrived, clock, turn.store)
+            for delta in out.meter.each(step, number):
                 if isinstance(delta, DerivedPunctuations):
                     flow.push(delta.node, Delta(delta.batch), out)
                 else:
@@ -90,8 +93,9 @@ def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emissi
     for turn in turns:
         assert isinstance(turn.operator, LimitedOperator)
         members.append(BudgetedJoin(turn.operator, turn.arrived, turn.store))
-    for number, delta in step_together(members, clock, flow.budget):
-        flow.push(turns[number].node.id, delta, out)
+    nodes = [turn.node.id for turn in turns]
+    for number, delta in out.meter.each(partial(step_together, members, clock, flow.budget), *nodes):
+        flow.push(nodes[number], delta, out)
 
 
 def _report(ran: Iterable[_Turn]) -> StageReport:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from seine.intake.journal import Entry, Journal
+from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version
@@ -60,16 +62,24 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     """Push a slice through all that is stateless and route what is left; the first adds control records."""
     deployment = Deployment(folder)
     entry = deployment.journal.load(slice_.entry)
+    with _noting_faults(deployment, entry.number):
+        return _read_slice(deployment, entry, slice_)
+
+
+def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row]:
     rows: list[Row] = []
     if slice_.first:
-        control = ControlRecord(entry.number, entry.network, entry.clock, entry.handover).packed()
+        control = ControlRecord(
+            entry.number, entry.network, entry.clock, entry.handover, entry.withheld
+        ).packed()
         rows += [(label, CONTROL, control) for label in deployment.settings.labels]
     emission = _new_emission(deployment, entry.number)
     if slice_.stream is not None:
-        here = compiled_version(folder, entry.network)
-        _push_slice(here, entry, slice_, slice_.stream, emission)
-        if slice_.punctuations:
-            _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
+        here = compiled_version(deployment.folder, entry.network, entry.withheld)
+        with emission.meter.counting():
+            _push_slice(here, entry, slice_, slice_.stream, emission)
+            if slice_.punctuations:
+                _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
     return rows + _rows_of(deployment, emission, entry.number, 0, slice_.start, StageReport())
 
 
@@ -101,15 +111,28 @@ def step_stage(
 ) -> list[Row]:
     """Step all operators of a stage in a bucket; the caller makes the state durable."""
     deployment = Deployment(folder)
-    flow = compiled_version(folder, control.network).flow
-    emission = _new_emission(deployment, control.entry)
-    held = run_stage(flow, number, bucket, map(blob_store.get, blobs), control.clock, state, emission)
-    return _rows_of(deployment, emission, control.entry, number, bucket, held)
+    flow = compiled_version(folder, control.network, control.withheld).flow
+    emission, arrived = _new_emission(deployment, control.entry), map(blob_store.get, blobs)
+    with _noting_faults(deployment, control.entry), emission.meter.counting():
+        held = run_stage(flow, number, bucket, arrived, control.clock, state, emission)
+        return _rows_of(deployment, emission, control.entry, number, bucket, held)
+
+
+@contextmanager
+def _noting_faults(deployment: Deployment, entry: int) -> Iterator[None]:
+    """Leave a note for the driver of what a query did; the task fails all the same."""
+    try:
+        yield
+    except NodeFault as fault:
+        deployment.faults.write(entry, fault)
+        raise
 
 
 def _new_emission(deployment: Deployment, entry: int) -> Emission:
     """Results go to a file that no other attempt of any task can have."""
-    return Emission(Results(os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")))
+    meter = WorkMeter(deployment.settings.budget)
+    path = os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")
+    return Emission(Results(path, meter), meter)
 
 
 def _rows_of(

@@ -8,6 +8,8 @@
     tally-<entry>.jsonl    how many records each query has delivered
     result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
+    faults/<entry>/        what tasks met that failed because of a query; see faults.py
+    failures.json          the queries of a run that failed
     handover/<entry>/      state on its way from a pipeline to one with more stages
 
 A Spark plan has a fixed number of stages. When more are needed, an entry is cut that is the last of
@@ -27,7 +29,9 @@ from msgspec.structs import replace
 
 from seine.errors import SeineError
 from seine.intake.journal import Journal
+from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.faults import Faults
 from seine.runtime.folder.handover import handover_path
 from seine.runtime.folder.settings import Settings, read_settings, refuse_other_format, settings_path
 from seine.runtime.folder.versions import Versions
@@ -99,6 +103,12 @@ class Deployment:
         self.settings = replace(self.settings, start=entry, depth=depth)
         self.create(self.settings)
 
+    def allow(self, budget: WorkBudget | None) -> None:
+        """From now on another budget; what was withheld under the one before stays withheld."""
+        if budget is not None and budget != self.settings.budget:
+            self.settings = replace(self.settings, budget=budget)
+            self.create(self.settings)
+
     def sweep(self) -> None:
         """Remove what pipelines before the present one left; it must have state of its own."""
         kept = os.path.basename(self.spark)
@@ -106,6 +116,15 @@ class Deployment:
             if name.startswith("spark") and name != kept:
                 shutil.rmtree(self._path(name), ignore_errors=True)
         shutil.rmtree(self._path("handover"), ignore_errors=True)
+
+    @cached_property
+    def faults(self) -> Faults:
+        return Faults(self._path("faults"))
+
+    @property
+    def failures(self) -> str:
+        """The failed queries of a run."""
+        return self._path("failures.json")
 
     @cached_property
     def versions(self) -> Versions:

@@ -8,8 +8,10 @@ import uuid
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from seine.errors import SeineError
+from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.bucket_labels import labels
 from seine.typed_json import read_json
 
@@ -19,12 +21,12 @@ T = TypeVar("T")
 
 
 class Settings(Struct, frozen=True):
-    """What every task of a pipeline has to know beforehand; only `start` and `depth` ever change.
+    """What every task of a pipeline has to know beforehand; only `start`, `depth` and `budget` ever change.
 
     `labels` has for each bucket the number that Spark is given for it. `start` is the entry that handed over
     to this pipeline, -1 if it is the first; `depth` says how many stages it has. `cache` is a folder of each
     machine for decoded state. `script` is a digest of the script that runs, None in a service; `memory`
-    bounds the tuples that all joins within a memory hold together.
+    bounds the tuples that all joins within a memory hold together; `budget` what a node spends in a task.
     """
 
     labels: tuple[int, ...]
@@ -34,6 +36,7 @@ class Settings(Struct, frozen=True):
     start: int = -1
     script: str | None = None
     memory: int | None = None
+    budget: WorkBudget = WorkBudget()
     format: int = FORMAT
 
 
@@ -43,10 +46,17 @@ class _FormatMark(Struct, frozen=True):
     format: int
 
 
-def new_settings(buckets: int, depth: int, script: str | None = None, memory: int | None = None) -> Settings:
+def new_settings(
+    buckets: int,
+    depth: int,
+    script: str | None = None,
+    memory: int | None = None,
+    budget: WorkBudget | None = None,
+) -> Settings:
     """The settings of a pipeline that is to be started for the first time."""
     cache = os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
-    return Settings(tuple(labels(buckets)), buckets, depth, cache, script=script, memory=memory)
+    settings = Settings(tuple(labels(buckets)), buckets, depth, cache, script=script, memory=memory)
+    return settings if budget is None else replace(settings, budget=budget)
 
 
 def read_settings(folder: str) -> Settings:

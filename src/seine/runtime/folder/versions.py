@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network, NetworkRecord
-from seine.network.plan.strategy import Strategy
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.kinds import KINDS
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
@@ -126,7 +126,16 @@ class Versions:
         version = Version(number, snapshot, streams, self._relation_paths(newest))
         return version, None if known is None else changed
 
-    def network(self, number: int, strategy: Strategy) -> Network:
+    def without(self, number: int, withheld: Iterable[str]) -> Version:
+        """A version without some of its queries; names of others are ignored."""
+        version, _ = self.load(number)
+        network = self.network(number)
+        for name in sorted(withheld):
+            if name in network.queries:
+                network.remove(name)
+        return replace(version, snapshot=Snapshot(network.nodes, network.tables))
+
+    def network(self, number: int, strategy: Strategy = CONFIGURATIONS["all"]) -> Network:
         """The network of a version, for adding to it."""
         base, changes = self._history(number, self._read(number))
         return Network.of(self._whole_network(base), strategy, changes)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
+from seine.operators.state.work_budget import WorkBudget, WorkMeter
 from seine.operators.step.record_form import Chosen, Form
 from seine.rows.delta import NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
@@ -42,14 +43,16 @@ class Results:
     Records of one kind wait for one another, whichever queries they are for: text is made of many at once.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, meter: WorkMeter | None = None) -> None:
         self.path = path
+        self._meter = meter or WorkMeter(WorkBudget())
         self.counts: Counter[str] = Counter()
         self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
         self._delivered = 0
         self._numbers: dict[str, int] = {}  # of the queries that had a record
+        self._names: list[str] = []  # by number
         self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
         self._pieces: list[tuple[AnyArray, AnyArray]] = []  # whose records were written, and how many bytes
@@ -129,6 +132,7 @@ class Results:
         self._delivered += records
         if query not in self._numbers:
             self._numbers[query] = len(self._texts)
+            self._names.append(query)
             self._texts.append(json.dumps(query, ensure_ascii=False))
         return self._numbers[query]
 
@@ -139,11 +143,19 @@ class Results:
             return
         whole = _by_query(concat_batches(batches))
         for start, length in _pieces(whole):
-            text = self._text(kind, whole.slice(start, length))
+            piece = whole.slice(start, length)
+            text = self._text(kind, piece)
+            self._spend(piece[QUERY].to_numpy(), len(text))
             if self._file is None:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
                 self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
             self._file.write(text)
+
+    def _spend(self, numbers: IntArray, size: int) -> None:
+        """Count the bytes of records, for each query its share of them."""
+        hit, counts = np.unique(numbers, return_counts=True)
+        for number, count in zip(hit.tolist(), counts.tolist(), strict=True):
+            self._meter.delivered(self._names[number], size * count // len(numbers))
 
     def _text(self, kind: RecordFormat, batch: pa.RecordBatch) -> memoryview:
         columns = [batch.column(name) for name in data_names(len(kind.types))]
@@ -171,7 +183,7 @@ class Results:
         """One name, or the JSON text of the name in each row."""
         first, others = numbers[0].as_py(), numbers.to_numpy()
         if (others == first).all():
-            return next(name for name, number in self._numbers.items() if number == first)
+            return self._names[first]
         if len(others) < len(self._texts):
             return pa.array([self._texts[i] for i in others.tolist()], pa.string())
         return pa.array(self._texts, pa.string()).take(numbers)

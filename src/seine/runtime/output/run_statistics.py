@@ -24,7 +24,10 @@ class RowsHeld(Struct, frozen=True):
 
 
 class QueryStatistics(Struct, frozen=True):
-    """What one query has delivered and holds; `exact_share` only if it runs within a memory."""
+    """What one query has delivered and holds.
+
+    `exact_share` only if it runs within a memory; `failed` only if it failed, with the reason.
+    """
 
     outputs: int
     importance: float | None
@@ -33,6 +36,7 @@ class QueryStatistics(Struct, frozen=True):
     state_rows_final: int
     state_rows_by_stream: dict[str, RowsHeld]
     exact_share: float | UnsetType | None = UNSET
+    failed: str | UnsetType = UNSET
 
 
 class RunStatistics(Struct, frozen=True):

@@ -1,0 +1,129 @@
+"""What the nodes of one task may spend: candidates that they form and bytes that they emit, counted.
+
+A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
+are those of the Arrow batches that a node emits, and of the records of one query.
+
+    with meter.counting():                 a task
+        with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
+            spend_candidates(1_000_000)    wherever candidates are formed, a chunk at a time
+
+Law: whether a node is over its budget depends on the rows that come to it, never on time. What a node
+raises leaves `at` as a `NodeFault` that names it, but for refusals and failures of files and sockets: no
+query is at fault for these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+from seine.errors import SeineError
+
+FaultKind = Literal["budget", "error"]
+Piece = TypeVar("Piece")
+
+_MOST_REASON = 500  # characters of an error's message that a fault keeps
+
+
+class WorkBudget(Struct, frozen=True):
+    """The most candidates and bytes of one node, or bytes of records of one query, in one task."""
+
+    candidates: int = 50_000_000
+    bytes: int = 1 << 30
+
+
+class NodeFault(Exception):
+    """Nodes that went over their budget, or raised; or a query whose records are too many.
+
+    Either there are nodes, or there is a query.
+    """
+
+    def __init__(
+        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), query: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.nodes = nodes
+        self.query = query
+
+
+class WorkMeter:
+    """Counts what each node of one task spends."""
+
+    def __init__(self, budget: WorkBudget) -> None:
+        self._budget = budget
+        self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
+        self._candidates: Counter[tuple[int, ...]] = Counter()
+        self._bytes: Counter[int] = Counter()
+        self._record_bytes: Counter[str] = Counter()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Let candidates that are formed within be counted here."""
+        token = _meter.set(self)
+        try:
+            yield
+        finally:
+            _meter.reset(token)
+
+    @contextmanager
+    def at(self, *nodes: int) -> Iterator[None]:
+        """Let what is spent and raised within be that of these nodes."""
+        before, self._at = self._at, nodes
+        try:
+            yield
+        except (NodeFault, SeineError, OSError):
+            raise
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise NodeFault("error", f"raised {message[:_MOST_REASON]}", nodes) from error
+        finally:
+            self._at = before
+
+    def each(self, step: Callable[[], Iterator[Piece]], *nodes: int) -> Iterator[Piece]:
+        """What a step of nodes yields piece by piece; others may work between two pieces."""
+        with self.at(*nodes):
+            pieces = step()
+        while True:
+            with self.at(*nodes):
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
+    def formed(self, candidates: int) -> None:
+        """The nodes at work look at so many candidates more."""
+        self._candidates[self._at] += candidates
+        if self._candidates[self._at] > self._budget.candidates:
+            reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
+            raise NodeFault("budget", reason, self._at)
+
+    def emitted(self, node: int, size: int) -> None:
+        """A node emits so many bytes more."""
+        self._bytes[node] += size
+        if self._bytes[node] > self._budget.bytes:
+            reason = f"emitted more than {self._budget.bytes:,} bytes in one micro-batch"
+            raise NodeFault("budget", reason, (node,))
+
+    def delivered(self, query: str, size: int) -> None:
+        """A query has so many bytes of records more."""
+        self._record_bytes[query] += size
+        if self._record_bytes[query] > self._budget.bytes:
+            reason = f"delivered more than {self._budget.bytes:,} bytes of records in one micro-batch"
+            raise NodeFault("budget", reason, query=query)
+
+
+_meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)
+
+
+def spend_candidates(count: int) -> None:
+    """Count candidates before anything is made of them; without a meter nobody counts."""
+    meter = _meter.get()
+    if meter is not None:
+        meter.formed(count)

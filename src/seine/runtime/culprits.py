@@ -1,0 +1,124 @@
+"""Which queries a fault is put down to: those that use the nodes at fault, the heaviest first.
+
+Law: the choice depends on the network version, the entry and the fault alone. The weight of a query at a
+node is the product, over the inputs of that node down to streams, of the rows of the entry that its own
+conditions let pass there; those with at least half of the largest weight fail. If that was not enough the
+next try tells, and the next ones fail. An error has no weights: all who use the node fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from seine.evaluate.data_columns import DataColumns
+from seine.graph.node import Filter
+from seine.graph.parameter_table import ParameterTable
+from seine.intake.journal import Entry
+from seine.network.network import Network
+from seine.operators.match.filters import any_of
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.resolve_node import ResolveNode
+from seine.operators.stream.source_node import SourceNode
+from seine.runtime.flow.admitted_rows import source_delta
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure
+from seine.runtime.folder.faults import Fault
+from seine.runtime.folder.versions import Version
+
+_SHARE_OF_HEAVIEST = 0.5  # queries that weigh at least as much of the heaviest one fail with it
+
+
+def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
+    """The queries that a fault of an entry is put down to; none if it is nobody's."""
+    entry = deployment.journal.load(fault.entry)
+    if fault.query is not None:
+        return {} if fault.query in entry.withheld else {fault.query: _failure(fault, "it")}
+    network, (version, _) = (
+        deployment.versions.network(entry.network),
+        deployment.versions.load(entry.network),
+    )
+    for name in entry.withheld:
+        if name in network.queries:
+            network.remove(name)
+    nodes = [i for i in fault.nodes if i in network.nodes and not isinstance(network.nodes[i], SourceNode)]
+    users = sorted({name for i in nodes for name in network.users(i)})
+    if not users:
+        return {}
+    words = " and ".join(f"{network.nodes[i].kind} #{i}" for i in nodes)
+    if fault.kind == "budget" and len(users) > 1:
+        weights = Weights(network, version, entry)
+        users = heaviest({name: max(weights.of(name, i) for i in nodes) for name in users})
+    return {name: _failure(fault, words) for name in users}
+
+
+def heaviest(weights: Mapping[str, int]) -> list[str]:
+    """The queries that weigh at least half of what the heaviest one does.
+
+    >>> heaviest({"a": 10, "b": 4, "c": 5})
+    ['a', 'c']
+    """
+    most = max(weights.values())
+    return [name for name, weight in weights.items() if weight >= most * _SHARE_OF_HEAVIEST]
+
+
+def _failure(fault: Fault, words: str) -> Failure:
+    return Failure(fault.entry, fault.kind, f"{words} {fault.reason} (entry {fault.entry})")
+
+
+class Weights:
+    """How much each query brings to a node in one entry."""
+
+    def __init__(self, network: Network, version: Version, entry: Entry) -> None:
+        self.network, self.version, self.entry = network, version, entry
+        self._known: dict[tuple[str, int], int] = {}
+
+    def of(self, query: str, node_id: int) -> int:
+        """The product of the rows of this query at the inputs of a node."""
+        if (query, node_id) not in self._known:
+            self._known[query, node_id] = self._of(query, node_id)
+        return self._known[query, node_id]
+
+    def _of(self, query: str, node_id: int) -> int:
+        node, weight = self.network.nodes[node_id], 1
+        if isinstance(node, SourceNode):
+            return max(1, self.entry.rows.get(node.stream, 0))
+        if isinstance(node, PrefilterNode) and (source := self._source(node.inputs[0])) is not None:
+            return max(1, self._passing(query, node.filters, source))
+        for below in node.inputs:
+            weight *= self.of(query, below)
+        return weight
+
+    def _source(self, node_id: int) -> SourceNode | None:
+        """The stream whose tuples a node gives as they are."""
+        node = self.network.nodes[node_id]
+        if isinstance(node, ResolveNode):
+            node = self.network.nodes[node.inputs[0]]
+        return node if isinstance(node, SourceNode) else None
+
+    def _passing(self, query: str, filters: Iterable[Filter], source: SourceNode) -> int:
+        """The rows of a stream that the conditions of one query let pass."""
+        batch = self.entry.batch(source.stream)
+        if batch is None:
+            return 0
+        known = {filter_: _claimed(self.network.tables[filter_.table], query) for filter_ in filters}
+        claimed = {filter_: table for filter_, table in known.items() if len(table)}
+        if not claimed:
+            return int(batch.num_rows)
+        rows = self._rows(batch, source)
+        any_row = any_of([*claimed], {filter_.table: table for filter_, table in claimed.items()})
+        mask = any_row.holds(DataColumns(rows), rows.num_rows)
+        return rows.num_rows if mask is None else int(mask.sum())
+
+    def _rows(self, batch: pa.RecordBatch, source: SourceNode) -> pa.RecordBatch:
+        return source_delta(self.version.streams[source.stream], batch, source, self.entry.epoch).plus
+
+
+def _claimed(table: ParameterTable, query: str) -> ParameterTable:
+    """The rows of a table that a query claims."""
+    own = table.copy()
+    for number, claims in table.claims.items():
+        if query not in claims:
+            own.drop(number)
+    return own

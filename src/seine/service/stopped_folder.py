@@ -1,0 +1,37 @@
+"""The folder of a service that is stopped: what is registered can be looked at and dropped.
+
+A service whose pipeline cannot run, whatever the reason, can be mended this way: no source is opened and
+nothing runs. It is the same service otherwise, with the same lock, catalog and network versions.
+"""
+
+from __future__ import annotations
+
+from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer
+from seine.service.folder import ServiceFolder
+from seine.service.service import Service, ServiceOptions
+
+
+class StoppedFolder:
+    """Holds the folder until it is closed, so that nobody serves it meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        self._service = Service(ServiceFolder(path), ServiceOptions(depth=1, reading=False))
+
+    def drop(self, name: str) -> OutcomeAnswer:
+        """Drop a query; what is written and not delivered goes on without it."""
+        registrar = self._service.registrar
+        query = registrar.view.find(name).query.name
+        outcome = registrar.drop(name)
+        registrar.withhold_waiting(query)
+        return outcome.to_json()
+
+    def queries(self) -> list[QueryAnswer]:
+        """Every query with what it has delivered, in the order of registration."""
+        return self._service.queries()
+
+    def status(self) -> StatusAnswer:
+        """What the service had come to when it stopped."""
+        return {**self._service.status(), "process": 0}
+
+    def close(self) -> None:
+        self._service.close()
