@@ -57,6 +57,14 @@ class TakenError(ScriptError):
     """A script that collides with what somebody else has declared, or still uses."""
 
 
+class SourceError(SeineError):
+    """A file of a source that cannot be read, or is not what was declared."""
+
+    def __init__(self, file: str, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.file = file
+
+
 class RunError(SeineError):
     """Something failed while the pipeline was running."""
 

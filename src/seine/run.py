@@ -21,11 +21,13 @@ from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.graph.node_kinds import node_to_json
 from seine.graph.state_place import Holding, StatePlace
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
@@ -54,6 +56,7 @@ class Options:
     buckets: int = 2
     memory: int | None = None  # tuples that all joins within a memory may hold together
     budget: WorkBudget | None = None  # what a node may spend in a task; None: the usual
+    lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
@@ -84,6 +87,8 @@ class Run:
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
+        components = stream_components(self.network.nodes.values())
+
         def open_intake(follow: bool) -> Intake:
             return Intake(
                 streams,
@@ -93,6 +98,9 @@ class Run:
                 network=relations.version,
                 withheld=lambda: tuple(sorted(self.failures.queries)),
                 notice=options.notice,
+                components=lambda: components,
+                lead=options.lead,
+                refuse=not (follow and self.deployment.journal.last() is not None),
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from seine.algebra.types import Field, Kind, Type
 
+DEFAULT_AHEAD = 86_400_000_000  # of a TIMESTAMP stream: one day
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -60,6 +62,23 @@ class StreamDef:
     def domain(self) -> str:
         """The event-time domain: lifetimes compare only within one, plain units or microseconds of UTC."""
         return "timestamp" if self.fields[self.time].type.kind is Kind.TIMESTAMP else "plain"
+
+    @property
+    def idle(self) -> int | None:
+        """After how many microseconds of silence, by the wall clock, it holds others back no more."""
+        idle = self._option("idle")
+        return None if idle is None else int(idle)
+
+    @property
+    def ahead(self) -> int | None:
+        """How far ahead of its arrival a tuple may be, in units of event time; None if there is no bound."""
+        ahead = self._option("ahead")
+        if ahead is None:
+            return DEFAULT_AHEAD if self.domain == "timestamp" else None
+        return None if ahead == "none" else int(ahead)
+
+    def _option(self, name: str) -> str | None:
+        return dict(self.source.options).get(name) if self.source is not None else None
 
     @property
     def types(self) -> tuple[Type, ...]:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from seine.cli.logging_setup import add_logging
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
+from seine.frontends.text.time_units import MICROSECONDS
+from seine.intake.alignment import Lead
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
@@ -66,6 +68,36 @@ def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     usual = WorkBudget()
     candidates, size = arguments.budget_candidates, arguments.budget_bytes
     return WorkBudget(candidates or usual.candidates, size or usual.bytes)
+
+
+def add_lead(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--ahead-of-others`; it may be given once for each time domain."""
+    parser.add_argument(
+        "--ahead-of-others",
+        metavar="LENGTH",
+        action="append",
+        default=[],
+        type=_event_time,
+        help="how far a stream may run ahead of those it is joined with: 100 or '10 minutes' (default: 0)",
+    )
+
+
+def lead(arguments: argparse.Namespace) -> Lead:
+    """What `--ahead-of-others` says; the last one counts."""
+    return Lead(**dict(arguments.ahead_of_others))
+
+
+def _event_time(text: str) -> tuple[str, int]:
+    """A length of event time and its domain: a number of plain units, or an interval.
+
+    >>> _event_time("100"), _event_time("10 minutes")
+    (('plain', 100), ('timestamp', 600000000))
+    """
+    amount, _, unit = text.strip().partition(" ")
+    scale = MICROSECONDS.get(unit.strip().upper().removesuffix("S")) if unit else 1
+    if not amount.isdigit() or scale is None or int(amount) * scale >= 2**62:
+        raise argparse.ArgumentTypeError("must be a number, or a number and a unit such as '10 minutes'")
+    return ("timestamp" if unit else "plain"), int(amount) * scale
 
 
 @contextmanager

@@ -87,6 +87,8 @@ def status_command(arguments: argparse.Namespace) -> int:
     }
     for name, text in lines.items():
         print(f"{name:8} {text}")
+    for stream, words in status["stream_troubles"].items():
+        print(f"{'':8} stream {printable(stream)} {printable(words)}")
     for query, held in status["state_by_query"].items():
         streams = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
         print(f"{'':8} {printable(query)}: {streams}")

@@ -9,11 +9,13 @@ import time
 from seine.cli.hosting import (
     add_budget,
     add_hosting,
+    add_lead,
     add_sharing,
     buckets,
     budget,
     carried,
     check_writable,
+    lead,
     positive,
 )
 from seine.cli.progress_line import ProgressLine
@@ -57,6 +59,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_budget(parser)
+    add_lead(parser)
     add_sharing(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
@@ -78,6 +81,7 @@ def command(arguments: argparse.Namespace) -> int:
             buckets=buckets(arguments),
             memory=arguments.memory,
             budget=budget(arguments),
+            lead=lead(arguments),
             sharing=CONFIGURATIONS[arguments.sharing],
             notice=progress.tell,
             progress=progress,

@@ -9,7 +9,16 @@ import signal
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from seine.cli.hosting import add_budget, add_hosting, buckets, budget, check_writable, positive
+from seine.cli.hosting import (
+    add_budget,
+    add_hosting,
+    add_lead,
+    buckets,
+    budget,
+    check_writable,
+    lead,
+    positive,
+)
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.errors import RunError
@@ -68,6 +77,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="least number of stages (4); more are added when a query needs them",
     )
     add_budget(parser)
+    add_lead(parser)
     add_hosting(parser)
     parser.set_defaults(command=command)
 
@@ -87,6 +97,7 @@ def command(arguments: argparse.Namespace) -> int:
             progress.tell,
             progress,
             budget(arguments),
+            lead=lead(arguments),
         )
         service = Service(folder, options)
         try:

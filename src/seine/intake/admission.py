@@ -6,8 +6,9 @@ punctuation.
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
 one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that an earlier
 punctuation of its stream excludes is dead, unless the punctuation has lapsed. A tuple or negative whose
-timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it. Dead
-lines move no clock; a punctuation holds however late it is.
+timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it; and
+so is one below the floor that the stream was given while it was idle. Dead lines move no clock; a punctuation
+holds however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
 all rows that the rules before it let pass.
@@ -47,6 +48,7 @@ class Admitted:
     punctuations: pa.RecordBatch
     dead: list[Letter]
     latest: int
+    late: int = 0  # of the dead letters
 
 
 class LineVerdict:
@@ -84,6 +86,7 @@ class Admission:
         self.layout = RecordLayout.of(stream)
         self.clock = before.clock
         self.arrivals = before.arrivals
+        self.floor = before.floor
         self._made = before.made
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
@@ -94,11 +97,13 @@ class Admission:
     @property
     def watermark(self) -> int:
         """No later tuple has a timestamp below it; NEVER before any tuple."""
-        return max(self.clock - self.stream.lateness, NEVER) if self.clock != NEVER else NEVER
+        clock = max(self.clock - self.stream.lateness, NEVER) if self.clock != NEVER else NEVER
+        return max(clock, self.floor)
 
     def state(self) -> AdmissionState:
         """What to give a new Admission, beside the runs it names."""
-        return AdmissionState(self.clock, self.arrivals, self._made, [list(kept.runs) for kept in self.kept])
+        runs = [list(kept.runs) for kept in self.kept]
+        return AdmissionState(self.clock, self.arrivals, self._made, runs, self.floor)
 
     def runs(self) -> dict[str, pa.RecordBatch]:
         return {name: run for kept in self.kept for name, run in kept.runs.items()}
@@ -112,8 +117,9 @@ class Admission:
         self._judge_importance(tuples, verdict)
         fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         self._judge_punctuations(tuples, before, fresh, verdict)
-        clock = self._judge_lateness(tuples, verdict)
-        admitted = self._admitted(parsed, before, verdict, self._new_punctuations(punctuations, fresh))
+        clock, late = self._judge_lateness(tuples, verdict)
+        new = self._new_punctuations(punctuations, fresh)
+        admitted = self._admitted(parsed, before, verdict, new, late)
         self.clock = clock
         self._keep(fresh)
         return admitted
@@ -167,8 +173,8 @@ class Admission:
             else:
                 kept.forget(self.watermark)
 
-    def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> int:
-        """Mark the late tuples; the result is the clock after all of them."""
+    def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
+        """Mark the late tuples; the result is the clock after all of them, and how many were late."""
         alive = verdict.alive
         times = tuples.time if alive.all() else np.where(alive, tuples.time, NEVER)
         clocks = np.maximum.accumulate(np.concatenate([[self.clock], times]))
@@ -176,9 +182,13 @@ class Admission:
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
         late = alive & (tuples.time < floor)
         verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
-        return int(clocks[-1])
+        behind = alive & ~late & (tuples.time < self.floor)
+        verdict.refuse(behind, "behind the clock of the streams that went on while this one was idle")
+        return int(clocks[-1]), int(np.count_nonzero(late | behind))
 
-    def _admitted(self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray) -> Admitted:
+    def _admitted(
+        self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray, late: int
+    ) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)
@@ -193,7 +203,7 @@ class Admission:
             "_t": pa.array(marks.time),
         }
         self.arrivals += len(rows)
-        return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest())
+        return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest(), late)
 
     def _letters(self, parsed: Parsed, verdict: LineVerdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
-from seine.errors import SeineError
+from seine.errors import SourceError
 from seine.intake.line_block import LINE_LIMIT, LineBlock
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.record_layout import RecordLayout
@@ -33,7 +33,7 @@ class CsvLines:
 
     def parse(self, block: LineBlock) -> Parsed:
         """The typed rows of a block, and its malformed lines with reasons."""
-        positions = self._positions(block)
+        positions = self.positions(block.path, block.header)
         dead: list[DeadLine] = []
         tables: list[tuple[IntArray, pa.Table]] = []
         too_long = (block.ends - block.starts > LINE_LIMIT) | (block.skipped is not None)
@@ -43,21 +43,22 @@ class CsvLines:
         table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
         return self._typed(block, positions, lines, table, dead)
 
-    def _positions(self, block: LineBlock) -> list[int | None]:
-        """For each field of a record, the position of its column; None for `@op`."""
-        if block.header is None:
+    def positions(self, path: str, header: tuple[str, ...] | None) -> list[int | None]:
+        """For each field of a record, the position of its column; None for `@op`. Refuses a wrong header."""
+        if header is None:
             return list(range(len(self.layout.fields)))
         positions: list[int | None] = []
-        for name in block.header:
+        for name in header:
             index = self.layout.column(name.strip())
             if index is None and name.strip() != _OP:
-                raise SeineError(
-                    f"{block.path}: the header names an unknown column '{shorten(name.encode())}'",
+                raise SourceError(
+                    path,
+                    f"{path}: the header names an unknown column '{shorten(name.encode())}'",
                     hint="declare it, or set the option header = 'false' if the file has no header line",
                 )
             positions.append(index)
         if len(set(positions)) < len(positions):
-            raise SeineError(f"{block.path}: the header names a column twice")
+            raise SourceError(path, f"{path}: the header names a column twice")
         return positions
 
     def _split(

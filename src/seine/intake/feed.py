@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
-from seine.intake.formats import Piece, open_source
-from seine.intake.intake_state import StreamState
+from seine.intake.formats import Piece
+from seine.intake.future_lines import refuse_future
+from seine.intake.guarded_source import GuardedSource, Surroundings
+from seine.intake.intake_state import LineCounts, StreamState
 from seine.intake.parsed import Parsed
-from seine.intake.xml_columns import refuse_documents
+from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
 from seine.rows.delta import FOREVER, NEVER
+
+_logger = logging.getLogger(__name__)
+
+_DEFAULT_SURROUNDINGS = Surroundings()
 
 
 @dataclass
@@ -45,33 +52,65 @@ class StreamFeed:
         stream: StreamDef,
         state: StreamState | None,
         runs: Mapping[str, pa.RecordBatch],
+        surroundings: Surroundings = _DEFAULT_SURROUNDINGS,
         *,
-        follow: bool,
-        notice: Callable[[str], None],
+        refuse: bool = True,
     ) -> None:
+        """With `refuse` a fault of the source that can be seen now is an error; else the stream waits."""
         self.stream = stream
         state = state or StreamState()
         self.admission = Admission(stream, state.admission, runs)
         self._position = dict(state.position)
-        self._reader, self._parser = open_source(
-            f"stream {stream.name}",
-            stream.source,
-            self.admission.layout,
-            self._position,
-            follow=follow,
-            notice=notice,
-        )
+        self._counts = state.counts
+        self.advanced = surroundings.wall()  # when its watermark last moved
+        self._plain_bound = stream.ahead is not None and stream.domain == "plain"
+        self._latest = state.latest
+        self._heard = state.heard or int(surroundings.wall() * 1_000_000)
+        self._idle_since: float | None = None
+        layout = self.admission.layout
+        self._source = GuardedSource(stream, layout, self._position, surroundings, refuse=refuse)
         self._buffer: list[_Chunk] = []
 
-    def fill(self, lines: int, size: int) -> None:
-        """Read ahead until the buffer has so many lines or bytes, or the source has no more now."""
+    def fill(self, lines: int, size: int, wall: int = 0) -> None:
+        """Read ahead until the buffer has so many lines or bytes, or the source has no more now.
+
+        `wall` is the wall clock in microseconds.
+        """
         while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
             space = size - sum(chunk.size for chunk in self._buffer)
-            piece = self._reader.read(room, max(space, 0), force=not self._buffer)
-            if piece is None:
+            drained = self._position if not self._buffer else None
+            lines_read = self._source.read(room, max(space, 0), drained)
+            if lines_read is None:
                 return
-            parsed = refuse_documents(self.admission.layout, self._parser.parse(piece))
+            piece, parsed = lines_read
+            parsed = refuse_future(self.stream, parsed, wall, self._latest_read() if self._plain_bound else 0)
             self._buffer.append(_Chunk(piece, parsed))
+            self._heard = wall
+
+    def _latest_read(self) -> int:
+        """The largest timestamp before the line that is read next."""
+        return max([self._latest, *[chunk.parsed.tuples.latest() for chunk in self._buffer]])
+
+    def note_silence(self, wall: int) -> bool:
+        """Note whether it is idle at this wall clock: silent for as long as it was declared with."""
+        idle = self.stream.idle
+        silent = idle is not None and not self._buffer and self._source.condition.state == "running"
+        if self._source.condition.state == "failed":
+            self._heard = wall  # it is not silent but unheard
+        if idle is None or not silent or wall - self._heard < idle:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = (self._heard + idle) / 1_000_000
+            _logger.info("stream is idle", extra={"stream": self.stream.name})
+        return self._idle_since is not None
+
+    @property
+    def condition(self) -> SourceCondition:
+        """Whether its source can be read, and sends; any thread may ask."""
+        condition, idle = self._source.condition, self._idle_since
+        if idle is None or condition.state != "running":
+            return condition
+        return SourceCondition("idle", idle)
 
     @property
     def waiting(self) -> bool:
@@ -81,7 +120,7 @@ class StreamFeed:
     @property
     def ended(self) -> bool:
         """Whether all lines have been admitted and no more can come."""
-        return not self._buffer and self._reader.exhausted()
+        return not self._buffer and self._source.exhausted()
 
     @property
     def watermark(self) -> int:
@@ -90,7 +129,7 @@ class StreamFeed:
 
     def reach(self) -> int | None:
         """The largest event time in the buffer; None if it holds no row, or all that is left."""
-        if self._reader.exhausted():
+        if self._source.exhausted():
             return None
         latest = max((chunk.parsed.latest() for chunk in self._buffer), default=NEVER)
         return max(self.admission.clock, latest) if latest != NEVER else None
@@ -104,7 +143,7 @@ class StreamFeed:
             if beyond is not None:
                 admitted.extend(self._take_front(chunk, beyond))
                 break
-            admitted.append(self.admission.admit(chunk.parsed))
+            admitted.append(self._admit(chunk.parsed))
             self._position[chunk.piece.key] = chunk.piece.cursor(chunk.piece.count)
             self._buffer.pop(0)
         return admitted
@@ -116,14 +155,48 @@ class StreamFeed:
         front, chunk.parsed = chunk.parsed.split(line)
         chunk.taken = lines
         self._position[chunk.piece.key] = chunk.piece.cursor(lines)
-        return [self.admission.admit(front)]
+        return [self._admit(front)]
+
+    def _admit(self, parsed: Parsed) -> Admitted:
+        if self._plain_bound:
+            self._latest = max(self._latest, parsed.tuples.latest())
+        admitted = self.admission.admit(parsed)
+        if admitted.dead:
+            counts, last = self._counts, admitted.dead[-1]
+            dead, late = counts.dead + len(admitted.dead), counts.late + admitted.late
+            self._counts = LineCounts(dead, late, last["reason"])
+        return admitted
 
     def state(self) -> StreamState:
-        """The state to resume from, for a checkpoint; without positions in files that are gone for good."""
-        gone = self._reader.gone
+        """The state to resume from, for a checkpoint; without positions in files that are gone for good.
+
+        A file that is gone may have lines in the buffer still: they are in no entry yet.
+        """
+        gone = self._source.forgotten() - {chunk.piece.key for chunk in self._buffer}
         position = {key: cursor for key, cursor in self._position.items() if key not in gone}
-        return StreamState(position, self.admission.state())
+        return StreamState(position, self.admission.state(), self._counts, self._latest, self._heard)
+
+    def status(self, state: StreamState, watermark: int, holds_back: tuple[str, ...]) -> StreamStatus:
+        """Its status, as of the entry that has this state and watermark; any thread may ask."""
+        lag = lag_of(self.stream.source, state.position)
+        cursor = next(reversed(state.position.values()), None)
+        return StreamStatus(
+            stream=self.stream.name,
+            condition=self.condition,
+            file=cursor.path if cursor else "",
+            position=place_in(cursor),
+            arrivals=state.admission.arrivals,
+            lag_bytes=lag.size,
+            lag_rows=lag.rows,
+            domain=self.stream.domain,
+            watermark=None if watermark == NEVER else watermark,
+            advanced=self.advanced,
+            late=state.counts.late,
+            dead=state.counts.dead,
+            last_reason=state.counts.last_reason,
+            holds_back=holds_back,
+        )
 
     def close(self) -> None:
         """Close the source."""
-        self._reader.close()
+        self._source.close()

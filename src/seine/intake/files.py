@@ -31,6 +31,11 @@ class Files:
             paths = [self.path]
         return sorted(path for path in paths if os.path.isfile(path))
 
+    @property
+    def is_absent(self) -> bool:
+        """Whether the file or folder is not there; a pattern never is absent."""
+        return not os.path.exists(self.path) and not glob.has_magic(self.path)
+
     def check(self, what: str, *, follow: bool) -> None:
         """Raise an error if the source cannot be read; in follow mode, files may still appear later."""
         paths = self.listing()

@@ -16,6 +16,8 @@ from seine.intake.parquet import ParquetParser, ParquetReader
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
 
+_MOST_FILES_LOOKED_AT = 100
+
 
 class Piece(Protocol):
     """Consecutive lines (or rows) of one file: the unit that a reader returns and a parser takes."""
@@ -47,6 +49,10 @@ class Reader(Protocol):
         """The next piece within both limits, or None; with `force` at least one line if there is one."""
         ...
 
+    def has_read(self) -> bool:
+        """Whether it has, or was given, a position in any file."""
+        ...
+
     def exhausted(self) -> bool:
         """Whether nothing more will come."""
         ...
@@ -72,8 +78,12 @@ def open_source(
     *,
     follow: bool,
     notice: Callable[[str], None],
+    look: bool = False,
 ) -> tuple[Reader, LineParser]:
-    """A reader that starts at a position, and its parser; an error if the source cannot be read."""
+    """A reader that starts at a position, and its parser; an error if the source cannot be read.
+
+    With `look` the beginnings of its files are looked at too, the first ones if there are very many.
+    """
     if source is None:
         raise SeineError(f"{what} has no source", hint="give it a FROM clause")
     options, files = dict(source.options), Files(source.path)
@@ -82,14 +92,21 @@ def open_source(
     if source.format not in ("JSON", "CSV", "PARQUET"):
         raise SeineError(f"unknown FORMAT {source.format} of {what}")
     files.check(what, follow=follow)
+    beginnings = files.listing()[:_MOST_FILES_LOOKED_AT] if look else []
     if source.format == "PARQUET":
-        return ParquetReader(files, position, layout, follow=follow), ParquetParser(layout)
+        rows = ParquetReader(files, position, layout, follow=follow)
+        for path in beginnings:
+            rows.check(path)
+        return rows, ParquetParser(layout)
     if source.format == "JSON":
         return LineReader(files, position, follow=follow, notice=notice), JsonLines(layout)
     delimiter = _delimiter(options, what)
     header = delimiter if _has_header(options, what) else None
     reader = LineReader(files, position, follow=follow, delimiter=header, notice=notice)
-    return reader, CsvLines(layout, delimiter)
+    parser = CsvLines(layout, delimiter)
+    for path in beginnings:
+        parser.positions(path, reader.header_of(path))
+    return reader, parser
 
 
 def _delimiter(options: Mapping[str, str], what: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -12,11 +13,15 @@ import pyarrow as pa
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.admission import Admitted, Letter
+from seine.intake.alignment import NO_LEAD, Components, Lead, StreamReach, groups_of, horizons
 from seine.intake.feed import StreamFeed
+from seine.intake.guarded_source import Surroundings
+from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
+from seine.intake.stream_status import StreamStatus, waiting_for
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER
+from seine.rows.delta import NEVER
 
 DEFAULT_BATCH_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
@@ -26,9 +31,9 @@ _READING_THREADS = 4
 class Intake:
     """Turns sources into journal entries, resuming after the last entry of an existing journal.
 
-    Streams of one time domain are aligned: in each entry every stream stops at the event time that the
-    slowest one with more data reaches, so that short files do not run ahead. An entry has at least one row,
-    punctuation or dead letter, but for the last one, which ends the input.
+    Streams that queries combine are aligned (`alignment.py`), so that short files do not run ahead of those
+    that they are joined with. An entry has at least one row, punctuation or dead letter, or a stream is idle
+    and its watermark rises; but for the last one, which ends the input.
 
     Streams may be added and removed while it runs: `open` and `change`. An entry names a network version
     and an epoch. Whoever changes those, or the streams, holds the lock `turn`, so that an entry is written
@@ -49,15 +54,26 @@ class Intake:
         turn: AbstractContextManager[object] | None = None,
         fresh: frozenset[str] = frozenset(),
         notice: Callable[[str], None] = lambda text: None,
+        components: Callable[[], Components | None] = lambda: None,
+        lead: Lead = NO_LEAD,
+        wall: Callable[[], float] = time.time,
+        refuse: bool = True,
     ) -> None:
-        """`fresh` are streams to read from the start, even if the journal has a position for that name."""
+        """`fresh` are streams to read from the start, even if the journal has a position for that name.
+
+        `components` are the streams that advance together, at this moment; None if all of them do. `lead`
+        is how far one may run ahead of the others. With `refuse` a source in which a fault can be seen now
+        is an error; without, its stream waits until it is mended.
+        """
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._withheld = withheld
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
-        self._notice = notice
+        self._surroundings = Surroundings(follow, notice, wall)
+        self._components = components
+        self._lead = lead
         self._reading = Lock()  # held while there are admitted lines that are in no entry yet
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
@@ -67,6 +83,7 @@ class Intake:
         last = journal.last()
         state = last.intake if last is not None else IntakeState()
         self._now = dict(state.now)
+        self._wall = state.wall
         self._done = last is not None and last.end
         if self._done and follow:
             raise SeineError(
@@ -75,18 +92,20 @@ class Intake:
             )
         kept = state.streams
         self._feeds = [
-            self.open(stream) if stream.name in fresh else self._feed(stream, kept.get(stream.name))
+            self.open(stream, refuse)
+            if stream.name in fresh
+            else self._feed(stream, kept.get(stream.name), refuse)
             for stream in streams
         ]
         self._pool = ThreadPoolExecutor(_READING_THREADS, "intake")
 
-    def _feed(self, stream: StreamDef, state: StreamState | None) -> StreamFeed:
+    def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> StreamFeed:
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
         runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
-        return StreamFeed(stream, state, runs, follow=self._follow, notice=self._notice)
+        return StreamFeed(stream, state, runs, self._surroundings, refuse=refuse)
 
-    def open(self, stream: StreamDef) -> StreamFeed:
-        """Open a stream that is to be added, from its beginning; an error if its source cannot be read.
+    def open(self, stream: StreamDef, refuse: bool = True) -> StreamFeed:
+        """Open a stream that is to be added, from its beginning; refuses a source that cannot be read.
 
         If there was a stream of that name before, the numbering of its punctuation runs goes on: the name
         of a run is never used twice.
@@ -94,8 +113,9 @@ class Intake:
         last = self.journal.last()
         before = last.intake.streams.get(stream.name) if last is not None else None
         if before is None:
-            return self._feed(stream, None)
-        return self._feed(stream, StreamState(admission=AdmissionState(made=before.admission.made)))
+            return self._feed(stream, None, refuse)
+        again = StreamState(admission=AdmissionState(made=before.admission.made))
+        return self._feed(stream, again, refuse)
 
     def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
         """Add and remove streams as of the next entry; the caller holds `turn`."""
@@ -129,13 +149,32 @@ class Intake:
         with self._turn:
             self._exchange()
         while not self._done:
-            list(self._pool.map(lambda feed: feed.fill(self._rows, DEFAULT_BYTES), self._feeds))
+            self._wall = int(self._surroundings.wall() * 1_000_000)
+            list(self._pool.map(self._fill, self._feeds))
             if not any(feed.waiting for feed in self._feeds):
-                return self._finish()
+                return self._append({}, end=False) if self._floors() else self._finish()
             admitted = self._advance()
             if any(_has_content(part) for parts in admitted.values() for part in parts):
                 return self._append(admitted, end=False)
         return None
+
+    def _fill(self, feed: StreamFeed) -> None:
+        feed.fill(self._rows, DEFAULT_BYTES, self._wall)
+
+    def stream_states(self) -> tuple[StreamStatus, ...]:
+        """The status of every stream as of the last entry; any thread may ask."""
+        last, feeds = self.journal.last(), tuple(self._feeds)
+        groups = self._groups(feeds)
+        watermarks = last.clock.watermarks if last is not None else {}
+        states = last.intake.streams if last is not None else {}
+        return tuple(
+            feed.status(
+                states.get(feed.stream.name, StreamState()),
+                watermarks.get(feed.stream.name, NEVER),
+                waiting_for(feed.stream.name, groups, watermarks) if feed.condition.state != "idle" else (),
+            )
+            for feed in feeds
+        )
 
     def close(self) -> None:
         """Stop the reading threads and close all sources."""
@@ -152,16 +191,10 @@ class Intake:
         return self._append({}, end=True)
 
     def _advance(self) -> dict[str, list[Admitted]]:
-        """Admit the lines of every stream up to the event time that the slowest of its domain reaches."""
-        horizons: dict[str, int] = {}
-        for feed in self._feeds:
-            reach = feed.reach()
-            if reach is not None:
-                domain = feed.stream.domain
-                horizons[domain] = min(horizons.get(domain, FOREVER), reach)
-        return {
-            feed.stream.name: feed.take(horizons.get(feed.stream.domain, FOREVER)) for feed in self._feeds
-        }
+        """Admit the lines of every stream up to its horizon."""
+        reaches = [StreamReach(feed.stream.name, feed.stream.domain, feed.reach()) for feed in self._feeds]
+        limits = horizons(reaches, self._components(), self._lead)
+        return {feed.stream.name: feed.take(limits[feed.stream.name]) for feed in self._feeds}
 
     def _append(self, admitted: dict[str, list[Admitted]], *, end: bool) -> Entry:
         with self._turn:
@@ -171,6 +204,9 @@ class Intake:
             return self._cut(admitted, end=end)
 
     def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
+        for name, floor in self._floors().items():
+            self._feed_of(name).admission.floor = floor
+        self._note_advances()
         for feed in self._feeds:
             latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
             if latest != NEVER:
@@ -187,7 +223,10 @@ class Intake:
                 ),
                 dead=dead,
                 intake=IntakeState(
-                    {feed.stream.name: feed.state() for feed in self._feeds}, self._now, self._next_id()
+                    {feed.stream.name: feed.state() for feed in self._feeds},
+                    self._now,
+                    self._next_id(),
+                    self._wall,
                 ),
                 since=self._since(),
                 runs={
@@ -201,6 +240,37 @@ class Intake:
                 withheld=self._withheld(),
             )
         )
+
+    def _floors(self) -> Mapping[str, int]:
+        """The watermarks that streams which are idle now are to be given."""
+        if not self._follow or all(feed.stream.idle is None for feed in self._feeds):
+            return {}
+        groups = self._groups(self._feeds)
+        return floors(
+            StreamProgress(
+                feed.stream.name,
+                groups[feed.stream.name],
+                feed.watermark,
+                feed.note_silence(self._wall),
+            )
+            for feed in self._feeds
+        )
+
+    def _groups(self, feeds: Sequence[StreamFeed]) -> dict[str, tuple[str, str]]:
+        """The component and time domain of each stream."""
+        group_of = groups_of((feed.stream.name for feed in feeds), self._components())
+        return {feed.stream.name: (group_of[feed.stream.name], feed.stream.domain) for feed in feeds}
+
+    def _feed_of(self, name: str) -> StreamFeed:
+        return next(feed for feed in self._feeds if feed.stream.name == name)
+
+    def _note_advances(self) -> None:
+        """Note of each stream whose watermark is another than in the last entry that it moved now."""
+        last = self.journal.last()
+        before = last.clock.watermarks if last is not None else {}
+        for feed in self._feeds:
+            if feed.watermark != before.get(feed.stream.name, NEVER):
+                feed.advanced = self._surroundings.wall()
 
     def _since(self) -> int | None:
         """The first id of the nodes that were added since the last entry; None if there are none."""

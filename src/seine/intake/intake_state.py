@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -33,6 +34,13 @@ class ParquetCursor(Struct, frozen=True, tag="parquet"):
     changed: int  # nanoseconds
     size: int
     row: int = 0
+    rows: int = 0  # of the whole file
+
+
+def file_identity(status: os.stat_result, *, changes: bool = False) -> str:
+    """Device and inode, by which a file is followed through renames; if it may not change, all of it."""
+    identity = f"{status.st_dev}:{status.st_ino}"
+    return f"{identity}:{status.st_mtime_ns}:{status.st_size}" if changes else identity
 
 
 FileCursor: TypeAlias = LineCursor | ParquetCursor
@@ -41,25 +49,46 @@ FileCursor: TypeAlias = LineCursor | ParquetCursor
 class AdmissionState(Struct, frozen=True):
     """What admission of a stream goes on with, beside the runs of punctuations that it names.
 
-    `made` counts the runs that were ever made; `punctuations` names those that are kept, by scheme.
+    `made` counts the runs that were ever made; `punctuations` names those that are kept, by scheme. `floor`
+    is the watermark that it was given while it was idle.
     """
 
     clock: int = NEVER
     arrivals: int = 0
     made: int = 0
     punctuations: list[list[str]] = []
+    floor: int = NEVER
+
+
+class LineCounts(Struct, frozen=True):
+    """The dead letters of a stream so far, how many of them were late, and the last one's reason."""
+
+    dead: int = 0
+    late: int = 0
+    last_reason: str = ""
 
 
 class StreamState(Struct, frozen=True):
-    """Where the reading of a stream is, by file, and its admission."""
+    """Where the reading of a stream is, by file, its admission, and what became of its lines.
+
+    `latest` is the largest timestamp so far, where a bound on plain units needs it, and `heard` the wall
+    clock when lines came last, in microseconds.
+    """
 
     position: dict[str, FileCursor] = {}
     admission: AdmissionState = AdmissionState()
+    counts: LineCounts = LineCounts()
+    latest: int = NEVER
+    heard: int = 0
 
 
 class IntakeState(Struct, frozen=True):
-    """All streams, the latest event time of each domain, and the next id of a node at that moment."""
+    """All streams, the latest event time of each domain, and the next id of a node at that moment.
+
+    `wall` is the wall clock, in microseconds, by which idle streams and lines of the future were judged.
+    """
 
     streams: dict[str, StreamState] = {}
     now: dict[str, int] = {}
     next_id: int = 0
+    wall: int = 0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.errors import RunError
+from seine.errors import SourceError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, LineCursor
+from seine.intake.intake_state import FileCursor, LineCursor, file_identity
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
 
 _logger = logging.getLogger(__name__)
@@ -73,6 +73,22 @@ class LineReader:
                 return None  # its next line may be beyond the limit; a later file must wait
         return None
 
+    def header_of(self, path: str) -> tuple[str, ...] | None:
+        """The header line of a file; None if it has none, or not yet."""
+        try:
+            with open(path, "rb") as file:
+                first = file.readline(LINE_LIMIT)
+        except OSError as error:
+            raise SourceError(path, f"cannot read '{path}': {error.strerror}") from None
+        whole = first.endswith(b"\n") or (first and not self.follow)
+        if self._delimiter is None or not whole:
+            return None
+        return _header(first.removeprefix(_BOM), self._delimiter)
+
+    def has_read(self) -> bool:
+        """Whether it has, or was given, a position in any file."""
+        return bool(self.cursors or self.gone)
+
     def exhausted(self) -> bool:
         """Whether nothing more will come; never so in follow mode."""
         if self.follow:
@@ -119,15 +135,15 @@ class LineReader:
 
     def _open(self, path: str) -> _Opened | None:
         try:
-            key = _key(os.stat(path))
+            key = file_identity(os.stat(path))
             if key not in self._handles:
                 key = self._hold(path)
         except FileNotFoundError:
             if self.follow:
                 return None  # it went away since it was listed
-            raise RunError(f"'{path}' was removed while it was being read") from None
+            raise SourceError(path, f"'{path}' was removed while it was being read") from None
         except OSError as error:
-            raise RunError(f"cannot read '{path}': {error.strerror}") from None
+            raise SourceError(path, f"cannot read '{path}': {error.strerror}") from None
         self._handles.move_to_end(key)
         opened = _Opened(key, path, self._handles[key][0], final=not self.follow)
         self._restart_if_rewritten(opened)
@@ -135,7 +151,7 @@ class LineReader:
 
     def _identity(self, path: str) -> str | None:
         try:
-            return _key(os.stat(path))
+            return file_identity(os.stat(path))
         except OSError:
             return None
 
@@ -145,15 +161,16 @@ class LineReader:
             status = os.stat(path)
         except OSError:
             return None
-        cursor = self.cursors.get(_key(status))
-        if cursor is not None and _key(status) not in self._handles and cursor.offset == status.st_size:
+        key = file_identity(status)
+        cursor = self.cursors.get(key)
+        if cursor is not None and key not in self._handles and cursor.offset == status.st_size:
             return None
         return self._open(path)
 
     def _hold(self, path: str) -> str:
         """Open a file and keep its handle; the key is that of the handle, not of the path."""
         handle = os.open(path, os.O_RDONLY)
-        key = _key(os.fstat(handle))
+        key = file_identity(os.fstat(handle))
         if key in self._handles:
             os.close(self._handles[key][0])
         self._handles[key] = (handle, path)
@@ -211,7 +228,8 @@ class LineReader:
         if self._delimiter is not None and header is None:
             first = self._lines(opened, offset, 1, LINE_LIMIT)
             if not first and self._left(opened) > LINE_LIMIT:
-                raise RunError(f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes")
+                message = f"the header line of '{opened.path}' is longer than {LINE_LIMIT} bytes"
+                raise SourceError(opened.path, message)
             header = _header(first, self._delimiter) if first else None
             offset, line = offset + len(first), line + bool(first)
         self._pass_preamble(opened, offset, line, head, header)
@@ -274,10 +292,6 @@ def _cut(data: bytes, newlines: IntArray, lines: int, whole_to_end: bool) -> byt
     if whole_to_end:
         return data
     return data[: newlines[-1] + 1] if len(newlines) else b""
-
-
-def _key(status: os.stat_result) -> str:
-    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _header(raw: bytes, delimiter: str) -> tuple[str, ...]:

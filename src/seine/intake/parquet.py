@@ -16,9 +16,9 @@ from msgspec import structs
 
 from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
-from seine.errors import RunError, SeineError
+from seine.errors import SourceError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, ParquetCursor
+from seine.intake.intake_state import FileCursor, ParquetCursor, file_identity
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 
@@ -109,6 +109,10 @@ class ParquetReader:
             self._group = None  # the slices keep it in memory for as long as they are needed
         return table
 
+    def has_read(self) -> bool:
+        """Whether it has, or was given, a position in any file."""
+        return bool(self.cursors or self.gone)
+
     def exhausted(self) -> bool:
         """Whether nothing more will come; never so in follow mode."""
         if self.follow:
@@ -130,9 +134,18 @@ class ParquetReader:
         key, file = self._open(path)
         return file.metadata.num_rows - self.cursors[key].row if file is not None else 0
 
+    def check(self, path: str) -> None:
+        """Refuse a file whose schema is not what was declared; one without a footer yet is none."""
+        self._open(path)
+
     def _open(self, path: str) -> tuple[str, pq.ParquetFile | None]:
-        status = os.stat(path)
-        key = f"{status.st_dev}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            if self.follow:
+                return "", None  # it went away since it was listed
+            raise SourceError(path, f"'{path}' was removed while it was being read") from None
+        key = file_identity(status, changes=True)
         content = ParquetCursor(path, status.st_mtime_ns, status.st_size)
         key = next((known for known, cursor in self.cursors.items() if _same_file(cursor, content)), key)
         if self._opened is not None and self._opened[0] == key:
@@ -140,11 +153,11 @@ class ParquetReader:
         try:
             file = pq.ParquetFile(path)
         except (pa.ArrowInvalid, OSError) as error:
-            if self.follow:
+            if self.follow and not isinstance(error, PermissionError):
                 return key, None
-            raise SeineError(f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
+            raise SourceError(path, f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
         check_schema(path, file.schema_arrow, self.layout)
-        self.cursors.setdefault(key, content)
+        self.cursors.setdefault(key, structs.replace(content, rows=file.metadata.num_rows))
         self._opened = (key, file)
         return self._opened
 
@@ -162,7 +175,7 @@ def _read_group(path: str, file: pq.ParquetFile, group: int) -> pa.Table:
     try:
         return file.read_row_group(group)
     except (pa.ArrowException, OSError) as error:
-        raise RunError(f"cannot read row group {group} of '{path}': {_first_line(error)}") from None
+        raise SourceError(path, f"cannot read row group {group} of '{path}': {_first_line(error)}") from None
 
 
 class ParquetParser:
@@ -234,17 +247,21 @@ def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
     for field in schema:
         index = layout.column(field.name)
         if index is None:
-            raise SeineError(
-                f"{path}: unknown column '{field.name}'", hint="declare it or leave it out of the file"
+            raise SourceError(
+                path, f"{path}: unknown column '{field.name}'", hint="declare it or leave it out of the file"
             )
         if index in seen:
-            raise SeineError(f"{path}: column '{layout.fields[index].name}' is there twice")
+            raise SourceError(path, f"{path}: column '{layout.fields[index].name}' is there twice")
         seen.add(index)
         declared = layout.fields[index]
         if not _fits(field.type, declared.type):
-            raise SeineError(f"{path}: column '{field.name}' has type {field.type}, not {declared.type}")
+            raise SourceError(
+                path, f"{path}: column '{field.name}' has type {field.type}, not {declared.type}"
+            )
     if layout.time is not None and layout.time not in seen:
-        raise SeineError(f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing")
+        raise SourceError(
+            path, f"{path}: the timestamp column '{layout.fields[layout.time].name}' is missing"
+        )
 
 
 def _fits(arrow: pa.DataType, wanted: Type) -> bool:

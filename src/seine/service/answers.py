@@ -51,6 +51,9 @@ class StatusAnswer(TypedDict):
         Field(description="of the queries that hold most, how much of which streams; joins are shared"),
     ]
     streams: int
+    stream_troubles: Annotated[
+        dict[str, str], Field(description="streams that have failed, are idle or hold others back, in words")
+    ]
     relations: int
     queries: QueryCounts
     nodes: int

@@ -23,6 +23,7 @@ from seine.frontends.script.script import Declarations
 from seine.graph.node import Node
 from seine.graph.state_place import Holding
 from seine.network.state_places import state_places
+from seine.network.stream_components import stream_components
 from seine.operators.limited.limited_node import LimitedNode
 from seine.optimizer.estimates import Estimates
 from seine.runtime.folder.failures import Failure
@@ -110,6 +111,11 @@ class ServiceView:
     def users(self, node: int) -> tuple[str, ...]:
         """The names of queries that use a node, at most `MOST_USERS` of them, in order of registration."""
         return tuple(self._users.get(node, ()))
+
+    @cached_property
+    def stream_components(self) -> tuple[frozenset[str], ...]:
+        """The streams that running queries combine, and that therefore advance together."""
+        return stream_components(self.nodes.values())
 
     @cached_property
     def _users(self) -> dict[int, list[str]]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from seine.catalog import Catalog
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
+from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
 from seine.operators.state.work_budget import WorkBudget
@@ -46,6 +48,7 @@ class ServiceOptions:
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
     budget: WorkBudget | None = None
     reading: bool = True
+    lead: Lead = NO_LEAD
 
 
 class Service:
@@ -125,6 +128,9 @@ class Service:
             turn=turn,
             fresh=frozenset(name for name, entry in view.since.items() if entry > reached),
             notice=options.notice,
+            components=lambda: self.registrar.view.stream_components,
+            lead=options.lead,
+            refuse=False,  # what was registered once must not keep everybody from starting
         )
 
     @property
@@ -168,6 +174,9 @@ class Service:
             "exact_share": exact_share(figures.memory.values()),
             "state_by_query": state.largest_states(),
             "streams": len(view.declared.streams),
+            "stream_troubles": {
+                one.stream: words for one in self.stream_states() if (words := one.trouble()) is not None
+            },
             "relations": len(view.declared.relations),
             "queries": {
                 "running": len(view.registered) - paused - failed,
@@ -177,6 +186,10 @@ class Service:
             "nodes": len(view.nodes),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
         }
+
+    def stream_states(self) -> tuple[StreamStatus, ...]:
+        """Every stream: its position, lag and watermark, what it lost, whether it can be read."""
+        return self._intake.stream_states()
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""

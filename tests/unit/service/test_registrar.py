@@ -325,14 +325,15 @@ def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
 
 
 def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: Path) -> None:
-    (tmp_path / "gone").mkdir()
-    rig.register(STREAM.replace("s.jsonl", "gone/s.jsonl"))
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    path = Path(rig.service.deployment.versions._path(0)) / "network.json"
     rig.service.close()
-    (tmp_path / "gone").rmdir()
+    whole = path.read_bytes()
+    path.write_bytes(b"{")
     for _ in range(2):
-        with pytest.raises(SeineError, match="cannot read"):
+        with pytest.raises(SeineError, match="damaged"):
             rig.open()
-    (tmp_path / "gone").mkdir()
+    path.write_bytes(whole)
     rig.open()
 
 
@@ -366,3 +367,41 @@ def test_a_catalog_that_is_gone_is_told(rig: Rig) -> None:
 def test_one_process_serves_a_folder(rig: Rig) -> None:
     with pytest.raises(SeineError, match="another process serves"):
         Service(rig.service.folder, ServiceOptions())
+
+
+CSV_STREAM = "CREATE STREAM c (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'c.csv' FORMAT CSV;"
+
+
+def test_a_source_that_fails_harms_its_own_queries_alone(rig: Rig) -> None:
+    """Neither the running service dies of it nor the next start; mended, it is taken up again."""
+    path = rig.folder / "c.csv"
+    path.write_text("x,y\n1,1\n")
+    with pytest.raises(SeineError, match="unknown column 'x'"):
+        rig.register(CSV_STREAM)
+    path.unlink()
+    rig.register(STREAM + CSV_STREAM)
+    rig.register("CREATE QUERY q AS SELECT a FROM s; CREATE QUERY p AS SELECT a FROM c;")
+    path.write_text("x,y\n1,1\n")
+    rig.feed(1)
+    rig.run()
+    assert rig.records("q") == [{"a": 1}]
+    rig.crash()
+    rig.feed(2)
+    rig.run()
+    states = {one.stream: one.condition.state for one in rig.service.stream_states()}
+    assert rig.records("q") == [{"a": 1}, {"a": 2}] and states == {"s": "running", "c": "failed"}
+    assert "unknown column 'x'" in rig.service.status()["stream_troubles"]["c"]
+    path.write_text("a,ts\n7,1\n")
+    rig.crash()
+    rig.run()
+    assert rig.records("p") == [{"a": 7}]
+
+
+def test_a_stream_whose_source_fails_can_be_dropped(rig: Rig) -> None:
+    rig.register(STREAM + CSV_STREAM + "CREATE QUERY p AS SELECT a FROM c;")
+    (rig.folder / "c.csv").write_text("x,y\n1,1\n")
+    rig.run()
+    rig.register("DROP QUERY p; DROP STREAM c;")
+    rig.feed(1)
+    rig.run()
+    assert [one.stream for one in rig.service.stream_states()] == ["s"]

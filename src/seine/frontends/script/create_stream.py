@@ -92,6 +92,8 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     time = _time_column(cursor, clauses)
     plain = clauses.fields[time].type == BIGINT
 
+    clauses.source.check_bounds(cursor, plain)
+
     def length(duration: Duration | None, least: int) -> int | None:
         return None if duration is None else _length(cursor, duration, plain, least)
 

@@ -6,12 +6,14 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
+from seine.frontends.script.durations import Duration, read_duration
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ()}
 FORMATS = tuple(OPTIONS)
+BOUNDS = ("idle", "ahead")  # options of a stream: lengths of time
 
 
 @dataclass
@@ -24,6 +26,7 @@ class SourceClauses:
     format: str | None = None
     options: dict[str, str] = field(default_factory=dict)
     places: dict[str, Token] = field(default_factory=dict)  # of the options
+    bounds: dict[str, Duration] = field(default_factory=dict)  # the options that are lengths of time
 
     def read(self, cursor: Cursor) -> bool:
         """Parse one clause if one comes next; whether it did."""
@@ -41,6 +44,22 @@ class SourceClauses:
             return False
         return True
 
+    def check_bounds(self, cursor: Cursor, plain: bool) -> None:
+        """Refuse lengths that do not fit the event time of a stream: `plain` units, or a TIMESTAMP."""
+        if "idle" in self.options:
+            idle = self.bounds.get("idle")
+            if idle is None or not idle.is_interval or not idle.length:
+                hint = "write idle = INTERVAL '30' SECOND"
+                raise cursor.error("idle is a time by the wall clock", hint, at=self.places["idle"])
+        ahead = self.bounds.get("ahead")
+        if "ahead" in self.options and (ahead is None or ahead.is_interval == plain):
+            if ahead is None and self.options["ahead"].lower() == "none":
+                self.options["ahead"] = "none"
+                return
+            hint = "write ahead = 100" if plain else "write ahead = INTERVAL '1' DAY"
+            message = "ahead is a length of this stream's event time, or 'none'"
+            raise cursor.error(message, hint, at=self.places["ahead"])
+
     def finish(self, cursor: Cursor, documents: bool = False, relation: bool = False) -> Source:
         """The source, once all clauses are parsed; refuses options that do not apply.
 
@@ -56,7 +75,7 @@ class SourceClauses:
             message = "only local files are read, and relations from PostgreSQL and SQLite"
             raise cursor.error(message, hint, at=self.place)
         more = ["namespaces"] if documents or self.format == "XML" else []
-        self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else [])])
+        self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else BOUNDS)])
         if relation and source.is_database != ("table" in self.options):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
             raise cursor.error("a database and a table belong together", hint, at=cursor.token)
@@ -90,7 +109,11 @@ class SourceClauses:
             raise cursor.error(f"option {key} is given twice", at=token)
         cursor.expect_symbol("=")
         self.places[key] = token
-        self.options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value
+        if key in BOUNDS and cursor.token.kind is not TokenKind.STRING:
+            self.bounds[key] = duration = read_duration(cursor)
+            self.options[key] = str(duration.length)
+        else:
+            self.options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value
 
 
 def _read_key(cursor: Cursor) -> str:

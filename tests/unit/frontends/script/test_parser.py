@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seine.algebra.definitions import JoinEdge, Scheme
+from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.algebra.types import BIGINT, STRING, Field, Kind, Type
 from seine.errors import TakenError
 from seine.frontends.script.parser import parse_script
@@ -41,6 +42,47 @@ def test_all_clauses_of_a_stream():
     assert (bid.source.path, bid.source.format) == ("/data/in/bid.csv", "CSV")
     assert bid.source.options == (("header", "true"), ("delimiter", "'"))
     assert bid.domain == "plain"
+
+
+BOUNDED = "CREATE STREAM s (a INT, ts {}) TIMESTAMP BY ts FROM 's' WITH ({})"
+DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("time", "options", "idle", "ahead"),
+    [
+        ("TIMESTAMP", "idle = INTERVAL '30' SECOND", 30_000_000, DAY),
+        ("TIMESTAMP", "ahead = INTERVAL 2 DAYS", None, 2 * DAY),
+        ("TIMESTAMP", "ahead = 'None'", None, None),
+        ("BIGINT", "idle = INTERVAL '1' MINUTE, ahead = 100", 60_000_000, 100),
+        ("BIGINT", "idle = INTERVAL '1' MINUTE", 60_000_000, None),
+    ],
+)
+def test_bounds_of_a_stream(time, options, idle, ahead):
+    declared = stream(BOUNDED.format(time, options))
+    assert (declared.idle, declared.ahead) == (idle, ahead)
+    assert stream_from_json(stream_to_json(declared)) == declared
+
+
+@pytest.mark.parametrize(
+    ("time", "options", "message"),
+    [
+        ("BIGINT", "idle = 30", "idle is a time by the wall clock"),
+        ("BIGINT", "idle = 'none'", "idle is a time by the wall clock"),
+        ("BIGINT", "idle = INTERVAL '0' SECOND", "idle is a time by the wall clock"),
+        ("BIGINT", "ahead = INTERVAL '1' DAY", "ahead is a length of this stream's event time"),
+        ("TIMESTAMP", "ahead = 5", "ahead is a length of this stream's event time"),
+        ("TIMESTAMP", "ahead = '5'", "ahead is a length of this stream's event time"),
+    ],
+)
+def test_bounds_that_do_not_fit_are_refused(time, options, message):
+    error = refusal(BOUNDED.format(time, options))
+    assert message in error.message and error.hint and place(error)[1] > 60
+
+
+def test_a_relation_has_no_such_bounds():
+    error = refusal("CREATE RELATION r (a INT) FROM 'r' WITH (idle = INTERVAL '1' DAY)")
+    assert "no option idle" in error.message
 
 
 def test_clauses_in_any_order_and_defaults():
