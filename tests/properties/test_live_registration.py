@@ -156,7 +156,7 @@ class Story:
 
     def records(self, name: str) -> Counter[str]:
         """What a query reported of the time before the end."""
-        found = read_records(self.service.folder.results, name, 0, self.service.sink.settled, 1 << 30)
+        found = read_records(self.service.sink.index, name, 0, 1 << 30)
         told = [json.loads(line) for line in found.lines.splitlines()]
         return Counter(_whole(record) for record in told if (record["t_start"] or 0) < END)
 

@@ -38,8 +38,7 @@ class Rig:
             pass
 
     def records(self, query: str) -> list[Any]:
-        path = self.service.folder.results
-        found = read_records(path, query, 0, self.service.sink.settled)
+        found = read_records(self.service.sink.index, query, 0)
         return [json.loads(line)["row"] for line in found.lines.splitlines()]
 
     def crash(self) -> None:

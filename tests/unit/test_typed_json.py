@@ -14,7 +14,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.folder.state_head import PartKey, StateHead
-from seine.runtime.output.task_report import StageReport, TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from seine.typed_json import read_json, write_json
 
 
@@ -71,7 +71,9 @@ def test_what_tasks_exchange_reads_back() -> None:
     state = StageReport({1: 5}, {1: [2, 3]}, ["slow"], {1: MemoryAccount(1, 2, math.inf, 0.5)})
     for report in (
         TaskReport(7, 0, 40_000),
-        TaskReport(7, 1, 1, WrittenResults("f", {"é": 3}, {"é": math.inf}, ("é",)), state),
+        TaskReport(
+            7, 1, 1, WrittenResults("f", {"é": 3}, {"é": math.inf}, ("é",), QueryRanges.of([0], [9])), state
+        ),
     ):
         assert TaskReport.unpacked(report.packed()) == report
     head = StateHead({4: {"low": NEVER, "sum": np.float64(1.5), "runs": ["ab/4.1"]}}, {"ab": [PartKey(4, 1)]})

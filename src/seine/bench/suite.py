@@ -9,6 +9,7 @@ from typing import Any
 from seine.bench.engine import (
     index_cost,
     join_throughput,
+    readers,
     regroup,
     selections,
     stages,
@@ -107,6 +108,15 @@ SUITE = (
         regroup.main,
         full={"batches": 10, "rows": 50_000},
         quick={"batches": 3, "rows": 5_000, "instants": (1, 1_000)},
+    ),
+    Benchmark(
+        "readers",
+        "A service, {batches} micro-batches of {rows:,} rows that one query reports all of, while clients "
+        "follow by HTTP another query that reports one row of each tenth micro-batch. The service is one "
+        "process without Spark; its clients are another.",
+        readers.main,
+        full={"batches": 40, "rows": 20_000},
+        quick={"batches": 3, "rows": 1_000, "clients": (0, 20)},
     ),
     Benchmark(
         "safety",

@@ -22,6 +22,7 @@ NAMES = (
     "memory",
     "index",
     "regroup",
+    "readers",
     "safety",
     "sharing",
     "star",
@@ -40,6 +41,7 @@ line that says what is compared:
     memory      bytes of state beside the bytes of the tuples that are alive
     index       entering and searching the computation index, 1,000 to 100,000 predicate sets in it
     regroup     coarser aggregates from rows and from the parts of finer ones, in one process
+    readers     a service while many clients follow a query that hardly ever reports
     safety      the safety check of 10 to 10,000 streams, what punctuations free, and what that costs
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs

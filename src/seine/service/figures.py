@@ -20,8 +20,7 @@ _RECENT_SECONDS = 10.0  # over which the rate is measured
 class DeliveryFigures:
     """What has been delivered up to a micro-batch, never changed.
 
-    `settled` bytes of the results are final. The rate is measured from the instant `measured_since`, at
-    which `rows_before` input rows had been delivered.
+    The rate is measured from the instant `measured_since`, when `rows_before` input rows had been delivered.
     """
 
     entry: int
@@ -35,7 +34,6 @@ class DeliveryFigures:
     state_rows: Mapping[int, int]  # by node
     port_rows: Mapping[int, Sequence[int]]  # by node and port
     memory: Mapping[int, MemoryAccount]  # of joins within a memory, by node
-    settled: int
     measured_since: float
     rows_before: int
 
@@ -78,7 +76,6 @@ class FigureTaker:
             MappingProxyType(totals.state_rows),
             MappingProxyType(totals.port_rows),
             MappingProxyType(totals.memory),
-            self._sink.settled,
             since,
             rows_before,
         )

@@ -76,7 +76,7 @@ class Service:
         view, turn = restored[0], RLock()
         self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn)
         self._intake = self._open_intake(options, turn)
-        self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view))
+        self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())

@@ -102,6 +102,6 @@ def _check_results(service: Service, folder: Path) -> None:
     lines = (folder / "s.jsonl").read_text().splitlines(keepends=True)
     values = [json.loads(line)["a"] for line in lines if line.endswith("\n")]
     for one in service.published.view.registered.values():
-        found = read_records(service.folder.results, one.query.name, 0, service.sink.settled, 1 << 30)
+        found = read_records(service.sink.index, one.query.name, 0, 1 << 30)
         got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
         assert got == values[one.position.streams.get("s", 0) :]

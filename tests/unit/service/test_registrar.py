@@ -249,8 +249,7 @@ def test_a_deletion_of_a_tuple_from_before_the_first_reader_ends_no_other(rig: R
     feed(3, **{"@op": "-"})  # means the tuple of 1
     feed(5)
     feed(6)
-    path = rig.service.folder.results
-    lines = read_records(path, "q", 0, rig.service.sink.settled).lines.splitlines()
+    lines = read_records(rig.service.sink.index, "q", 0).lines.splitlines()
     assert [(r["op"], r["t_start"]) for r in map(json.loads, lines)] == [("+", 2), ("+", 5)]
     rig.register("DROP QUERY q;")
     assert len(rig.service.registrar.network.nodes) == 2 and rig.service.registrar.network.watched

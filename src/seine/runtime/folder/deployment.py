@@ -6,6 +6,7 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
+    result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
     failures.json          the queries of a run that failed
@@ -83,6 +84,10 @@ class Deployment:
     @property
     def output(self) -> str:
         return self._path("output.json")
+
+    @property
+    def result_index(self) -> str:
+        return self._path("result_index")
 
     @property
     def spark(self) -> str:

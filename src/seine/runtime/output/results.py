@@ -16,8 +16,8 @@ from seine.algebra.types import Type
 from seine.operators.state.work_budget import WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.delta import NEVER, concat_batches, data_names
-from seine.runtime.output.json_records import json_lines, text_bytes
-from seine.runtime.output.task_report import WrittenResults
+from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
+from seine.runtime.output.task_report import QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -55,6 +55,7 @@ class Results:
         self._names: list[str] = []  # by number
         self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
+        self._pieces: list[tuple[AnyArray, AnyArray]] = []  # whose records were written, and how many bytes
 
     def deliver(
         self, form: Form, queries: list[str], plus: RecordRows, minus: RecordRows | None = None
@@ -115,7 +116,9 @@ class Results:
             return None
         self._file.close()
         name = os.path.basename(self.path)
-        return WrittenResults(name, dict(self.counts), self.importance, tuple(sorted(self.cut)))
+        owners, sizes = map(np.concatenate, zip(*self._pieces, strict=True))
+        ranges, cut = QueryRanges.of(owners, sizes), tuple(sorted(self.cut))
+        return WrittenResults(name, dict(self.counts), self.importance, cut, ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
@@ -140,7 +143,7 @@ class Results:
         batches, self._waiting[kind] = self._waiting[kind], []
         if not batches:
             return
-        whole = concat_batches(batches)
+        whole = _by_query(concat_batches(batches))
         for start, length in _pieces(whole):
             piece = whole.slice(start, length)
             text = self._text(kind, piece)
@@ -169,7 +172,14 @@ class Results:
             columns,
             kind.domain,
         )
+        self._note_ranges(batch[QUERY].to_numpy(), line_starts(lines))
         return text_bytes(lines)
+
+    def _note_ranges(self, numbers: AnyArray, starts: IntArray) -> None:
+        """Note whose lines these are; `starts` has where each begins, and where the last one ends."""
+        first = np.concatenate([[0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1])
+        sizes = np.diff(starts[np.concatenate([first, [len(numbers)]])])
+        self._pieces.append((numbers[first], sizes))
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""
@@ -179,6 +189,14 @@ class Results:
         if len(others) < len(self._texts):
             return pa.array([self._texts[i] for i in others.tolist()], pa.string())
         return pa.array(self._texts, pa.string()).take(numbers)
+
+
+def _by_query(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Records of one query side by side, each query's in the order in which they came."""
+    numbers = records[QUERY].to_numpy()
+    if not (numbers[1:] < numbers[:-1]).any():
+        return records
+    return records.take(pa.array(np.argsort(numbers, kind="stable")))
 
 
 def _weights(form: Form, batch: pa.RecordBatch) -> FloatArray | None:

@@ -24,8 +24,9 @@ from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
+from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.tally import Tally
-from seine.runtime.output.task_report import TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, TaskReport, WrittenResults
 from seine.runtime.output.totals import Totals, read_totals
 from seine.typed_json import write_json
 
@@ -41,7 +42,10 @@ class Sink:
         out: str | Folder | Deliver | None,
         dead: str | None,
         limits: Mapping[str, int],
+        *,
+        indexed: bool = False,
     ) -> None:
+        """`indexed` results, which must be a file, can be read by query: see `index`."""
         self._deployment = deployment
         self.roster = Roster(limits)
         self.totals, place = read_totals(deployment.output)
@@ -52,6 +56,17 @@ class Sink:
         self._out = open_outlet(out, self.totals.out_bytes)
         self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
+        self._index = self._open_index(out) if indexed else None
+
+    @property
+    def index(self) -> ResultIndex:
+        """Where the records of each query are."""
+        assert self._index is not None
+        return self._index
+
+    def _open_index(self, out: object) -> ResultIndex:
+        assert isinstance(out, str)
+        return ResultIndex(self._deployment.result_index, out, self.settled)
 
     def commit(self, entry: Entry, reports: Sequence[TaskReport], holdings: Collection[Holding] = ()) -> bool:
         """Append a micro-batch; False if it was there already. The peaks of `holdings` are kept."""
@@ -87,10 +102,19 @@ class Sink:
         self._tally.tidy()
         self.settled = totals.out_bytes
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
+        self._settle_index()
         _logger.debug(
             "micro-batch delivered",
             extra={"entry": entry.number, "input_rows": totals.input_rows, "output_rows": totals.output_rows},
         )
+
+    def _settle_index(self) -> None:
+        """Let readers find what was delivered. It counts already: what fails here is done again later."""
+        try:
+            if self._index is not None:
+                self._index.settle(self.settled)
+        except OSError as error:
+            _logger.warning("the index of results is behind: %s", error.strerror)
 
     def _forget(self, queries: set[str]) -> None:
         self._tally.forget(queries)
@@ -101,6 +125,8 @@ class Sink:
         for outlet in (self._out, self._dead):
             with suppress(OSError):
                 outlet.close()
+        if self._index is not None:
+            self._index.close()
 
     def _remove_results(self, entry: Entry) -> None:
         """Remove what all attempts of the tasks of an entry wrote."""
@@ -133,6 +159,8 @@ class Sink:
             else:
                 self._out.append(stream)
                 self._count(counts)
+                if self._index is not None:
+                    self._index.append(list(counts), results.ranges)
         self._tally.weigh(results.importance)
         for query in results.cut:  # the task itself left out what is beyond the limit
             self._cut(query)
@@ -149,6 +177,8 @@ class Sink:
             else:
                 self._out.write(line)
                 self._count({query: 1})
+                if self._index is not None:
+                    self._index.append([query], QueryRanges.of([0], [len(line)]))
 
     def _cut(self, query: str) -> None:
         if query not in self.totals.cut:

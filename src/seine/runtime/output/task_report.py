@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
+from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
+
+
+class QueryRanges(Struct, frozen=True, array_like=True):
+    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes."""
+
+    packed_queries: bytes
+    packed_sizes: bytes
+
+    @staticmethod
+    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike) -> QueryRanges:
+        return QueryRanges(np.asarray(queries, np.int32).tobytes(), np.asarray(sizes, np.int64).tobytes())
+
+    @property
+    def queries(self) -> AnyArray:
+        return np.frombuffer(self.packed_queries, np.int32)
+
+    @property
+    def sizes(self) -> AnyArray:
+        return np.frombuffer(self.packed_sizes, np.int64)
 
 
 class WrittenResults(Struct, frozen=True):
     """A file of records below the results of its entry, and how many it has of each query.
 
     `importance` is the sum over the records of a query, where they have one; the queries in `cut` reached
-    their limit in this task, and further records were left out.
+    their limit in this task, and further records were left out. `ranges` say whose records the file has, from
+    its beginning to its end.
     """
 
     file: str
     counts: dict[str, int]
     importance: dict[str, float]
     cut: tuple[str, ...]
+    ranges: QueryRanges
 
 
 class StageReport(Struct, frozen=True):

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
+from seine.runtime.output.result_index import ResultIndex
 from seine.service.answers import OutcomeAnswer, QueryAnswer, RelatedAnswer, StatusAnswer
 from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.daemon_threads import DaemonThreads
@@ -24,10 +25,9 @@ from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.wakeup import Wakeup
-from seine.service.published_state import PublishedState
 from seine.service.registrar import Outcome
 from seine.service.service import Service
-from seine.service.tail import TailedRecords, read_records
+from seine.service.tail import read_records
 
 DESCRIPTION = "/v1/openapi.json"
 _MOST_READS = 32  # at a time
@@ -157,17 +157,16 @@ async def _results(
     ] = 0.0,
 ) -> Response:
     """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
-    service = calls.service
-    state = service.published
-    registered = state.view.find(name)
-    start = _start(state, registered.position.results, begin)
-    records = await _read(calls, registered.query.name, start, state)
-    if wait and not records.lines and records.next >= service.published.figures.settled:
+    service, index = calls.service, calls.service.sink.index
+    registered = service.published.view.find(name)
+    query, start = registered.query.name, _start(index, registered.position.results, begin)
+    records = await calls.reads.run(lambda: read_records(index, query, start))
+    if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
         await calls.wakeup.wait_for(
-            lambda: publisher.ended or publisher.current.figures.settled > end, wait, _gone(request)
+            lambda: publisher.ended or index.end_of(query) > end, wait, _gone(request)
         )
-        records = await _read(calls, registered.query.name, end, service.published)
+        records = await calls.reads.run(lambda: read_records(index, query, end))
     return Response(records.lines, headers={_NEXT: str(records.next)}, media_type="application/x-ndjson")
 
 
@@ -195,14 +194,9 @@ async def _describe() -> Response:
     return JsonAnswer(description())
 
 
-async def _read(calls: ServiceCalls, query: str, start: int, state: PublishedState) -> TailedRecords:
-    path, end = calls.service.folder.results, state.figures.settled
-    return await calls.reads.run(lambda: read_records(path, query, start, end))
-
-
-def _start(state: PublishedState, first: int, word: str) -> int:
+def _start(index: ResultIndex, first: int, word: str) -> int:
     """The place in the results that a request's `from` stands for."""
-    settled = state.figures.settled
+    settled = index.settled
     if word in ("start", "end"):
         return first if word == "start" else settled
     if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:

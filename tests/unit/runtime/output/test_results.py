@@ -10,7 +10,7 @@ import pytest
 
 from seine.runtime.output import results as results_module
 from seine.runtime.output.results import Results
-from seine.runtime.output.task_report import WrittenResults
+from seine.runtime.output.task_report import QueryRanges, WrittenResults
 from tests.support.runtime_nodes import chosen, form, records, rows
 from tests.support.seeds import seed_range
 
@@ -19,6 +19,16 @@ def closed(results: Results) -> WrittenResults:
     written = results.close()
     assert written is not None
     return written
+
+
+def ranges_of(written: WrittenResults, path: Path) -> list[str]:
+    """The query of each line, as the ranges of a file tell it."""
+    names, content, start, owners = list(written.counts), path.read_bytes(), 0, []
+    for query, size in zip(written.ranges.queries, written.ranges.sizes, strict=True):
+        owners += [names[query]] * len(content[start : start + size].splitlines())
+        start += size
+    assert start == len(content)
+    return owners
 
 
 def test_no_record_makes_no_file(tmp_path: Path) -> None:
@@ -32,7 +42,9 @@ def test_ends_come_after_beginnings(tmp_path: Path) -> None:
     results = Results(str(path))
     results.deliver(form(), ["q"], chosen(rows([1, 2])), chosen(rows([1], ended=True)))
     results.deliver(form(changelog=True), ["c"], chosen(rows([5])), chosen(rows([5], ended=True)))
-    assert closed(results) == WrittenResults("f.jsonl", {"q": 3, "c": 2}, {}, ())
+    assert closed(results) == WrittenResults(
+        "f.jsonl", {"q": 3, "c": 2}, {}, (), QueryRanges.of([0, 1], [213, 144])
+    )
     assert [(r["query"], r["op"], r["t_start"], r["t_end"], r["row"]["v"]) for r in records(path)] == [
         ("q", "+", 1, None, 1),
         ("q", "+", 2, None, 2),
@@ -60,7 +72,7 @@ def test_a_query_is_cut_at_its_limit(tmp_path: Path) -> None:
     assert results.cut == set()
     results.deliver(few, ["q"], chosen(rows([3])), chosen(rows([1], ended=True)))
     results.deliver(few, ["q"], chosen(rows([4])))
-    assert closed(results) == WrittenResults(path.name, {"q": 3}, {}, ("q",))
+    assert closed(results) == WrittenResults(path.name, {"q": 3}, {}, ("q",), QueryRanges.of([0], [216]))
     assert [r["row"]["v"] for r in records(path)] == [1, 2, 3]
 
 
@@ -84,6 +96,10 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
         assert written.counts == Counter(r["query"] for r in found)
         for name, values in expected.items():
             assert [r["row"]["v"] for r in found if r["query"] == name] == values[:limit]
+        owners = ranges_of(written, path)
+        assert owners == [r["query"] for r in found]
+        if len(found) < results_module._PIECE_ROWS:
+            assert len(written.ranges.sizes) == len(written.counts)  # one range for each query
         total, cuts = total + len(found), cuts + len(written.cut)
     assert total > 500 and cuts > 20
 

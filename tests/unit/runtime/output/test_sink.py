@@ -16,7 +16,7 @@ from seine.intake.journal import Draft, Entry
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
-from seine.runtime.output.task_report import StageReport, TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from tests.support.runtime_nodes import clock, deployment, lines_of, records, rows
 from tests.support.seeds import seeds
 
@@ -43,9 +43,11 @@ def report(
         folder = Path(made.results(entry.number))
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{len(os.listdir(folder))}.jsonl"
-        path.write_bytes(b"".join(lines_of(query, values) for query, values in results.items()))
+        texts = [lines_of(query, values) for query, values in results.items()]
+        path.write_bytes(b"".join(texts))
         counts = {query: len(values) for query, values in results.items()}
-        written = WrittenResults(path.name, counts, {}, tuple(cut))
+        ranges = QueryRanges.of(range(len(texts)), [len(text) for text in texts])
+        written = WrittenResults(path.name, counts, {}, tuple(cut), ranges)
     report = TaskReport(entry.number, stage, bucket, written, StageReport(**state))
     return TaskReport.unpacked(report.packed())
 
@@ -299,3 +301,50 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SeineError, match="cannot write into folder"):
         Sink(deployment(tmp_path / "d"), Folder(str(tmp_path / "file")), None, {})
+
+
+@seeds(8)
+def test_indexed_results_are_found_by_query(tmp_path: Path, seed: int) -> None:
+    """Within limits, after crashes before and after the index was written, and in a folder that had none."""
+    chance, made, out = random.Random(seed), deployment(tmp_path / "d"), tmp_path / "out.jsonl"
+    limits = {"q": 20}
+    sink = Sink(made, str(out), None, limits, indexed=seed % 2 == 0)
+    for _ in range(8):
+        entry = entry_of(made)
+        reports = [
+            report(made, entry, {name: [1] * chance.randrange(1, 4) for name in "qp"}, bucket=bucket)
+            for bucket in range(2)
+        ]
+        if chance.random() < 0.3:  # killed before the index was settled
+            sink._settle_index = lambda: None  # type: ignore[method-assign]
+        sink.commit(entry, reports)
+        if chance.random() < 0.5 or "_settle_index" in vars(sink):
+            sink.close()
+            sink = Sink(made, str(out), None, limits, indexed=True)
+    sink.close()
+    sink = Sink(made, str(out), None, limits, indexed=True)
+    for name in "qp":
+        page = sink.index.ranges(name, 0, 1 << 20)
+        text = b"".join(out.read_bytes()[start:end] for start, end in page.ranges)
+        assert page.complete and text == lines_of(name, [1]) * sink.totals.outputs[name]
+    assert sink.totals.outputs["q"] == 20 and sink.totals.outputs["p"] > 20
+    sink.close()
+
+
+def test_a_full_disk_delays_the_index_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, out = deployment(tmp_path / "d"), tmp_path / "out.jsonl"
+    sink = Sink(made, str(out), None, {}, indexed=True)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sink.index._nodes, "write", full)
+        entry = entry_of(made)
+        assert sink.commit(entry, [report(made, entry, {"q": [1]})])
+    assert sink.index.end_of("q") == 0 and sink.totals.entry == 0
+    entry = entry_of(made)
+    sink.commit(entry, [report(made, entry, {"p": [1], "q": [2]})])
+    assert sink.index.end_of("q") == out.stat().st_size
+    assert len(sink.index.ranges("q", 0, 1 << 20).ranges) == 2
+    sink.close()

@@ -77,8 +77,8 @@ def test_a_client_that_takes_no_answer_is_cut_off(rig: HttpRig) -> None:
     rig.register(STREAM + QUERY)
     with (rig.folder / "state" / "results.jsonl").open("ab") as file:
         file.write(b'{"query": "q", "row": 1}\n' * (1 << 18))
-        rig.service.sink.settled = file.tell()
-    rig.service.publisher.publish_figures(rig.service._figures.take())
+        file.flush()
+        rig.service.sink.index.settle(file.tell())
     with rig.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         request = b"GET /v1/queries/q/results?from=0 HTTP/1.1\r\n" + HEAD + b"\r\n"

@@ -1,0 +1,179 @@
+"""The index of results: every record of a query and no other, whatever is cut, lost or damaged."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from seine.errors import SeineError
+from seine.runtime.output.range_chain import NODE, ByteRange, NodeFile, RangeNode, backwards, first_after
+from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.task_report import QueryRanges
+from tests.support.seeds import seeds
+
+QUERIES = ["q", "p", 'a "name", \\ of é', "rare"]
+
+
+class Results:
+    """A file of results that grows, with an index beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "results.jsonl"
+        self.path.touch()
+        self.folder = folder / "index"
+        self.index = self.open()
+
+    def open(self) -> ResultIndex:
+        return ResultIndex(str(self.folder), str(self.path), self.path.stat().st_size)
+
+    def lines(self, queries: list[str], chance: random.Random) -> None:
+        """A micro-batch, of which the index hears."""
+        lines = [record(query, chance.randrange(10**9)) for query in queries]
+        with self.path.open("ab") as file:
+            file.write(b"".join(lines))
+        cut = chance.randrange(len(lines) + 1)  # reports of two tasks
+        for names, part in ((queries[:cut], lines[:cut]), (queries[cut:], lines[cut:])):
+            self.index.append(names, QueryRanges.of(range(len(part)), [len(line) for line in part]))
+        self.index.settle(self.path.stat().st_size)
+
+    def wanted(self, query: str, position: int) -> list[ByteRange]:
+        """The lines of a query that end after a position, by reading them all."""
+        ranges, start = [], 0
+        for line in self.path.read_bytes().splitlines(keepends=True):
+            end = start + len(line)
+            if json.loads(line)["query"] == query and end > position:
+                ranges.append(ByteRange(start, end))
+            start = end
+        return ranges
+
+    def check(self, chance: random.Random) -> int:
+        """Compare a reader's walk over the ranges with the lines; how many lines were compared."""
+        compared = 0
+        for query in [*QUERIES, "nobody"]:
+            lines = self.wanted(query, 0)
+            positions = [0, *(end for _, end in chance.sample(lines, min(4, len(lines))))]
+            for position in positions:
+                wanted = self.wanted(query, position)
+                assert joined(walk(self.index, query, position)) == joined(wanted)
+                compared += len(wanted)
+            assert self.index.end_of(query) == (lines[-1].end if lines else 0)
+        return compared
+
+
+def record(query: str, value: int) -> bytes:
+    return json.dumps({"query": query, "op": "+", "row": {"v": value}}, ensure_ascii=False).encode() + b"\n"
+
+
+def walk(index: ResultIndex, query: str, position: int) -> list[ByteRange]:
+    ranges: list[ByteRange] = []
+    while True:
+        page = index.ranges(query, position, enough=200)
+        ranges += [ByteRange(max(start, position), end) for start, end in page.ranges]
+        if page.complete:
+            return ranges
+        position = page.ranges[-1].end
+
+
+def joined(ranges: list[ByteRange]) -> list[ByteRange]:
+    """Ranges, those that touch made one."""
+    result: list[ByteRange] = []
+    for one in ranges:
+        if result and result[-1].end == one.start:
+            result[-1] = ByteRange(result[-1].start, one.end)
+        else:
+            result.append(one)
+    return result
+
+
+def batch(chance: random.Random) -> list[str]:
+    return chance.choices(QUERIES, [20, 10, 10, 1], k=chance.randrange(12))
+
+
+@seeds(12)
+def test_the_ranges_of_a_query_are_its_records(tmp_path: Path, seed: int) -> None:
+    """Also after the index was lost, cut anywhere, or damaged, and results were cut back or grew unseen."""
+    chance = random.Random(seed)
+    results = Results(tmp_path)
+    compared = 0
+    for _ in range(4):
+        for _ in range(chance.randrange(24)):
+            results.lines(batch(chance), chance)
+        compared += results.check(chance)
+        results.index.close()
+        damage(results, chance)
+        results.index = results.open()
+        compared += results.check(chance)
+    assert compared > 100
+
+
+def damage(results: Results, chance: random.Random) -> None:
+    """What a crash, or a power cut, may do."""
+    for name in ("ranges", "names.jsonl"):
+        path = results.folder / name
+        content = path.read_bytes() if path.exists() else b""
+        kind = chance.choice(["nothing", "cut", "zeros", "lost"])
+        place = chance.randrange(len(content) + 1)
+        if kind == "cut":
+            path.write_bytes(content[:place])
+        elif kind == "zeros":
+            place -= place % NODE.size
+            path.write_bytes(content[:place] + bytes(len(content) - place))
+        elif kind == "lost" and path.exists():
+            path.unlink()
+    lines = results.path.read_bytes().splitlines(keepends=True)
+    if chance.random() < 0.5:
+        results.path.write_bytes(b"".join(lines[: len(lines) - chance.randrange(5)]))
+    else:
+        with results.path.open("ab") as file:
+            file.writelines(record(query, 0) for query in batch(chance))
+
+
+def test_an_index_of_other_results_is_made_anew(tmp_path: Path) -> None:
+    results, chance = Results(tmp_path), random.Random(0)
+    results.lines(["q", "p", "rare"], chance)
+    results.index.close()
+    results.path.write_bytes(record("p", 1) + record("q", 123) * 2 + record("rare", 12345678901234567))
+    results.index = results.open()
+    assert results.check(chance) >= 4
+
+
+def test_records_that_touch_are_one_range(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.lines(["q"] * 5 + ["p"] * 3 + ["q"], random.Random(0))
+    assert (results.folder / "ranges").stat().st_size == 3 * NODE.size
+    assert len(results.index.ranges("q", 0, 1 << 20).ranges) == 2
+
+
+def test_a_range_is_found_in_few_steps(tmp_path: Path) -> None:
+    """Of many ranges one reads a few nodes, wherever one begins."""
+    results = Results(tmp_path)
+    for _ in range(3000):
+        with results.path.open("ab") as file:
+            file.write(b"x\n" * 2)
+        results.index.append(["p", "q"], QueryRanges.of([1, 0], [2, 2]))
+        results.index.settle(results.path.stat().st_size)
+    nodes = NodeFile(str(results.folder / "ranges"))
+    read: list[int] = []
+
+    def node(number: int) -> RangeNode:
+        read.append(number)
+        return nodes.node(number)
+
+    worst = 0
+    for position in range(0, 12_000, 37):
+        read.clear()
+        first = first_after(6000, position, node) if position < 11_998 else 6000
+        assert nodes.range(first).end > position and (first < 3 or nodes.range(first - 2).end <= position)
+        assert backwards(6000, nodes.node(first).rank, 1, node) == [first]
+        worst = max(worst, len(read))
+    assert 10 < worst < 200
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b"hello\n")
+    with pytest.raises(SeineError, match="damaged"):
+        ResultIndex(str(tmp_path / "index"), str(path), 6)
