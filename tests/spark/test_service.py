@@ -140,3 +140,21 @@ def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
     assert status["state_rows"] == 0 and status["queries"] == {"running": 1, "paused": 0}
     stage.process.terminate()
     assert stage.process.wait(60) == 0
+
+
+def test_a_service_that_has_nothing_to_do_goes_on(stage: Stage) -> None:
+    """Spark's first batch has no entry: with nothing registered, after it became deeper, and at a restart."""
+    pipeline = stage.state / "pipeline"
+    stage.wait((pipeline / "spark" / "commits" / "0").exists)
+    stage.register("chain", STREAM + CHAIN)
+    stage.wait(lambda: stage.client.status()["depth"] == {"used": 2, "stages": 2})
+    deeper = pipeline / "spark-000000000000"
+    stage.wait((deeper / "commits" / "0").exists)
+    kill(stage.process)
+    stage.serve()
+    stage.feed(60)
+    stage.settle()
+    assert (deeper / "offsets" / "1").exists(), "the first batch of the deeper pipeline had no entry"
+    assert stage.records("chain") == stage.expected("chain", stage.lines) != []
+    stage.process.terminate()
+    assert stage.process.wait(60) == 0

@@ -65,7 +65,12 @@ class Driver:
         return last.number if last is not None else -1
 
     def commit(self, reports: Sequence[TaskReport]) -> None:
-        """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
+        """Take the reports of one micro-batch; called in order, perhaps again after a failure.
+
+        One without reports has no entry, as Spark's first, if nothing was admitted by then: it commits nothing.
+        """
+        if not reports:
+            return
         entry = self._deployment.journal.load(reports[0].entry)
         self._sink.commit(entry, reports, self._holdings(entry.network))
         self._deployment.journal.discard_before(entry.number)

@@ -163,3 +163,11 @@ def test_a_refused_run_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     sink = Sink(deployment(tmp_path / "state"), str(out), None, {})
     sink.close()
     assert out.read_text() == "of an earlier run\n"
+
+
+def test_a_batch_without_an_entry_commits_nothing(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "state", count=2)
+    rig.driver.commit([])
+    assert rig.progress == [] and rig.sink.totals.batches == 0
+    rig.driver.drive(rig.work)
+    assert rig.progress == [0, 1, 2]
