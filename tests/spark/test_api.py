@@ -133,22 +133,54 @@ def test_streaming_frames_in_and_out(
     assert running.statistics["input_rows"] == len(bids) and running.statistics["output_rows"] == len(records)
 
 
-def test_a_callback_gets_records_until_it_is_stopped(spark: SparkSession) -> None:
+def ticks(spark: SparkSession) -> DataFrame:
+    """Ten rows more in each micro-batch, numbered from 0."""
     rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10)
-    frame = rate.option("numPartitions", 1).option("startTimestamp", 1_000_000).load()
+    return rate.option("numPartitions", 1).option("startTimestamp", 1_000_000).load()
+
+
+def test_a_callback_gets_records_until_the_input_is_ended(spark: SparkSession) -> None:
     engine = seine.Engine(spark)
-    engine.stream("tick", frame, timestamp="timestamp", window=dt.timedelta(seconds=3))
+    engine.stream("tick", ticks(spark), timestamp="timestamp", window=dt.timedelta(seconds=3))
     engine.register("CREATE QUERY even AS SELECT value FROM tick WHERE value % 2 = 0")
     records: list[dict[str, Any]] = []
     running = engine.start(records.append)
     while not records and not running.wait(0.2):
         pass
-    running.stop()
+    running.end_input()
     values = sorted(record["row"]["value"] for record in records)
     assert values == list(range(0, 2 * len(values), 2)) != []
     assert records[0]["t_start"] == "1970-01-01T00:16:40Z" and records[0]["t_end"] == "1970-01-01T00:16:43Z"
     with pytest.raises(SeineError, match="go elsewhere"):
         running.results()
+
+
+def test_a_stopped_run_goes_on_until_its_input_is_ended(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def declared() -> seine.Engine:
+        engine = seine.Engine(spark, str(tmp_path / "engine"))
+        engine.stream("tick", ticks(spark), timestamp="timestamp", window=dt.timedelta(seconds=3))
+        engine.register("CREATE QUERY every AS SELECT value FROM tick")
+        return engine
+
+    def values() -> list[int]:
+        return [json.loads(line)["row"]["value"] for line in out.read_text().splitlines()]
+
+    lengths = [0]
+    for _ in range(2):
+        running = declared().start(out=str(out))
+        while len(values()) == lengths[-1] and not running.wait(0.2):
+            pass
+        running.stop()
+        lengths.append(len(values()))
+    running = declared().start(out=str(out))
+    running.end_input()
+    lengths.append(len(values()))
+    assert lengths == sorted(lengths) and 0 < lengths[1] < lengths[2]
+    assert sorted(values()) == list(range(lengths[-1]))
+    with pytest.raises(SeineError, match="the input of this checkpoint has ended"):
+        declared().start(out=str(out))
 
 
 def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession, tmp_path: Path) -> None:

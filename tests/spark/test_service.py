@@ -179,3 +179,21 @@ def test_a_greedy_query_fails_alone_and_can_be_dropped_while_nobody_serves(stage
     stage.settle()
     for query in ("pairs", "big"):
         assert stage.records(query) == stage.expected(query, stage.lines) != []
+
+
+def test_a_service_that_has_nothing_to_do_goes_on(stage: Stage) -> None:
+    """Spark's first batch has no entry: with nothing registered, after it became deeper, and at a restart."""
+    pipeline = stage.state / "pipeline"
+    stage.wait((pipeline / "spark" / "commits" / "0").exists)
+    stage.register("chain", STREAM + CHAIN)
+    stage.wait(lambda: stage.client.status()["depth"] == {"used": 2, "stages": 2})
+    deeper = pipeline / "spark-000000000000"
+    stage.wait((deeper / "commits" / "0").exists)
+    kill(stage.process)
+    stage.serve()
+    stage.feed(60)
+    stage.settle()
+    assert (deeper / "offsets" / "1").exists(), "the first batch of the deeper pipeline had no entry"
+    assert stage.records("chain") == stage.expected("chain", stage.lines) != []
+    stage.process.terminate()
+    assert stage.process.wait(60) == 0

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from seine.errors import RunError
 from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
@@ -49,7 +50,7 @@ class Driver:
         self._open_intake = open_intake
         self._intake = open_intake(follow)
         self._following = follow
-        self._stop_following = False
+        self._end_input = False
         self._stopped = False
         self._handed_over = False
         self._sink = sink
@@ -58,6 +59,8 @@ class Driver:
         self._quarantine = quarantine
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._moved = threading.Condition()
+        self._committing = threading.Lock()
+        self._closed = False
         if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
             self._hand_over(deployment.journal.load(sink.totals.entry))
 
@@ -73,7 +76,20 @@ class Driver:
         return last.number if last is not None else -1
 
     def commit(self, reports: Sequence[TaskReport]) -> None:
-        """Take the reports of one micro-batch; called in order, perhaps again after a failure."""
+        """Take the reports of one micro-batch; called in order, perhaps again after a failure.
+
+        One without reports has no entry, as Spark's first, if nothing was admitted by then: it commits nothing.
+        """
+        if not reports:
+            return
+        with self._committing:
+            self._commit(reports)
+        with self._moved:
+            self._moved.notify_all()
+
+    def _commit(self, reports: Sequence[TaskReport]) -> None:
+        if self._closed:  # a batch that nobody waits for any more: whoever goes on does it again
+            raise RunError("the run is closed", hint="this micro-batch is repeated when it goes on")
         entry = self._deployment.journal.load(reports[0].entry)
         self._sink.commit(entry, reports, self._holdings(entry.network))
         self._deployment.journal.discard_before(entry.number)
@@ -82,8 +98,6 @@ class Driver:
         if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
         self._progress(self._sink)
-        with self._moved:
-            self._moved.notify_all()
 
     def _hand_over(self, entry: Entry) -> None:
         """If it was the last entry of its pipeline, let another one go on."""
@@ -98,12 +112,19 @@ class Driver:
         return wanted
 
     def close(self) -> None:
-        """Let go of the sources."""
+        """Take no more reports, once those that have come are committed, and let go of the sources."""
+        with self._committing:
+            self._closed = True
         self._intake.close()
 
-    def stop_following(self) -> None:
-        """Read what is there now to its end, and then finish."""
-        self._stop_following = True
+    def end_input(self) -> None:
+        """Read what is there now to its end, and then finish: nothing can follow in this folder any more."""
+        self._end_input = True
+
+    @property
+    def stopped(self) -> bool:
+        """Has somebody called `stop`?"""
+        return self._stopped
 
     def stop(self) -> None:
         """Leave `drive` soon, in the middle of the input; another run goes on from there."""
@@ -172,7 +193,7 @@ class Driver:
         if last is not None and (last.end or last.number - self._sink.totals.entry >= _MOST_WAITING):
             return False
         entry = self._intake.next_entry()
-        if entry is None and self._following and self._stop_following:
+        if entry is None and self._following and self._end_input:
             # The journal knows how far intake got; one that does not follow goes on from there.
             self._intake.close()
             self._intake, self._following = self._open_intake(False), False

@@ -27,7 +27,7 @@ def follow_results(spark: SparkSession, folder: str) -> DataFrame:
 
 
 class Running:
-    """A run that ends when all of its landings have ended, or when it fails."""
+    """A run that ends when all of its landings have ended, when it is stopped, or when it fails."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Running:
         self._landings = landings
         self._results = results
         self._error: BaseException | None = None
-        self._stopping = False
+        self._landings_stopped = False
         self._started = time.monotonic()
         self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
         self._work.start()
@@ -64,7 +64,13 @@ class Running:
         return True
 
     def stop(self) -> None:
-        """Take no more input, process what has landed, and end."""
+        """Stop soon, wherever it is; a program that starts with the same folder again goes on from there."""
+        self._run.driver.stop()
+        self._stop_landings()
+        self.wait()
+
+    def end_input(self) -> None:
+        """Take no more input, process what has come, and end: after that the folder is complete."""
         self._stop_landings()
         self.wait()
 
@@ -85,12 +91,12 @@ class Running:
             self._run.close()
 
     def _stop_landings(self) -> None:
-        self._stopping = True
+        self._landings_stopped = True
         for landing in self._landings.values():
             landing.stop()
 
     def _end_with_landings(self) -> None:
-        """A DataFrame that fails ends the input, too: what has landed is processed and the reason reported.
+        """The input ends when no DataFrame has more; one that fails stops the run, which can go on later.
 
         One that is stopped in the middle of a micro-batch may look as if it had failed.
         """
@@ -99,14 +105,15 @@ class Running:
             for name, landing in list(waiting.items()):
                 if self._has_ended(name, landing):
                     del waiting[name]
-        self._run.driver.stop_following()
+        self._run.driver.end_input()
 
     def _has_ended(self, name: str, landing: StreamingQuery) -> bool:
-        """Wait a moment for a DataFrame to end; if it failed, the others are stopped."""
+        """Wait a moment for a DataFrame to end; if it failed, everything is stopped."""
         try:
             return bool(landing.awaitTermination(_MOMENT_SECONDS))
         except Exception as error:
-            if not self._stopping and self._error is None:
+            if not self._landings_stopped and self._error is None:
                 self._error = RunError(f"stream {name} stopped: {reason_of(error)}")
+                self._run.driver.stop()
             self._stop_landings()
             return True

@@ -35,6 +35,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "5",
+    "spark.sql.streaming.pollingDelay": "25ms",  # between two looks for an entry, where there was none
     "spark.sql.session.timeZone": "UTC",
     "spark.python.daemon.module": "seine.spark.daemon",
     "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",

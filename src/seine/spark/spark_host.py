@@ -62,7 +62,7 @@ def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAg
         finally:
             query.stop()
         _logger.info("pipeline stopped", extra=stages)
-        if not run.driver.renew():
+        if run.driver.stopped or not run.driver.renew():
             return
 
 

@@ -135,7 +135,7 @@ def test_following_ends_when_it_is_told_to(tmp_path: Path) -> None:
         if looks == 6:
             assert rig.sink.totals.entry == 2 and not rig.driver.finished
             rig.count = rig.opened[0].count = 4
-            rig.driver.stop_following()
+            rig.driver.end_input()
 
     rig.driver.drive(watch)
     assert rig.progress == list(range(5)) and rig.sink.totals.input_rows == 4
@@ -163,3 +163,39 @@ def test_a_refused_run_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     sink = Sink(deployment(tmp_path / "state"), str(out), None, {})
     sink.close()
     assert out.read_text() == "of an earlier run\n"
+
+
+def test_a_batch_without_an_entry_commits_nothing(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "state", count=2)
+    rig.driver.commit([])
+    assert rig.progress == [] and rig.sink.totals.batches == 0
+    rig.driver.drive(rig.work)
+    assert rig.progress == [0, 1, 2]
+
+
+def test_a_closed_driver_takes_no_report(tmp_path: Path) -> None:
+    """Spark may still be delivering when a run is stopped: what is not committed must not count as done."""
+    rig = Rig(tmp_path / "state", count=2)
+    rig.driver._feed()
+    rig.driver.close()
+    with pytest.raises(RunError, match="closed"):
+        rig.driver.commit(rig.reports(0))
+    again = Rig(tmp_path / "state", count=2)
+    again.driver.drive(again.work)
+    assert rig.progress == [] and again.progress == [0, 1, 2]
+
+
+def test_a_stopped_run_goes_on_with_more_input(tmp_path: Path) -> None:
+    first = Rig(tmp_path / "state", 3, follow=True)
+
+    def watch() -> None:
+        first.work()
+        if first.sink.totals.entry == 1:
+            first.driver.stop()
+
+    first.driver.drive(watch)
+    first.driver.close()
+    assert first.driver.stopped and not first.driver.finished
+    second = Rig(tmp_path / "state", 5)
+    second.driver.drive(second.work)
+    assert first.progress + second.progress == list(range(6))
