@@ -117,8 +117,8 @@ class Weights:
 
 def _claimed(table: ParameterTable, query: str) -> ParameterTable:
     """The rows of a table that a query claims."""
-    own = table.copy()
+    claimed = table.copy()
     for number, claims in table.claims.items():
         if query not in claims:
-            own.drop(number)
-    return own
+            claimed.drop(number)
+    return claimed

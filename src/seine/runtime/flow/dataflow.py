@@ -19,7 +19,6 @@ from seine.algebra.expressions import columns_of
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
-from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
 from seine.operators.step.arrived_delta import ArrivedDelta
@@ -29,8 +28,6 @@ from seine.operators.stream.source_node import SourceNode
 from seine.rows.delta import Delta, PartialAggregates
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.send_rows import SendRows
-
-_PASSING = (SourceNode, PunctuationsNode, PrefilterNode)
 
 
 class Consumer(Protocol):
@@ -73,9 +70,6 @@ class Dataflow:
         self.numbered = {
             i for node in self.nodes.values() if node.numbered for i in self._sources_of(node)
         }  # sources whose tuples are numbered
-        self._makers = {
-            i for i, node in self.nodes.items() if not isinstance(node, _PASSING)
-        }  # nodes whose output is not a part of their input
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
         self._read: dict[int, frozenset[str] | None] = {}
@@ -180,7 +174,7 @@ class Dataflow:
             )
         if not delta.num_rows:
             return
-        if node_id in self._makers:
+        if self.nodes[node_id].is_metered:
             meter.emitted(node_id, delta.nbytes)
         arrived = ArrivedDelta.of(delta)
         for (node, _), one in zip(following, consumers, strict=True):

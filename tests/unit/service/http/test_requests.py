@@ -210,7 +210,7 @@ def test_what_is_wrong_is_refused_as_json(
     rig.register(STREAM + QUERY)
     got, form, _ = rig.ask(method, path, body, **headers)
     assert got == status and form["error"]["message"]
-    assert rig.client.status()["queries"] == {"running": 1, "paused": 0}
+    assert rig.client.status()["queries"] == {"running": 1, "paused": 0, "failed": 0}
 
 
 @pytest.mark.parametrize(
