@@ -78,7 +78,7 @@ class Driver:
     def commit(self, reports: Sequence[TaskReport]) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure.
 
-        One without reports has no entry, as Spark's first if nothing was admitted by then: it commits nothing.
+        One without reports has no entry, as Spark's first if nothing was admitted: it commits nothing.
         """
         if not reports:
             return
