@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from seine.errors import SeineError
 
-FaultKind = Literal["budget", "error"]
+FaultKind = Literal["budget", "error", "memory"]
 Piece = TypeVar("Piece")
 
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
@@ -133,7 +133,8 @@ class NodesAtWork:
         self._meter.swap(self._before)
         if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
             message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise NodeFault("error", f"raised {message[:_MOST_REASON]}", self._nodes) from error
+            fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"
+            raise NodeFault(fault, f"raised {message[:_MOST_REASON]}", self._nodes) from error
 
 
 _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)

@@ -67,6 +67,12 @@ def test_an_error_names_the_innermost_node() -> None:
     assert (fault.value.kind, fault.value.nodes) == ("error", (2,))
 
 
+def test_too_little_memory_is_told_from_other_errors() -> None:
+    with pytest.raises(NodeFault, match="raised MemoryError") as fault, WorkMeter(WorkBudget()).at(1):
+        raise MemoryError
+    assert fault.value.kind == "memory"
+
+
 @pytest.mark.parametrize("error", [OSError("disk"), SeineError("refused")])
 def test_what_is_no_querys_doing_names_no_node(error: Exception) -> None:
     with pytest.raises(type(error)), WorkMeter(WorkBudget()).at(1):
