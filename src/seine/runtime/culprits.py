@@ -47,7 +47,7 @@ def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
     if not users:
         return {}
     words = " and ".join(f"{network.nodes[i].kind} #{i}" for i in nodes)
-    if fault.kind == "budget" and len(users) > 1:
+    if fault.kind != "error" and len(users) > 1:
         weights = Weights(network, version, entry)
         users = heaviest({name: max(weights.of(name, i) for i in nodes) for name in users})
     return {name: _failure(fault, words) for name in users}

@@ -21,6 +21,7 @@ from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
+from seine.operators.state.work_budget import WorkMeter
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import RelationAccess, StatefulNode, StatelessNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
@@ -162,10 +163,11 @@ class Dataflow:
             following = [(node, port) for node, port in following if to(node)]
         if not following or (isinstance(output, Delta) and not output.num_rows):
             return
-        meter, consumers = emission.meter, []
-        for node, port in following:
-            with meter.at(node.id):
-                consumers.append(self._consumer(node, port))
+        meter = emission.meter
+        consumers = [
+            self._consumers.get((node.id, port)) or self._consumer(node, port, meter)
+            for node, port in following
+        ]
         with meter.at(node_id):
             delta = (
                 Delta(output.make(partial(_wanted_by, consumers)))
@@ -181,10 +183,11 @@ class Dataflow:
             with meter.at(node.id):
                 one(self, arrived, emission)
 
-    def _consumer(self, node: Node, port: int) -> Consumer:
-        if (node.id, port) not in self._consumers:
-            self._consumers[node.id, port] = self._compiled(node, port)
-        return self._consumers[node.id, port]
+    def _consumer(self, node: Node, port: int, meter: WorkMeter) -> Consumer:
+        """Compile what a node does with the rows of one of its inputs; what that raises is its fault."""
+        with meter.at(node.id):
+            made = self._consumers[node.id, port] = self._compiled(node, port)
+        return made
 
     def _compiled(self, node: Node, port: int) -> Consumer:
         """What a node does with the rows of one of its inputs."""
