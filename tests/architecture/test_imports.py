@@ -13,6 +13,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "disk_sync": (),
     "typed_json": (),
+    "postgres_timeouts": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "evaluate": ("algebra",),
@@ -23,8 +24,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": ("algebra", "errors", "graph", "operators", "optimizer", "safety"),
-    "catalog": ("algebra", "errors", "optimizer", "typed_json"),
-    "intake": ("disk_sync", "algebra", "errors", "rows", "typed_json"),
+    "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
+    "intake": ("disk_sync", "algebra", "errors", "rows", "typed_json", "postgres_timeouts"),
     "runtime": (
         "disk_sync",
         "algebra",

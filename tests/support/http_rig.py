@@ -52,10 +52,10 @@ class HttpRig:
         assert answer.getheader("Content-Type") in ("application/json", "application/x-ndjson")
         return answer.status, json.loads(content) if content else None, answer.headers
 
-    def connect(self) -> socket.socket:
-        """A raw connection to the server."""
+    def connect(self, address: str = "") -> socket.socket:
+        """A raw connection to the server, perhaps from another address of this machine."""
         host, port = self.server.url.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), 10)
+        return socket.create_connection((host, int(port)), 10, (address, 0) if address else None)
 
     def close(self) -> None:
         self.service.stop()

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import ColumnClause, column, create_engine, select, table
+from sqlalchemy import ColumnClause, Engine, column, create_engine, event, select, table
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from seine.algebra.definitions import RelationDef, Source
 from seine.errors import SeineError
 from seine.intake.parsed import TUPLE, DeadLine, Parsed, parsed_tuples, shorten
 from seine.intake.record_layout import RecordLayout
+from seine.postgres_timeouts import SilenceGuard, connection_arguments
 
 _ROWS_PER_BATCH = 50_000
 
@@ -37,21 +40,46 @@ def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     schema, _, name = dict(relation.source.options)["table"].rpartition(".")
     columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
     statement = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
+    guard = SilenceGuard()
     try:
-        engine = create_engine(address)
-        with engine.connect() as connection:
+        with _engine(address, guard) as engine, guard, engine.connect() as connection:
             rows = connection.execution_options(yield_per=_ROWS_PER_BATCH).execute(statement)
             first = 1
             for partition in rows.partitions():
                 yield _parsed(where, layout, partition, first)
+                guard.heard()
                 first += len(partition)
-        engine.dispose()
     except ModuleNotFoundError as missing:
         message = f"the driver {missing.name} of a database is not installed"
         raise SeineError(message, hint="pip install 'seine-streams[postgres]'") from missing
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise SeineError(f"relation {relation.name}: cannot read {where}: {reason}") from error
+        reason = "the server has stopped answering" if guard.has_cut else reason
+        raise SeineError(
+            f"relation {relation.name}: cannot read {where}: {reason}",
+            hint="is the database up? Its address may have connect_timeout and options",
+        ) from error
+
+
+@contextmanager
+def _engine(address: URL, guard: SilenceGuard) -> Iterator[Engine]:
+    """An engine for one read; of PostgreSQL one that waits for no server for ever."""
+    postgres = address.get_backend_name() == "postgresql"
+    engine = create_engine(
+        address, connect_args=connection_arguments(address.query) if postgres else {}, poolclass=NullPool
+    )
+    if postgres:
+
+        @event.listens_for(engine, "do_connect")
+        def connect(dialect: Any, _record: object, arguments: Any, options: Any) -> Any:
+            connection = dialect.connect(*arguments, **options)
+            guard.watch(connection.fileno())  # before the first statement, which is not ours
+            return connection
+
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def _address(relation: RelationDef) -> URL:

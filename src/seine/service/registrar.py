@@ -15,7 +15,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -31,7 +31,6 @@ from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
-from seine.intake.relations import check_relation, load_relation
 from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
 from seine.optimizer.block import Blocks
@@ -57,6 +56,7 @@ from seine.service.place import StreamPositions
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.related import Related, related
+from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
 
 _logger = logging.getLogger(__name__)
@@ -144,24 +144,23 @@ class Registrar:
 
     def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
-        with self._one_at_a_time, rare_collections(len(text) > _LONG_SCRIPT):
-            script = read_statements(text, file, folder, self.view.declared, replace=replace)
-            return self._carry_out(edit_of_script(script))
+
+        def edit() -> Edit:
+            return edit_of_script(read_statements(text, file, folder, self.view.declared, replace=replace))
+
+        return self._change(edit, large=len(text) > _LONG_SCRIPT)
 
     def drop(self, name: str) -> Outcome:
         """Drop a query; what only it used is freed."""
-        with self._one_at_a_time:
-            return self._carry_out(edit_of_drop(self.view, self._key(name)))
+        return self._change(lambda: edit_of_drop(self.view, self._key(name)))
 
     def pause(self, name: str) -> Outcome:
         """Take a query out of the network, but keep its declaration."""
-        with self._one_at_a_time:
-            return self._carry_out(edit_of_pause(self.view, self._key(name, paused=False)))
+        return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)))
 
     def resume(self, name: str) -> Outcome:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
-        with self._one_at_a_time:
-            return self._carry_out(edit_of_resume(self.view, self._key(name, paused=True)))
+        return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)))
 
     def related(self, name: str) -> tuple[Query, list[Related]]:
         """A query, and what it has in common with the others at this moment."""
@@ -197,7 +196,7 @@ class Registrar:
                 if not one.paused and one.position.entry <= blamed[key].entry
             }
             if ending:
-                self._carry_out(edit_of_failures(self.view, ending))
+                self._carry_out(edit_of_failures(self.view, ending), RelationReads())
             for name, failure in failures.items():
                 another = standing.get(name.lower())
                 end = another.position.entry if another and name.lower() not in ending else None
@@ -225,24 +224,50 @@ class Registrar:
             raise TakenError(f"query {registered.query.name} is {state}")
         return registered.query.name.lower()
 
-    def _carry_out(self, edit: Edit) -> Outcome:
+    def _change(self, edit_now: Callable[[], Edit], *, large: bool = False) -> Outcome:
+        """Carry out the edit that follows from what is registered when its turn comes.
+
+        Relations are read in between turns: the edit is worked out again after that, for others may have had
+        theirs.
+        """
+        reads = RelationReads()
+        while True:
+            with self._one_at_a_time, rare_collections(large):
+                edit = edit_now()
+                needed = self._needed_relations(edit)
+                if reads.suffice(needed):
+                    return self._carry_out(edit, reads)
+            reads.read(needed)
+
+    def _needed_relations(self, edit: Edit) -> NeededRelations:
+        """What must be read before an edit can be carried out."""
+        declared = edit.relations(self.view)
+        for relation in declared:
+            _refuse_followed(relation)
+        begin = relations_of(edit.begin(self.view).values(), edit.declared)
+        used = [edit.declared.relations[name] for name in begin if not self._in_use(edit, name)]
+        return NeededRelations(tuple(declared), tuple(used))
+
+    def _in_use(self, edit: Edit, name: str) -> bool:
+        """Whether the tuples of a relation that an edit speaks of are at hand."""
+        before = self.view.declared.relations.get(name)
+        return name in self.relations.tuples and edit.declared.relations[name] is before
+
+    def _carry_out(self, edit: Edit, reads: RelationReads) -> Outcome:
         try:
-            return self._try(edit)
+            return self._try(edit, reads)
         except _TooDeep as refusal:
             _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
             self._intake.hand_over(refusal.depth)
-            return self._try(edit)
+            return self._try(edit, reads)
 
-    def _try(self, edit: Edit) -> Outcome:
+    def _try(self, edit: Edit, reads: RelationReads) -> Outcome:
         with ExitStack() as undo:
-            for relation in edit.relations(self.view):
-                _refuse_followed(relation)
-                check_relation(relation)
             feeds = self._open_feeds(edit, undo)
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
             with self._turn if few else nullcontext():
                 born = self._birth_epoch(few)
-                planned = self._work_out(edit, born, undo)
+                planned = self._work_out(edit, reads, born, undo)
                 if planned.change is not None:
                     streams = edit.declared.streams.values()
                     tuples, dead = planned.relations.tuples, planned.dead
@@ -278,13 +303,13 @@ class Registrar:
         unused = last is None or last.epoch < self.view.epoch
         return self.view.epoch + (0 if held and unused else 1)
 
-    def _work_out(self, edit: Edit, born: int, undo: ExitStack) -> _PlannedChange:
+    def _work_out(self, edit: Edit, reads: RelationReads, born: int, undo: ExitStack) -> _PlannedChange:
         """Change the network in place, and work out what will be true if nothing refuses that."""
         view = self.view
         begin, cease = edit.begin(view), edit.cease(view)
         uses = self.relations.uses + relations_of(begin.values(), edit.declared)
         uses = uses - relations_of(cease.values(), view.declared)
-        relations, dead = self._read_relations(edit, uses)
+        relations, dead = self._relations_in_use(edit, uses, reads)
         undo.callback(self._restore_network)
         computes = self._change_network(edit, list(cease.values()), begin, born)
         change = self.network.take_change()
@@ -359,17 +384,17 @@ class Registrar:
         )
         return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
 
-    def _read_relations(self, edit: Edit, uses: Counter[str]) -> tuple[RelationsInUse, list[Letter]]:
-        """The tuples of every relation in use, and dead letters; one that comes into use is read now."""
-        before, declared = self.relations.tuples, self.view.declared.relations
+    def _relations_in_use(
+        self, edit: Edit, uses: Counter[str], reads: RelationReads
+    ) -> tuple[RelationsInUse, list[Letter]]:
+        """The tuples of every relation in use, and dead letters of those that were read for this."""
         tuples: dict[str, pa.RecordBatch] = {}
         dead: list[Letter] = []
         for name in uses:
-            definition = edit.declared.relations[name]
-            if name in before and declared[name] is definition:
-                tuples[name] = before[name]
+            if self._in_use(edit, name):
+                tuples[name] = self.relations.tuples[name]
             else:
-                tuples[name], letters = load_relation(definition)
+                _, tuples[name], letters = reads.loaded(edit.declared.relations[name])
                 dead += letters
         return RelationsInUse(uses, tuples), dead
 

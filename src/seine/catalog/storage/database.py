@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlalchemy.pool import StaticPool
 
 from seine.errors import SeineError
+from seine.postgres_timeouts import connection_arguments
 
 _logger = logging.getLogger(__name__)
 
@@ -28,7 +29,12 @@ def open_engine(url: str) -> Engine:
     try:
         if address.get_backend_name() == "sqlite":
             return _sqlite(address)
-        return create_engine(address, isolation_level="REPEATABLE READ", pool_pre_ping=True)
+        return create_engine(
+            address,
+            isolation_level="REPEATABLE READ",
+            pool_pre_ping=True,
+            connect_args=connection_arguments(address.query),
+        )
     except ModuleNotFoundError as missing:
         raise SeineError(
             f"the catalog's driver {missing.name} is not installed",

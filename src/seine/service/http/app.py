@@ -31,7 +31,7 @@ from seine.service.tail import read_records
 
 DESCRIPTION = "/v1/openapi.json"
 _MOST_READS = 32  # at a time
-_MOST_CHANGES = 4  # at a time: they take turns anyway, and must leave threads to readers
+_MOST_CHANGES = 16  # at a time: they take turns, but for what they read from databases before
 _NEXT = "Seine-Next"
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -164,7 +164,7 @@ async def _results(
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
         await calls.wakeup.wait_for(
-            lambda: publisher.ended or index.end_of(query) > end, wait, _gone(request)
+            lambda: publisher.ended or index.end_of(query) > end, wait, lambda: _gone(request)
         )
         records = await calls.reads.run(lambda: read_records(index, query, end))
     return Response(records.lines, headers={_NEXT: str(records.next)}, media_type="application/x-ndjson")

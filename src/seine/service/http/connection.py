@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from enum import Enum
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -20,7 +21,15 @@ from seine.service.http.listening import Listening
 from seine.service.http.refusals import Refusal, refusal_answer
 
 INPUT_ENDED = "input_ended"  # in the state of a request whose client has ended its side of the connection
-_ARRIVING = (h11.IDLE, h11.SEND_BODY)  # states of a client of whom something is expected
+
+
+class _Arriving(Enum):
+    """What a client is to send: nothing yet, after an answer, or the rest of a head or body."""
+
+    NOTHING = 0
+    HEAD = 1
+    BODY = 2
+
 
 _logger = logging.getLogger(__name__)
 _logger.addFilter(lambda record: record.levelno >= logging.ERROR)  # requests are not logged, however wrong
@@ -29,8 +38,8 @@ _logger.addFilter(lambda record: record.levelno >= logging.ERROR)  # requests ar
 class GuardedConnection(H11Protocol):
     """A connection that is cut off when its client keeps it waiting.
 
-    Two clocks run while a request is expected or arrives: one since anything was received, one since the
-    request before it was answered. Two run while an answer is being sent and the client does not take it.
+    Two clocks run while a request is expected or arrives: one since anything was received, one since its
+    head or its body was to begin. Two run while an answer is being sent and the client does not take it.
     """
 
     limits: ClassVar[Listening]
@@ -38,6 +47,9 @@ class GuardedConnection(H11Protocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.logger = _logger
+        self.address = ""  # of the client
+        self._arriving: _Arriving | None = None
+        self._arriving_since = 0.0
         self._silence: asyncio.TimerHandle | None = None
         self._arrival: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
@@ -47,10 +59,33 @@ class GuardedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # so that whatever the client does not take is noticed
-        if len(self.connections) > self.limits.most_connections:
-            transport.close()
-        else:
+        self.address = str((transport.get_extra_info("peername") or [""])[0])
+        if self._make_way():
             self._expect()
+        else:
+            transport.close()
+
+    def _make_way(self) -> bool:
+        """Whether there is room for this connection; one that keeps us waiting may be cut off for it."""
+        present = (one for one in self.connections if isinstance(one, GuardedConnection))
+        everybody = [one for one in present if not one.transport.is_closing()]
+        neighbours = [one for one in everybody if one.address == self.address]
+        crowds = ((neighbours, self.limits.most_of_an_address), (everybody, self.limits.most_connections))
+        for crowd, most in crowds:
+            if len(crowd) > most:
+                waiting = [one for one in crowd if one.waiting_since is not None]
+                if not waiting:
+                    return False
+                min(waiting, key=lambda one: one.waiting_since or 0.0)._cut_off()
+                return True
+        return True
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when the client keeps us waiting; None while it waits for us."""
+        if self._blocked_since is not None:
+            return self._blocked_since
+        return None if self._arriving is None else self._arriving_since
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_clocks()
@@ -128,14 +163,46 @@ class GuardedConnection(H11Protocol):
     def _expect(self) -> None:
         """Start the clocks of a request that is to come or arrives; stop them when it is there."""
         _cancel(self._silence)
-        expected = self.conn.their_state in _ARRIVING and self._blocked_since is None
-        if not expected or self.transport.is_closing():
-            _cancel(self._arrival)
-            self._silence = self._arrival = None
-            return
-        self._silence = self.loop.call_later(self.limits.longest_silence, self._cut_off)
-        if self._arrival is None:
-            self._arrival = self.loop.call_later(self.limits.longest_request, self._cut_off)
+        arriving = self._what_arrives()
+        if arriving is not self._arriving:
+            self._begin_waiting(arriving)
+        if arriving is not None:
+            self._silence = self.loop.call_later(self.limits.longest_silence, self._cut_off)
+
+    def _what_arrives(self) -> _Arriving | None:
+        """What the client is to send; None if it is our turn."""
+        if self._blocked_since is not None or self.transport.is_closing():
+            return None
+        if self.conn.their_state is h11.SEND_BODY:
+            return _Arriving.BODY
+        if self.conn.their_state is not h11.IDLE:
+            return None
+        begun = self.cycle is None or bool(self.conn.trailing_data[0])
+        return _Arriving.HEAD if begun else _Arriving.NOTHING
+
+    def _begin_waiting(self, arriving: _Arriving | None) -> None:
+        _cancel(self._arrival)
+        self._arriving, self._arrival = arriving, None
+        self._arriving_since = self.loop.time()
+        seconds = self._longest(arriving)
+        if seconds is not None:
+            self._arrival = self.loop.call_later(seconds, self._cut_off)
+
+    def _longest(self, arriving: _Arriving | None) -> float | None:
+        """How long it may take to arrive; None if only silence counts."""
+        limits = self.limits
+        if arriving is _Arriving.HEAD:
+            return limits.longest_head
+        if arriving is _Arriving.BODY:
+            return limits.longest_head + limits.longest_request * self._body_share()
+        return None
+
+    def _body_share(self) -> float:
+        """The length of the body that arrives, as a share of the most that is taken."""
+        for name, text in self.headers:
+            if name == b"content-length" and text.isdigit():
+                return min(1.0, int(text) / max(self.limits.most_body, 1))
+        return 0.0
 
     def _await_taking(self, waiting: int) -> None:
         """Look in a while whether the client has taken any of the bytes that wait for it."""

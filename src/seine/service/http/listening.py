@@ -15,15 +15,20 @@ _LEAST_TOKEN = 16  # characters
 class Listening:
     """Where to listen, whom to let in, and the limits of connections.
 
-    A client may say nothing, or take nothing of an answer, for `longest_silence` seconds; a request may take
-    `longest_request` seconds to arrive, however it trickles in, and so may an answer to be taken.
+    A client may say nothing, or take nothing of an answer, for `longest_silence` seconds. The head of a
+    request must arrive within `longest_head` seconds, however it trickles in; its body may take longer, in
+    proportion to its length: `longest_request` seconds for the longest one. An answer must be taken within
+    `longest_request` seconds. When there are too many connections, of one address or in all, the one whose
+    client has kept us waiting longest makes way for a new one.
     """
 
     address: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
     most_body: int = MOST_BODY
-    most_connections: int = 512
+    most_connections: int = 1024
+    most_of_an_address: int = 512
+    longest_head: float = 10.0
     longest_request: float = 300.0
     longest_silence: float = 30.0
 

@@ -30,13 +30,15 @@ class Wakeup:
         self._ended = True
         self.notify()
 
-    async def wait_for(self, condition: Condition, seconds: float, gone: Awaitable[None]) -> None:
-        """Return when the condition holds, the time is over, or `gone` is done: whoever asked has left."""
+    async def wait_for(
+        self, condition: Condition, seconds: float, gone: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Return when the condition holds, the time is over, or `gone` returns: whoever asked has left."""
         if self._ended or condition():
             return
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[woken] = condition
-        left = asyncio.ensure_future(gone)
+        left = asyncio.ensure_future(gone())
         try:
             await asyncio.wait({woken, left}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:

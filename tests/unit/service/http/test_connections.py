@@ -22,7 +22,7 @@ POLL = b"GET /v1/queries/q/results?from=end&wait=60 HTTP/1.1\r\n" + HEAD + b"\r\
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[HttpRig]:
-    rig = HttpRig(tmp_path, longest_silence=1.0, longest_request=2.0)
+    rig = HttpRig(tmp_path, longest_silence=1.0, longest_head=2.0, longest_request=2.0)
     yield rig
     rig.close()
 
@@ -234,6 +234,68 @@ def test_what_is_no_request_of_ours_is_answered_in_our_form(
 def test_head_has_no_body(rig: HttpRig, path: bytes, status: bytes) -> None:
     head, _, body = answer_to(rig, b"HEAD " + path + b" HTTP/1.1\r\n" + HEAD + b"\r\n").partition(b"\r\n\r\n")
     assert head.split()[1] == status and b"content-length: " in head.lower() and body == b""
+
+
+BODY = (
+    b"POST /v1/scripts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 9999999\r\n\r\n{"
+)
+
+
+@pytest.mark.parametrize("limit", ["most_connections", "most_of_an_address"])
+@pytest.mark.parametrize("begin", [b"", b"GET /v1/status HTTP/1.1\r\nX: ", BODY])
+def test_slow_clients_make_way(tmp_path: Path, limit: str, begin: bytes) -> None:
+    """Nobody has to wait until they are cut off, however many they are."""
+    rig = HttpRig(tmp_path, longest_silence=600.0, longest_head=600.0, **{limit: 8})
+    try:
+        slow = [rig.connect() for _ in range(8)]
+        for connection in slow:
+            connection.sendall(begin)
+        for _ in range(20):
+            assert rig.ask("GET", "/v1/status")[0] == 200
+        with suppress(ConnectionResetError):
+            assert slow[0].makefile("rb").read() == b""  # the first to make way
+        _wait_until(lambda: len(_connections(rig)) < 8)
+        for connection in slow:
+            connection.close()
+    finally:
+        rig.close()
+
+
+def test_an_address_is_not_crowded_out_by_another(tmp_path: Path) -> None:
+    """512 slow clients of one address take no place of others, nor of a poll of their own address."""
+    rig = HttpRig(tmp_path, longest_head=600.0, longest_silence=600.0, most_of_an_address=4)
+    try:
+        rig.register(STREAM + QUERY)
+        with rig.connect() as poll:
+            poll.sendall(POLL.replace(HEAD, HEAD + b"Connection: close\r\n"))
+            _wait_until(lambda: len(_tasks(rig)) == 1)
+            slow = [rig.connect() for _ in range(50)]
+            _wait_until(lambda: len(_connections(rig)) == 4)
+            other = rig.connect("127.0.0.2")
+            other.sendall(b"GET /v1/status HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n")
+            assert other.makefile("rb").read().startswith(b"HTTP/1.1 200 OK")
+            rig.feed(7)
+            assert b'"row": {"a": 7}' in poll.makefile("rb").read()
+        for connection in [other, *slow]:
+            connection.close()
+    finally:
+        rig.close()
+
+
+def test_a_body_has_the_time_that_its_length_needs(tmp_path: Path) -> None:
+    """A short one that dribbles in is cut off long before a long one would be."""
+    rig = HttpRig(tmp_path, longest_head=0.5, longest_request=600.0)
+    try:
+        with rig.connect() as short, rig.connect() as long:
+            short.sendall(BODY.replace(b"9999999", b"99"))
+            long.sendall(BODY.replace(b"9999999", b"%d" % (64 << 20)))
+            assert short.makefile("rb").read() == b""
+            _wait_until(lambda: len(_connections(rig)) == 1)
+            time.sleep(0.5)
+            assert len(_connections(rig)) == 1
+    finally:
+        rig.close()
 
 
 def _connections(rig: HttpRig) -> set[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,24 +253,32 @@ def test_a_request_has_one_host_and_an_address(rig: HttpRig, head: bytes, status
         assert connection.makefile("rb").read().split()[1] == status
 
 
-def test_who_comes_when_all_are_served_is_sent_away(tmp_path: Path) -> None:
-    rig = HttpRig(tmp_path, most_connections=3)
+@pytest.mark.parametrize("limit", ["most_connections", "most_of_an_address"])
+def test_who_comes_when_all_are_served_is_sent_away(tmp_path: Path, limit: str) -> None:
+    rig = HttpRig(tmp_path, **{limit: 3})
     try:
+        rig.register(STREAM + QUERY)
         held = [rig.connect() for _ in range(3)]
+        for connection in held:
+            connection.sendall(
+                b"GET /v1/queries/q/results?from=end&wait=60 HTTP/1.1\r\nHost: localhost\r\n"
+                b"Connection: close\r\n\r\n"
+            )
+        _wait_for_tasks(rig, 3)
         with rig.connect() as late:
             assert late.makefile("rb").read() == b""
+        rig.feed(1)
         for connection in held:
-            connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert connection.makefile("rb").read().split()[1] == b"200"
             connection.close()
         for _ in range(20):  # as many times as there are places, and more
-            assert _one_that_is_served(rig)["version"] == 0
+            assert _one_that_is_served(rig)["version"] == 1
     finally:
         rig.close()
 
 
 def test_a_request_that_trickles_in_is_cut_off(tmp_path: Path) -> None:
-    rig = HttpRig(tmp_path, longest_request=0.3)
+    rig = HttpRig(tmp_path, longest_head=0.3)
     try:
         with rig.connect() as connection:
             connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: local")
@@ -356,6 +365,13 @@ def _one_that_is_served(rig: HttpRig) -> Any:
             return rig.client.status()
         except RunError:
             continue
+
+
+def _wait_for_tasks(rig: HttpRig, count: int) -> None:
+    end = time.monotonic() + 10
+    while len(rig.server._server.server_state.tasks) < count:
+        assert time.monotonic() < end, "they never came"
+        time.sleep(0.02)
 
 
 def _tail(rig: HttpRig, name: str) -> list[bytes]:
