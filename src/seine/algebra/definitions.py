@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from seine.algebra.types import Field, Kind, Type
 
-DEFAULT_AHEAD = 86_400_000_000  # of a TIMESTAMP stream: one day
+DEFAULT_AHEAD = (
+    3_652 * 86_400_000_000
+)  # of a TIMESTAMP stream: ten years; made-up data of the next years pass
 
 
 @dataclass(frozen=True)
