@@ -7,7 +7,6 @@ import json
 import logging
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, Ro
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.safety.verdict import refuse_unsafe
+from seine.scratch_folder import scratch_folder
 
 _logger = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ class Run:
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
+        self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
@@ -134,7 +135,8 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory))
+        cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
+        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory, cache=cache))
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
         """The relations as the last entry knows them, from now on followed."""
@@ -151,7 +153,7 @@ class Run:
         self.driver.close()
         self.sink.close()
         self.catalog.close()
-        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
+        self.deployment.remove_cache()
         if self._temporary:
             self._temporary.cleanup()
         totals = self.sink.totals
@@ -225,7 +227,7 @@ def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> No
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:
     """A folder for one run; Spark may still write to it when the run is over, and then some of it stays."""
-    return tempfile.TemporaryDirectory(prefix="seine-", ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(dir=scratch_folder(), prefix="run-", ignore_cleanup_errors=True)
 
 
 def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:

@@ -13,6 +13,7 @@ from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
+from seine.scratch_folder import scratch_folder
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def run_local(
     """Run a script file to the end of its sources."""
     started = time.monotonic()
     script = read_script(path)
-    with tempfile.TemporaryDirectory(prefix="seine-") as work:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
         options = Options(
             out,

@@ -12,6 +12,7 @@ from tests.architecture.source_tree import FILES, imports_of, module_of, package
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "disk_sync": (),
+    "scratch_folder": (),
     "typed_json": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
@@ -39,6 +40,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "typed_json",
     ),
     "archive": (
+        "scratch_folder",
         "algebra",
         "errors",
         "rows",
@@ -49,8 +51,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "network",
         "intake",
     ),
-    "run": ("algebra", "errors", "graph", "frontends", "safety", "network", "catalog", "intake", "runtime"),
-    "run_local": ("frontends", "network", "runtime", "run"),
+    "run": (
+        "scratch_folder",
+        "algebra",
+        "errors",
+        "graph",
+        "frontends",
+        "safety",
+        "network",
+        "catalog",
+        "intake",
+        "runtime",
+    ),
+    "run_local": ("scratch_folder", "frontends", "network", "runtime", "run"),
     "service": (
         "algebra",
         "errors",
@@ -64,7 +77,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
         "runtime",
     ),
-    "spark": ("algebra", "errors", "frontends", "safety", "network", "intake", "runtime", "run"),
+    "spark": (
+        "scratch_folder",
+        "algebra",
+        "errors",
+        "frontends",
+        "safety",
+        "network",
+        "intake",
+        "runtime",
+        "run",
+    ),
     "demo": ("algebra",),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last

@@ -47,7 +47,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_sharing(parser)
     add_hosting(parser)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
-from types import FrameType
 from typing import TYPE_CHECKING
 
-from seine.cli.hosting import add_hosting, buckets, check_writable, positive
+from seine.cli.hosting import add_hosting, buckets, check_writable, host, positive
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
+from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
@@ -68,7 +67,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="least number of stages (4); more are added when a query needs them",
     )
     add_hosting(parser)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -98,22 +97,14 @@ def _serve(
     log = arguments.log or os.path.join(service.folder.path, "spark.log")
     check_writable(log)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        service.stop()
-        signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want to wait
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     server = Server(service, listening)
     try:
-        service.folder.publish({"url": server.url, "process": os.getpid()})
-        _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
-        progress.tell(f"serving {service.folder.path} at {server.url}")
-        progress.say("starting Spark")
-        from seine.spark.session import open_session
-        from seine.spark.spark_host import run_on_spark
-
-        run_on_spark(open_session(arguments.master, log), service)
+        with StopSignals(service.stop) as signals:
+            service.folder.publish({"url": server.url, "process": os.getpid()})
+            _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
+            progress.tell(f"serving {service.folder.path} at {server.url}")
+            progress.say("starting Spark")
+            host(service, arguments.master, log, signals, None, progress.tell)
     except RunError as error:
         error.hint = error.hint or f"Spark's log is {log}"
         raise

@@ -70,7 +70,7 @@ class Driver:
     def commit(self, reports: Sequence[TaskReport]) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure.
 
-        One without reports has no entry, as Spark's first, if nothing was admitted by then: it commits nothing.
+        One without reports has no entry and commits nothing: Spark's first, if nothing was admitted by then.
         """
         if not reports:
             return
@@ -111,6 +111,16 @@ class Driver:
     def end_input(self) -> None:
         """Read what is there now to its end, and then finish: nothing can follow in this folder any more."""
         self._end_input = True
+
+    @property
+    def committed(self) -> int:
+        """The last entry that was committed; -1 if none was."""
+        return self._sink.totals.entry
+
+    def rest(self, seconds: float) -> None:
+        """Wait, but no longer than until `stop`."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._stopped, seconds)
 
     @property
     def stopped(self) -> bool:

@@ -11,10 +11,8 @@ running.wait()
 
 from __future__ import annotations
 
-import atexit
 import datetime as dt
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +31,7 @@ from seine.network.show.explain import explain_text
 from seine.run import Options, Run
 from seine.runtime.output.outlets import Folder
 from seine.safety.read_statements import read_statements
+from seine.scratch_folder import scratch_folder
 from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
@@ -169,9 +168,7 @@ class Engine:
 
 
 def _temporary() -> str:
-    folder = tempfile.mkdtemp(prefix="seine-engine-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return tempfile.mkdtemp(dir=scratch_folder(), prefix="engine-")
 
 
 def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:

@@ -12,7 +12,8 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.run import Run
-from seine.spark.spark_host import reason_of, run_on_spark
+from seine.spark.pipeline_death import reason_of
+from seine.spark.spark_host import run_on_spark
 
 _MOMENT_SECONDS = 0.2
 _SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
