@@ -98,8 +98,10 @@ class Run:
         self._places = {query: self.network.state_places(query) for query in self._joins}
         by_stream = (holding for places in self._places.values() for holding in places.values())
         holdings = frozenset([*self._joins.values(), *by_stream])
+        self._options = options
+        self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
-            self.deployment, open_intake, options.follow, self.sink, lambda _: holdings, options.progress
+            self.deployment, open_intake, options.follow, self.sink, lambda _: holdings, self._committed
         )
         _logger.info(
             "run opened",
@@ -148,6 +150,15 @@ class Run:
         current = versions.relations(self.network.version) if followed else {}
         streams = declarations.streams.values()
         return ChangingRelations(self.network, versions, streams, relations, current, options.notice)
+
+    def _committed(self, sink: Sink) -> None:
+        if self._options.dead_letter is None and not self._refused_before and sink.totals.dead_letters:
+            self._refused_before = sink.totals.dead_letters
+            self._options.notice(
+                f"lines were refused and dropped, {self._refused_before} so far ({sink.last_refusal}); "
+                "a dead-letter file would keep them"
+            )
+        self._options.progress(sink)
 
     def close(self) -> None:
         self.driver.close()
