@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seine.cli.logging_setup import add_logging
+from seine.cli.private_state import missing, private_state
 from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
@@ -56,7 +57,14 @@ def carried(script: Script, options: Options, arguments: argparse.Namespace) -> 
 
     What can be refused is refused before Spark starts, because that takes seconds.
     """
-    run = Run(script, options)
+    written = missing([options.out if isinstance(options.out, str) else None, options.dead_letter])
+    with private_state(arguments.master) as share:
+        run = Run(script, options)
+        share(written)
+        yield from _carried(run, options, arguments)
+
+
+def _carried(run: Run, options: Options, arguments: argparse.Namespace) -> Iterator[Run]:
     try:
         with StopSignals(run.driver.stop) as signals, _spark_log(arguments.log) as log:
             if not run.driver.finished:

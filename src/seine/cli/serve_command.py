@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seine.cli.hosting import add_hosting, buckets, check_writable, host, positive
+from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
@@ -76,7 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
     token = read_token(arguments.token_file)
     listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
     refuse_open_door(listening)
-    with ProgressLine() as progress:
+    with ProgressLine() as progress, private_state(arguments.master):
         folder = ServiceFolder(arguments.folder)
         options = ServiceOptions(
             arguments.batch_rows, buckets(arguments), arguments.depth, progress.tell, progress
