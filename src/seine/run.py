@@ -7,7 +7,6 @@ import json
 import logging
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -40,6 +39,7 @@ from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, Ro
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.safety.verdict import refuse_unsafe
+from seine.scratch_folder import scratch_folder
 
 _logger = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ class Run:
         self.deployment = Deployment(os.path.abspath(folder))
         self._prepare(declarations, options)
         self.failures = RunFailures(self.deployment.failures)
+        self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
@@ -110,13 +111,15 @@ class Run:
         self._places = {query: self.network.state_places(query) for query in self._joins}
         by_stream = (holding for places in self._places.values() for holding in places.values())
         holdings = frozenset([*self._joins.values(), *by_stream])
+        self._options = options
+        self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
             self.deployment,
             open_intake,
             options.follow,
             self.sink,
             lambda _: holdings,
-            options.progress,
+            self._committed,
             self._quarantine,
         )
         self._withhold(self.failures.queries)  # the last process may have ended before it did
@@ -155,7 +158,9 @@ class Run:
         self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
-        self.deployment.create(new_settings(options.buckets, depth, mark, options.memory, options.budget))
+        cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
+        settings = new_settings(options.buckets, depth, mark, options.memory, options.budget, cache=cache)
+        self.deployment.create(settings)
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
         """The relations as the last entry knows them, from now on followed."""
@@ -179,11 +184,20 @@ class Run:
             failed = [name for name, failure in failures.items() if number >= failure.entry]
             self.deployment.journal.withhold(number, failed)
 
+    def _committed(self, sink: Sink) -> None:
+        if self._options.dead_letter is None and not self._refused_before and sink.totals.dead_letters:
+            self._refused_before = sink.totals.dead_letters
+            self._options.notice(
+                f"lines were refused and dropped, {self._refused_before} so far ({sink.last_refusal}); "
+                "a dead-letter file would keep them"
+            )
+        self._options.progress(sink)
+
     def close(self) -> None:
         self.driver.close()
         self.sink.close()
         self.catalog.close()
-        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
+        self.deployment.remove_cache()
         if self._temporary:
             self._temporary.cleanup()
         totals = self.sink.totals
@@ -259,7 +273,7 @@ def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> No
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:
     """A folder for one run; Spark may still write to it when the run is over, and then some of it stays."""
-    return tempfile.TemporaryDirectory(prefix="seine-", ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(dir=scratch_folder(), prefix="run-", ignore_cleanup_errors=True)
 
 
 def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:

@@ -14,6 +14,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
+from seine.scratch_folder import scratch_folder
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def run_local(
     """Run a script file to the end of its sources."""
     started = time.monotonic()
     script = read_script(path)
-    with tempfile.TemporaryDirectory(prefix="seine-") as work:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
         options = Options(
             out,

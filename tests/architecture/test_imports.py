@@ -12,6 +12,7 @@ from tests.architecture.source_tree import FILES, imports_of, module_of, package
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "disk_sync": (),
+    "scratch_folder": (),
     "typed_json": (),
     "postgres_timeouts": (),
     "algebra": ("errors",),
@@ -40,6 +41,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "typed_json",
     ),
     "archive": (
+        "scratch_folder",
         "algebra",
         "errors",
         "rows",
@@ -51,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "run": (
+        "scratch_folder",
         "algebra",
         "errors",
         "graph",
@@ -62,7 +65,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
         "runtime",
     ),
-    "run_local": ("operators", "frontends", "network", "runtime", "run"),
+    "run_local": ("scratch_folder", "operators", "frontends", "network", "runtime", "run"),
     "service": (
         "algebra",
         "errors",
@@ -76,7 +79,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
         "runtime",
     ),
-    "spark": ("algebra", "errors", "frontends", "safety", "network", "intake", "runtime", "run"),
+    "spark": (
+        "scratch_folder",
+        "algebra",
+        "errors",
+        "frontends",
+        "safety",
+        "network",
+        "intake",
+        "runtime",
+        "run",
+    ),
     "demo": ("algebra",),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last

@@ -18,6 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 import seine
 from seine.algebra.aggregates import unregister
 from seine.errors import RunError, SeineError
+from seine.run_local import run_local
+from seine.spark.running import RunningStatus
+from tests.support.stateful_script import sorted_file, sorted_records
 
 pytestmark = pytest.mark.spark
 
@@ -201,6 +204,34 @@ def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession,
         declared().start(fail, available_now=True).wait(240)
     assert declared().start(lambda record: taken.append(record["row"]["price"]), available_now=True).wait(240)
     assert sorted(taken) == sorted(bid["price"] for bid in bids) != []
+
+
+@pytest.mark.parametrize("partitions", [2, 8])
+def test_partitions_side_by_side_lose_nothing(
+    spark: SparkSession, tmp_path: Path, partitions: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A micro-batch in many partitions has its rows in no order; only one row comes late, and is missed."""
+    bids = bids_of(4, 90)
+    late = {"item": 1, "price": 1.5, "Ts": 0}
+    frame = streaming(spark, tmp_path / "bids", [*bids, late]).repartition(partitions)
+    queries = (
+        "CREATE QUERY pairs AS SELECT a.price AS x, b.price AS y FROM bid a, bid b"
+        "  WHERE a.item = b.item AND a.ts < b.ts;"
+        "CREATE QUERY dear AS SELECT item, price FROM bid WHERE price > 10;"
+    )
+    engine = seine.Engine(spark)
+    engine.stream("bid", frame, timestamp="ts", window=WINDOW)
+    engine.register(queries)
+    out = tmp_path / "out.jsonl"
+    running = engine.start(out=str(out), available_now=True)
+    assert running.wait(240)
+    stream = f"CREATE STREAM bid ({BIDS}) TIMESTAMP BY ts WINDOW {WINDOW} FROM 'bid.jsonl';\n"
+    (tmp_path / "bid.jsonl").write_text("".join(json.dumps(bid) + "\n" for bid in bids))
+    (tmp_path / "reference.sql").write_text(stream + queries)
+    expected = sorted_records(run_local(str(tmp_path / "reference.sql")).records)
+    assert sorted_file(out) == expected != []
+    assert running.status == RunningStatus(False, running.status.entry, 91, len(expected), 1)
+    assert capsys.readouterr().err.count("lines were refused and dropped, 1 so far (late") == 1
 
 
 def test_a_stream_without_rows_ends(spark: SparkSession, tmp_path: Path) -> None:

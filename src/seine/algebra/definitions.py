@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 from seine.algebra.types import Field, Kind, Type
 
-DEFAULT_AHEAD = (
-    3_652 * 86_400_000_000
-)  # of a TIMESTAMP stream: ten years; made-up data of the next years pass
+DEFAULT_AHEAD = 3_652 * 86_400_000_000  # of a TIMESTAMP stream: ten years, so made-up data pass
 
 
 @dataclass(frozen=True)

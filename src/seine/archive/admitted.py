@@ -11,12 +11,13 @@ from seine.algebra.definitions import StreamDef
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.intake.record_layout import RecordLayout
+from seine.scratch_folder import scratch_folder
 
 
 def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
     """For each stream its tuples as `_q` (arrival number), c0, c1, ..; rejected lines are left out."""
     pieces: dict[str, list[pa.RecordBatch]] = {stream.name: [] for stream in streams}
-    with tempfile.TemporaryDirectory(prefix="seine-") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         intake = Intake(streams, Journal(folder))
         try:
             while (entry := intake.next_entry()) is not None:

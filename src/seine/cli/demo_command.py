@@ -42,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--folder", metavar="DIR", help="where data, alerts and picture go (default: a new one)"
     )
     add_hosting(parser)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:

@@ -7,10 +7,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from seine.cli.logging_setup import add_logging
+from seine.cli.private_state import missing, private_state
+from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.frontends.text.time_units import MICROSECONDS
@@ -18,9 +22,15 @@ from seine.intake.alignment import Lead
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
+from seine.scratch_folder import scratch_folder
 from seine.spark.master import chosen_master
 
+if TYPE_CHECKING:
+    from seine.spark.spark_host import Hosted
+
 _CLUSTER_BUCKETS = 8
+MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
+_UNFINISHED = "what was delivered stays"
 
 
 def add_hosting(parser: argparse.ArgumentParser) -> None:
@@ -102,40 +112,59 @@ def _event_time(text: str) -> tuple[str, int]:
 
 @contextmanager
 def carried(script: Script, options: Options, arguments: argparse.Namespace) -> Iterator[Run]:
-    """A run that Spark has carried to its end, open for questions.
+    """A run that Spark has carried to its end, or until it was stopped, open for questions.
 
     What can be refused is refused before Spark starts, because that takes seconds.
     """
-    run = Run(script, options)
-    try:
-        if not run.driver.finished:
-            from seine.spark.session import open_session
-            from seine.spark.spark_host import run_on_spark
+    written = missing([options.out if isinstance(options.out, str) else None, options.dead_letter])
+    with private_state(arguments.master) as share:
+        run = Run(script, options)
+        share(written)
+        yield from _carried(run, options, arguments)
 
-            try:
-                with _spark_log(arguments.log) as log:
-                    run_on_spark(open_session(arguments.master, log), run)
-            except KeyboardInterrupt:
-                if not options.follow:  # the only way to end a run that follows its input
-                    raise
+
+def _carried(run: Run, options: Options, arguments: argparse.Namespace) -> Iterator[Run]:
+    try:
+        with StopSignals(run.driver.stop) as signals, _spark_log(arguments.log) as log:
+            if not run.driver.finished:
+                host(run, arguments.master, log, signals, MOST_RESTARTS, options.notice)
+        if signals.requested and not run.driver.finished and not options.follow:
+            more = "it goes on from there with the same --checkpoint" if options.checkpoint else _UNFINISHED
+            options.notice(f"stopped before the end of the input; {more}")
         yield run
     finally:
         run.close()
 
 
+def host(
+    hosted: Hosted,
+    master: str | None,
+    log: str,
+    signals: StopSignals,
+    most_restarts: int | None,
+    notice: Callable[[str], None],
+) -> None:
+    """Let Spark carry a run or a service, and start Spark again if it dies."""
+    from seine.spark.session import open_session, reopen_session
+    from seine.spark.spark_host import Restarts, run_on_spark
+
+    spark = signals.opening(partial(open_session, master, log))
+    reopen = partial(signals.opening, partial(reopen_session, master, log))
+    run_on_spark(spark, hosted, restarts=Restarts(most_restarts, reopen, notice))
+
+
 @contextmanager
 def _spark_log(path: str | None) -> Iterator[str]:
     """Where Spark's log goes; a temporary one is kept only for a run that fails."""
-    folder = None if path else tempfile.mkdtemp(prefix="seine-log-")
-    log = path or os.path.join(str(folder), "spark.log")
+    log = path or os.path.join(tempfile.mkdtemp(dir=scratch_folder(), prefix="log-"), "spark.log")
     check_writable(log)
     try:
         yield log
     except RunError as error:
-        error.hint = error.hint or f"Spark's log is {log}"
+        if not error.hint:
+            kept = log if path else shutil.copy(log, tempfile.mkdtemp(prefix="seine-log-"))
+            error.hint = f"Spark's log is {kept}"
         raise
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def buckets(arguments: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from seine.errors import printable
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 _DEFAULT_LEVEL = "info"  # of a command that is given a format alone
+_ELSEWHERE = logging.NullHandler()  # other libraries log too, when Spark dies: the commands say what happened
 _STANDARD_FIELDS = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 
 
@@ -42,6 +43,7 @@ def add_logging(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def configured_logging(arguments: argparse.Namespace) -> Iterator[None]:
     """Log as the options of a command say, while it runs; a command without these options does not log."""
+    logging.root.addHandler(_ELSEWHERE)
     level, form = (getattr(arguments, name, None) for name in ("log_level", "log_format"))
     if level is None and form is None:
         yield

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import traceback
+from contextlib import nullcontext
 
 from seine.cli import (
     bench_command,
@@ -22,6 +23,7 @@ from seine.cli import (
     tail_command,
 )
 from seine.cli.logging_setup import configured_logging
+from seine.cli.stop_signals import terminated_like_interrupted
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -40,8 +42,9 @@ together in one shared network in one Spark pipeline.
 def main(words: list[str] | None = None) -> int:
     """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
     arguments = _parser().parse_args(words)
+    hosts = getattr(arguments, "hosts", False)
     try:
-        with configured_logging(arguments):
+        with configured_logging(arguments), terminated_like_interrupted() if hosts else nullcontext():
             status: int = arguments.command(arguments)
         sys.stdout.flush()
         return status
@@ -50,7 +53,7 @@ def main(words: list[str] | None = None) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        return 3
+        return 0 if hosts else 3
     except BrokenPipeError:
         sys.stderr.close()
         return 3

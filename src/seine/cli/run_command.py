@@ -62,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_lead(parser)
     add_sharing(parser)
     add_hosting(parser)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
@@ -16,11 +14,14 @@ from seine.cli.hosting import (
     buckets,
     budget,
     check_writable,
+    host,
     lead,
     positive,
 )
+from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
+from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
@@ -79,7 +80,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_budget(parser)
     add_lead(parser)
     add_hosting(parser)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -88,7 +89,7 @@ def command(arguments: argparse.Namespace) -> int:
     token = read_token(arguments.token_file)
     listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
     refuse_open_door(listening)
-    with ProgressLine() as progress:
+    with ProgressLine() as progress, private_state(arguments.master):
         folder = ServiceFolder(arguments.folder)
         options = ServiceOptions(
             arguments.batch_rows,
@@ -115,22 +116,14 @@ def _serve(
     log = arguments.log or os.path.join(service.folder.path, "spark.log")
     check_writable(log)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        service.stop()
-        signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want to wait
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     server = Server(service, listening)
     try:
-        service.folder.publish({"url": server.url, "process": os.getpid()})
-        _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
-        progress.tell(f"serving {service.folder.path} at {server.url}")
-        progress.say("starting Spark")
-        from seine.spark.session import open_session
-        from seine.spark.spark_host import run_on_spark
-
-        run_on_spark(open_session(arguments.master, log), service)
+        with StopSignals(service.stop) as signals:
+            service.folder.publish({"url": server.url, "process": os.getpid()})
+            _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
+            progress.tell(f"serving {service.folder.path} at {server.url}")
+            progress.say("starting Spark")
+            host(service, arguments.master, log, signals, None, progress.tell)
     except RunError as error:
         error.hint = error.hint or f"Spark's log is {log}"
         raise

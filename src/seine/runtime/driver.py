@@ -122,6 +122,16 @@ class Driver:
         self._end_input = True
 
     @property
+    def committed(self) -> int:
+        """The last entry that was committed; -1 if none was."""
+        return self._sink.totals.entry
+
+    def rest(self, seconds: float) -> None:
+        """Wait, but no longer than until `stop`."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._stopped, seconds)
+
+    @property
     def stopped(self) -> bool:
         """Has somebody called `stop`?"""
         return self._stopped

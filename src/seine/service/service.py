@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -71,6 +70,7 @@ class Service:
     def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self.deployment = Deployment(folder.pipeline)
         self._prepare(options)
+        self.deployment.remove_cache()  # of a process that was killed
         with self._catalog.read() as snapshot:
             restored = restore(snapshot, self.deployment)
         view, turn = restored[0], RLock()
@@ -148,7 +148,7 @@ class Service:
         self.driver.close()
         self.sink.close()
         self._catalog.close()
-        shutil.rmtree(self.deployment.settings.cache, ignore_errors=True)
+        self.deployment.remove_cache()
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 

@@ -11,10 +11,10 @@ running.wait()
 
 from __future__ import annotations
 
-import atexit
 import datetime as dt
+import logging
 import os
-import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -33,9 +33,12 @@ from seine.network.show.explain import explain_text
 from seine.run import Options, Run
 from seine.runtime.output.outlets import Folder
 from seine.safety.read_statements import read_statements
+from seine.scratch_folder import scratch_folder
 from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
+
+_logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
 
@@ -140,6 +143,7 @@ class Engine:
             follow=bool(frames),
             buckets=self._spark.sparkContext.defaultParallelism,
             deliver=callback,
+            notice=_notice,
         )
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True
@@ -150,10 +154,12 @@ class Engine:
         return Running(session, run, landings, tuple(self._aggregates), results)
 
     def _land(self, name: str, frame: DataFrame, available_now: bool) -> StreamingQuery:
-        source = self._declared.streams[name].source
+        stream = self._declared.streams[name]
+        source = stream.source
         assert source is not None
         checkpoint = self._path("checkpoints", os.path.basename(source.path))
-        return land_batches(frame, source.path, checkpoint, available_now)
+        time = stream.fields[stream.time].name
+        return land_batches(frame, time, source.path, checkpoint, available_now)
 
     def _refuse_name(self, name: str) -> None:
         self._refuse_started()
@@ -168,10 +174,14 @@ class Engine:
         return os.path.join(self._folder, *parts)
 
 
+def _notice(text: str) -> None:
+    """What a user should know although nothing is wrong with the program."""
+    _logger.warning("%s", text)
+    print(f"seine: {text}", file=sys.stderr, flush=True)
+
+
 def _temporary() -> str:
-    folder = tempfile.mkdtemp(prefix="seine-engine-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return tempfile.mkdtemp(dir=scratch_folder(), prefix="engine-")
 
 
 def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:

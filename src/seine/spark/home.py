@@ -8,12 +8,12 @@ them use the installed, compiled package.
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import tempfile
 
 import pyspark
+
+from seine.scratch_folder import scratch_folder
 
 
 def use_installed_pyspark() -> None:
@@ -21,8 +21,7 @@ def use_installed_pyspark() -> None:
     if "SPARK_HOME" in os.environ:
         return
     installed = os.path.dirname(os.path.abspath(pyspark.__file__))
-    home = tempfile.mkdtemp(prefix="seine-spark-")
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    home = tempfile.mkdtemp(dir=scratch_folder(), prefix="home-")
     for name in ("bin", "conf", "jars", "sbin"):
         if os.path.isdir(os.path.join(installed, name)):
             os.symlink(os.path.join(installed, name), os.path.join(home, name))

@@ -1,9 +1,9 @@
 """A DataFrame on its way into intake: landed as Parquet, a streaming one as one file a micro-batch.
 
-Admission is sequential and needs a replayable order, which a DataFrame does not have. Each
-micro-batch appears whole under a name made of its number; a replayed one finds its file there
-and writes nothing, so every row lands exactly once. The driver writes the files, because the driver
-reads them.
+Admission is sequential and needs a replayable order, which a DataFrame does not have: its partitions are
+side by side. So each micro-batch is ordered by event time, and appears whole under a name made of its number;
+a replayed one finds its file there and writes nothing, so every row lands exactly once, in one place. The
+driver writes the files, because the driver reads them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
@@ -69,16 +70,27 @@ def land_nothing(fields: tuple[Field, ...], folder: str) -> None:
     _write(schema.empty_table(), os.path.join(folder, "nothing.parquet"))
 
 
-def land_batches(frame: DataFrame, folder: str, checkpoint: str, available_now: bool) -> StreamingQuery:
-    """Start writing a DataFrame's micro-batches into a folder that intake follows."""
+def land_batches(
+    frame: DataFrame, time: str, folder: str, checkpoint: str, available_now: bool
+) -> StreamingQuery:
+    """Start writing a DataFrame's micro-batches, by the column `time`, into a folder that intake follows."""
 
     def write(batch: DataFrame, number: int) -> None:
         path = os.path.join(folder, f"{number:012d}.parquet")
         if not os.path.exists(path) and (rows := batch.toArrow()).num_rows:
-            _write(rows, path)
+            _write(in_time(rows, time), path)
 
     writer = _folded(frame).writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return (writer.trigger(availableNow=True) if available_now else writer).start()
+
+
+def in_time(rows: pa.Table, time: str) -> pa.Table:
+    """The rows by event time; those of one instant stay as they came, those without a time come last.
+
+    >>> in_time(pa.table({"t": [2, None, 1, 2], "a": [1, 2, 3, 4]}), "t")["a"].to_pylist()
+    [3, 1, 4, 2]
+    """
+    return rows.take(pc.sort_indices(rows, sort_keys=[(time, "ascending")]))
 
 
 def _folded(frame: DataFrame) -> DataFrame:

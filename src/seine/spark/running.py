@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,8 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.run import Run
-from seine.spark.spark_host import reason_of, run_on_spark
+from seine.spark.pipeline_death import reason_of
+from seine.spark.spark_host import run_on_spark
 
 _MOMENT_SECONDS = 0.2
 _SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
@@ -24,6 +26,17 @@ def follow_results(spark: SparkSession, folder: str) -> DataFrame:
     A micro-batch of it is one of the pipeline, so that a `-` never comes before its `+`.
     """
     return spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).json(folder)
+
+
+@dataclass(frozen=True)
+class RunningStatus:
+    """How far a run has come: is it at work, its last entry, lines read, records delivered, lines refused."""
+
+    at_work: bool
+    entry: int
+    input_rows: int
+    output_rows: int
+    dead_letters: int
 
 
 class Running:
@@ -73,6 +86,14 @@ class Running:
         """Take no more input, process what has come, and end: after that the folder is complete."""
         self._stop_landings()
         self.wait()
+
+    @property
+    def status(self) -> RunningStatus:
+        """How far it has come, up to the last micro-batch."""
+        totals = self._run.sink.totals
+        return RunningStatus(
+            self._work.is_alive(), totals.entry, totals.input_rows, totals.output_rows, totals.dead_letters
+        )
 
     @property
     def statistics(self) -> dict[str, Any]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
+from seine.scratch_folder import scratch_folder
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
 from seine.spark.malloc import keep_freed_memory
@@ -63,13 +63,15 @@ def open_session(master: str | None, log: str) -> SparkSession:
         require_master(url)
         builder = builder.master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
-    builder = builder.config("spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM}")
+    builder = builder.config(
+        "spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM} {_scratch_options()}"
+    )
     for name, value in {**SETTINGS, **_LOCAL_FILES, **local_sockets(url)}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.pyspark.python", sys.executable)
     try:
-        with _stderr_to(log):
-            session = _without_checksums(builder.getOrCreate())
+        with _stderr_to(log), _temporary_files_in(scratch_folder()):
+            session = _quiet_at_the_end(_without_checksums(builder.getOrCreate()))
     except Exception as error:
         raise SeineError(f"Spark did not start: {_first_line(error)}", hint=f"its log is {log}") from error
     _logger.info("Spark started", extra={"master": session.sparkContext.master, "log": log})
@@ -80,6 +82,16 @@ def _without_checksums(spark: SparkSession) -> SparkSession:
     """Hadoop writes a checksum beside each local file and runs a program to set the mode of both."""
     jvm = spark._jvm
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark._jsc.hadoopConfiguration()).setWriteChecksum(False)
+    return spark
+
+
+def _quiet_at_the_end(spark: SparkSession) -> SparkSession:
+    """When the JVM dies, the server that it sends counters to would print a traceback: the host says it."""
+
+    def broken_off(request: object, address: object) -> None:
+        _logger.debug("Spark broke off a connection", exc_info=True)
+
+    spark.sparkContext._accumulatorServer.handle_error = broken_off
     return spark
 
 
@@ -98,6 +110,43 @@ def _stderr_to(log: str) -> Iterator[None]:
         os.close(target)
 
 
+@contextmanager
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    """Let what PySpark writes while it starts lie where it is removed, should we be killed."""
+    before, tempfile.tempdir = tempfile.tempdir, folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+def _scratch_options() -> str:
+    """Where the JVM, and Spark in it, write temporary files: native libraries, blocks, state on its way."""
+    folder = tempfile.mkdtemp(dir=scratch_folder(), prefix="java-")
+    return f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
+
+
+def reopen_session(master: str | None, log: str) -> SparkSession:
+    """Start Spark again in this process, after it has died or lost its workers; what is left of it ends."""
+    _discard_session()
+    return open_session(master, log)
+
+
+def _discard_session() -> None:
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.kill()
+        process.wait()
+    if gateway is not None:
+        gateway.shutdown()
+    context = SparkContext._active_spark_context
+    if context is not None and getattr(context, "_accumulatorServer", None) is not None:
+        context._accumulatorServer.shutdown()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
 def require_settings(spark: SparkSession) -> None:
     """Set on a session of the user's what Seine cannot do without."""
     for name, value in SETTINGS.items():
@@ -107,8 +156,7 @@ def require_settings(spark: SparkSession) -> None:
 
 def _log_options(log: str) -> str:
     """A log4j2 configuration of our own: everything into one file."""
-    folder = tempfile.mkdtemp(prefix="seine-log-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = tempfile.mkdtemp(dir=scratch_folder(), prefix="log-")
     path = os.path.join(folder, "log4j2.properties")
     with open(path, "w", encoding="utf-8") as file:
         file.write(_LOG4J.format(log=log))

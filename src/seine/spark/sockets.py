@@ -6,9 +6,9 @@ the first is acknowledged, which Linux may put off by 40 ms, in any task of a mi
 
 from __future__ import annotations
 
-import atexit
-import shutil
 import tempfile
+
+from seine.scratch_folder import scratch_folder
 
 _LONGEST_FOLDER_NAME = 55  # the folder's name in bytes: with that of a socket in it, any system takes it
 
@@ -21,8 +21,7 @@ def local_sockets(master: str | None) -> dict[str, str]:
     """
     if master is None or not master.startswith("local"):
         return {}
-    folder = tempfile.mkdtemp(prefix="seine-")  # nobody else may enter it
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = tempfile.mkdtemp(dir=scratch_folder(), prefix="s-")  # nobody else may enter it
     if len(folder.encode()) > _LONGEST_FOLDER_NAME:
         return {}
     return {

@@ -1,11 +1,14 @@
-"""Spark as a host: it runs the tasks of a pipeline."""
+"""Spark as a host: it runs the tasks of a pipeline, and starts it again if a process of Spark's dies."""
 
 from __future__ import annotations
 
 import logging
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -15,8 +18,13 @@ from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.spark.pipeline import start_pipeline
+from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
+from seine.spark.restart_backoff import RestartBackoff
 
 _logger = logging.getLogger(__name__)
+
+_SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
+_MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
 
 
 class Hosted(Protocol):
@@ -29,45 +37,147 @@ class Hosted(Protocol):
     def driver(self) -> Driver: ...
 
 
-def run_on_spark(spark: SparkSession, run: Hosted, aggregates: tuple[type[UserAggregate], ...] = ()) -> None:
-    """Feed a run to its end; a pipeline that dies is a RunError."""
-    if run.driver.finished:
-        return
-    refused: list[SeineError] = []
+@dataclass(frozen=True)
+class Restarts:
+    """What to do when a process of Spark's dies.
 
-    def commit(_: int, reports: list[TaskReport]) -> None:
-        try:
-            run.driver.commit(reports)
-        except SeineError as error:
-            refused.append(error)
-            raise
+    `most` restarts in a row are tried, None: any number. `reopen` makes another session if the JVM is gone;
+    without it that is the end. `notice` hears what died.
+    """
 
-    def watch(query: StreamingQuery) -> None:
-        if not query.isActive:
-            raise refused[0] if refused else RunError(f"the pipeline stopped: {reason_of(query.exception())}")
+    most: int | None = _MOST_RESTARTS
+    reopen: Callable[[], SparkSession] | None = None
+    notice: Callable[[str], None] = field(default=lambda text: None)
 
-    run.driver.renew()  # what was wanted before is what we start with
-    while True:
-        query = start_pipeline(spark, run.deployment, aggregates, commit)
-        stages = {"stages": run.deployment.settings.depth}
-        _logger.info("pipeline started", extra=stages)
-        try:
-            run.driver.drive(partial(watch, query))
-        except SeineError as error:
-            query.stop()
-            if not refused and run.driver.settle_fault():
+
+class _Died(Exception):
+    """The pipeline stopped by itself."""
+
+    def __init__(self, death: PipelineDeath) -> None:
+        super().__init__(death.reason)
+        self.death = death
+
+
+def run_on_spark(
+    spark: SparkSession,
+    run: Hosted,
+    aggregates: tuple[type[UserAggregate], ...] = (),
+    restarts: Restarts | None = None,
+) -> None:
+    """Feed a run to its end, or until it is stopped; a pipeline that dies for good is a RunError."""
+    if not run.driver.finished:
+        _SparkHost(spark, run, aggregates, restarts or Restarts()).carry()
+
+
+class _SparkHost:
+    """One run on Spark, through all pipelines that it takes."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        run: Hosted,
+        aggregates: tuple[type[UserAggregate], ...],
+        restarts: Restarts,
+    ) -> None:
+        self._spark = spark
+        self._run = run
+        self._aggregates = aggregates
+        self._restarts = restarts
+        self._backoff = RestartBackoff(restarts.most)
+
+    def carry(self) -> None:
+        """Start pipelines, one after the other, until there is nothing left to do."""
+        driver = self._run.driver
+        driver.renew()  # what was wanted before is what we start with
+        while True:
+            try:
+                self._carry_pipeline()
+            except _Died as died:
+                if not driver.stopped:  # whoever stops us may stop all of Spark with us
+                    self._start_over(died.death)
+                driver.renew()
+                if driver.stopped:
+                    return
                 continue
+            if driver.stopped or not driver.renew():
+                return
+
+    def _carry_pipeline(self) -> None:
+        """Run one pipeline until the run ends, is stopped or wants another one."""
+        deployment = self._run.deployment
+        refused: list[SeineError] = []
+
+        def commit(_: int, reports: list[TaskReport]) -> None:
+            try:
+                self._run.driver.commit(reports)
+            except SeineError as error:
+                refused.append(error)
+                raise
+
+        def watch() -> None:
+            if jvm_is_gone():
+                raise _Died(death_of(None))
+            if not query.isActive:
+                if refused and not self._run.driver.stopped:
+                    raise refused[0]
+                raise _Died(death_of(query.exception()))
+
+        stages = {"stages": deployment.settings.depth}
+        try:
+            query = start_pipeline(self._spark, deployment, self._aggregates, commit)
+            _logger.info("pipeline started", extra=stages)
+            try:
+                self._run.driver.drive(watch)
+            finally:
+                _stop(query)
+        except SeineError as error:
             _logger.error("pipeline failed: %s", error.message, extra=stages)
             raise
-        finally:
-            query.stop()
+        except _SPARK_ERRORS as error:
+            raise _Died(death_of(error)) from error
         _logger.info("pipeline stopped", extra=stages)
-        if run.driver.stopped or not run.driver.renew():
+
+    def _start_over(self, death: PipelineDeath) -> None:
+        """Make ready for another pipeline after one has died, or raise if there is no point in it."""
+        driver = self._run.driver
+        if driver.settle_fault():  # a query did it, and is out of the network now
             return
+        while True:
+            if death.cause is DeathCause.WORK:
+                _logger.error("pipeline failed: %s", death.reason)
+                raise RunError(f"the pipeline stopped: {death.reason}")
+            delay = self._backoff.next_delay(driver.committed)
+            if delay is None or (jvm_is_gone() and self._restarts.reopen is None):
+                raise RunError(
+                    f"the pipeline stopped: {death.reason}",
+                    hint="a run with --checkpoint goes on where it was",
+                )
+            _logger.warning("%s", death.reason, extra={"entry": driver.committed, "restart_in_s": delay})
+            self._restarts.notice(f"{death.reason}; the pipeline starts again in {delay:g} s")
+            driver.rest(delay)
+            if driver.stopped or not self._reopen_failed():
+                return
+            death = PipelineDeath(DeathCause.INFRASTRUCTURE, "Spark did not start again")
+
+    def _reopen_failed(self) -> bool:
+        """Open another session if the JVM is gone, or did not get far before; True if that did not work."""
+        if self._restarts.reopen is None or not (jvm_is_gone() or self._backoff.tries > 1):
+            return False
+        try:
+            self._spark = self._restarts.reopen()
+        except SeineError as error:
+            _logger.warning("%s", error.message)
+            return True
+        return False
 
 
-def reason_of(error: BaseException | None) -> str:
-    """The last line of a Python worker's traceback, or the first of Spark's message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    python = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and ": " in line]
-    return (python or lines or ["no reason given"])[-1 if python else 0]
+def _stop(query: StreamingQuery) -> None:
+    """End a pipeline, as far as there is a JVM that could."""
+    if jvm_is_gone():
+        return
+    try:
+        query.stop()
+    except (Py4JError, ConnectionError) as error:
+        if not jvm_is_gone():
+            raise
+        _logger.debug("the JVM went away with the pipeline: %s", error)

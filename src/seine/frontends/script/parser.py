@@ -131,6 +131,8 @@ class _StatementReader:
         key = name.key.lower()
         if key in self.registered or (key in self.declared.queries and not self.replace):
             hint = f"choose another name, or DROP QUERY {name.written} first"
+            if key not in self.registered:  # it was there before this script
+                hint = f"seine register --replace lets this one take its place; or {hint}"
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
         self._forget_query(key)

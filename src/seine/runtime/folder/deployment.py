@@ -117,6 +117,10 @@ class Deployment:
                 shutil.rmtree(self._path(name), ignore_errors=True)
         shutil.rmtree(self._path("handover"), ignore_errors=True)
 
+    def remove_cache(self) -> None:
+        """Remove the decoded state of this machine, which no task may be using; it is decoded again."""
+        shutil.rmtree(self.settings.cache, ignore_errors=True)
+
     @cached_property
     def faults(self) -> Faults:
         return Faults(self._path("faults"))

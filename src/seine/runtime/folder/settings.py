@@ -52,10 +52,16 @@ def new_settings(
     script: str | None = None,
     memory: int | None = None,
     budget: WorkBudget | None = None,
+    *,
+    cache: str | None = None,
 ) -> Settings:
-    """The settings of a pipeline that is to be started for the first time."""
-    cache = os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
-    settings = Settings(tuple(labels(buckets)), buckets, depth, cache, script=script, memory=memory)
+    """The settings of a pipeline that is to be started for the first time.
+
+    Unless another folder is given, the cache has a name of its own in the system's temporary folder: whoever
+    starts the pipeline again finds and removes it there.
+    """
+    place = cache or os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
+    settings = Settings(tuple(labels(buckets)), buckets, depth, place, script=script, memory=memory)
     return settings if budget is None else replace(settings, budget=budget)
 
 

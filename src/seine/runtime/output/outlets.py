@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Protocol
 from seine.errors import RunError, SeineError
 
 _PIECE = 1 << 20
+_PUT_BACK = "put it back as it was, or name a new folder for the checkpoint or the service"
 
 Deliver = Callable[[dict[str, Any]], None]
 
@@ -58,7 +59,7 @@ class AppendedFile:
             file.close()
             raise SeineError(
                 f"'{path}' is shorter than the checkpoint says ({size} < {length} bytes)",
-                hint="use the output file of the run that made the checkpoint, or a new checkpoint",
+                hint=_PUT_BACK,
             )
 
     def append(self, stream: BinaryIO) -> None:
@@ -191,6 +192,8 @@ def open_outlet(out: str | Folder | Deliver | None, length: int) -> Outlet:
 
 def open_path(path: str, length: int) -> Outlet:
     """A file to append to after its first `length` bytes, or a device or pipe of that name."""
+    if length and not os.path.exists(path):
+        raise SeineError(f"'{path}' is gone, and the checkpoint has {length} bytes in it", hint=_PUT_BACK)
     try:
         file = open(path, "r+b" if _is_file(path) else "wb")  # noqa: SIM115 - the outlet closes it
     except OSError as error:

@@ -55,6 +55,7 @@ class Sink:
         _refuse_one_file(out, dead)
         self._out = open_outlet(out, self.totals.out_bytes)
         self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
+        self.last_refusal = ""  # the reason of the last line that was refused since this was opened
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
         self._index = self._open_index(out) if indexed else None
 
@@ -142,6 +143,7 @@ class Sink:
             self._letter(letter)
             self.totals.dead_letters += 1
         if letters:
+            self.last_refusal = str(letters[-1]["reason"])
             _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": len(letters)})
         self.totals.network = entry.network
 

@@ -282,8 +282,10 @@ def test_a_query_may_take_the_place_of_a_known_one() -> None:
     script = parse_script(text, file="x.sql", folder="/", known=known, replace=True)
     assert set(script.declarations.queries) == set(script.positions) == {"q"}
     assert set(script.dropped) == {"q", "p"} and script.dropped["q"] is known.queries["q"]
-    with pytest.raises(TakenError, match="query q exists already"):
+    with pytest.raises(TakenError, match="query q exists already") as refusal:
         parse_script(text, file="x.sql", folder="/", known=known)
+    assert "--replace" in str(refusal.value.hint)
     twice = text + "CREATE QUERY Q AS SELECT ts FROM s;"
-    with pytest.raises(TakenError, match="query Q exists already"):
+    with pytest.raises(TakenError, match="query Q exists already") as refusal:
         parse_script(twice, file="x.sql", folder="/", known=known, replace=True)
+    assert "--replace" not in str(refusal.value.hint), "it would not help"

@@ -225,6 +225,10 @@ def test_a_file_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SeineError, match="shorter than the checkpoint") as caught:
         Sink(made, str(out), None, {})
     assert caught.value.hint and out.read_bytes() == b"{}"
+    out.rename(tmp_path / "elsewhere")
+    with pytest.raises(SeineError, match=r"is gone, and the checkpoint has [0-9]+ bytes in it") as caught:
+        Sink(made, str(out), None, {})
+    assert "put it back" in str(caught.value.hint) and not out.exists()
 
 
 @pytest.mark.parametrize("path", ["missing/out.jsonl", "."])

@@ -1,0 +1,114 @@
+"""What a pipeline died of: a process that went away, or something that it was given to do.
+
+After the first, which is nobody's fault, the same work may be tried again; the second would fail again.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
+
+# How Spark says that a process at the other end is gone: a Python worker, an executor, or all of Spark.
+_WORKER = re.compile(
+    r"Python worker (?:exited unexpectedly|failed to connect back)|EOFException|ClosedChannelException"
+    r"|SocketException|IOException: (?:Stream|Socket|Pipe) closed|Connection reset|Broken pipe"
+)
+_SPARK = re.compile(
+    r"ExecutorLostFailure|SparkContext was shut ?down|SparkContext has been shutdown|Connection refused"
+)
+_NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
+_DYING_SECONDS = 5.0
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+class DeathCause(enum.Enum):
+    """`INFRASTRUCTURE`: a process died or was cut off. `WORK`: what the pipeline did raised an error."""
+
+    INFRASTRUCTURE = "infrastructure"
+    WORK = "work"
+
+
+@dataclass(frozen=True)
+class PipelineDeath:
+    """Why a pipeline stopped by itself, in words for the user."""
+
+    cause: DeathCause
+    reason: str
+
+
+def jvm_is_gone() -> bool:
+    """Has the JVM ended that this process started? One that spark-submit started cannot be seen."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def death_of(error: BaseException | None) -> PipelineDeath:
+    """Decide what a pipeline died of, given what Spark raised or reports of its query.
+
+    >>> death_of(ValueError("SparkException: Python worker exited unexpectedly (crashed)")).reason
+    'a Python worker of Spark died'
+    >>> death_of(ValueError("ZeroDivisionError: by nothing")).cause
+    <DeathCause.WORK: 'work'>
+    """
+    if jvm_is_gone() or isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, f"the JVM of Spark died{_end_of_jvm()}")
+    text = _whole_text(error)
+    work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
+    if not work and _WORKER.search(text):
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")
+    if not work and _SPARK.search(text):
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, f"Spark broke off: {reason_of(error)}")
+    return PipelineDeath(DeathCause.WORK, reason_of(error))
+
+
+def _end_of_jvm() -> str:
+    """How the JVM ended; one that we have lost touch with is ended."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return ""
+    try:
+        status = process.wait(_DYING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        status = process.wait()
+    return f" (signal {-status})" if status < 0 else f" (status {status})"
+
+
+def reason_of(error: BaseException | None) -> str:
+    """What a user wants to know of an error from Spark: what was raised in Python, or Spark's first line."""
+    text = str(error)
+    raised = list(_raised(_whole_text(error)))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python = [line for line in lines if _NAMED.match(line)]
+    return next(iter(reversed(raised or python)), lines[0] if lines else "no reason given")
+
+
+def _raised(text: str) -> Iterator[str]:
+    """The last line of each Python traceback: it follows the lines that are indented.
+
+    A worker's traceback stands in the middle of Java's; Py4J's own, around all of it, says nothing.
+    """
+    inside = False
+    for line in text.splitlines():
+        if _TRACEBACK in line:
+            inside = True
+        elif inside and line.strip() and not line.startswith((" ", "\t")):
+            inside = False
+            if not line.startswith(("py4j.", "pyspark.")):
+                yield line.strip()
+
+
+def _whole_text(error: BaseException | None) -> str:
+    """What an error says, and what the Java errors say that it was caused by."""
+    texts = [str(error)]
+    cause = getattr(error, "_cause", None)
+    while cause is not None:
+        texts.append(str(getattr(cause, "_stackTrace", None) or cause))
+        cause = getattr(cause, "_cause", None)
+    return "\n".join(texts)
