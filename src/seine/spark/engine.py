@@ -175,9 +175,9 @@ class Engine:
 
 
 def _notice(text: str) -> None:
-    """What a user should know although nothing is wrong with the program."""
+    """What a user should know although nothing is wrong; not a Python warning, which may be made to raise."""
     _logger.warning("%s", text)
-    print(f"seine: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"seine: {text}\n")
 
 
 def _temporary() -> str:

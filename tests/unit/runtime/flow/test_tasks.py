@@ -35,6 +35,7 @@ from seine.runtime.flow.tasks import slices_of
 from seine.runtime.folder import durable
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
+from seine.scratch_folder import scratch_folder
 from tests.support.runtime_nodes import rows
 
 SCRIPT = """
@@ -83,9 +84,12 @@ def test_a_run_without_a_checkpoint_leaves_nothing(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     run = Run(read_script(script_file(tmp_path)), Options(str(tmp_path / "out")))
-    assert os.listdir(tmp_path / "tmp")
+    assert len(os.listdir(scratch_folder())) == 2
     run.close()
-    assert os.listdir(tmp_path / "tmp") == []
+    assert os.listdir(scratch_folder()) == ["lock"], "which goes with the process"
+    assert [os.path.join(tmp_path / "tmp", name) for name in os.listdir(tmp_path / "tmp")] == [
+        scratch_folder()
+    ]
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
