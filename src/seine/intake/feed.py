@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
+from msgspec import structs
 
 from seine.algebra.definitions import StreamDef
-from seine.intake.admission import Admission, Admitted
+from seine.intake.admission import Admission, Admitted, letter
 from seine.intake.formats import Piece
 from seine.intake.future_lines import refuse_future
 from seine.intake.guarded_source import GuardedSource, Surroundings
-from seine.intake.intake_state import LineCounts, StreamState
+from seine.intake.intake_state import LineCounts, LineCursor, StreamState
+from seine.intake.line_block import LineBlock
 from seine.intake.parsed import Parsed
+from seine.intake.record_layout import empty_batch
 from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
 from seine.rows.delta import FOREVER, NEVER
 
 _logger = logging.getLogger(__name__)
 
+_MOST_LOST_KEPT = 10  # in the status of a stream
 _DEFAULT_SURROUNDINGS = Surroundings()
 
 
@@ -65,6 +69,7 @@ class StreamFeed:
         self.advanced = surroundings.wall()  # when its watermark last moved
         self._plain_bound = stream.ahead is not None and stream.domain == "plain"
         self._latest = state.latest
+        self._lost = state.lost
         self._heard = state.heard or int(surroundings.wall() * 1_000_000)
         self._idle_since: float | None = None
         layout = self.admission.layout
@@ -80,12 +85,24 @@ class StreamFeed:
             space = size - sum(chunk.size for chunk in self._buffer)
             drained = self._position if not self._buffer else None
             lines_read = self._source.read(room, max(space, 0), drained)
+            self._move_positions()
             if lines_read is None:
                 return
             piece, parsed = lines_read
             parsed = refuse_future(self.stream, parsed, wall, self._latest_read() if self._plain_bound else 0)
             self._buffer.append(_Chunk(piece, parsed))
             self._heard = wall
+
+    def _move_positions(self) -> None:
+        """Give positions, and the lines at hand, to the files that they turned out to belong to."""
+        for moved in self._source.moved:
+            cursor = self._position.pop(moved.old, None)
+            if isinstance(cursor, LineCursor):
+                self._position[moved.new] = structs.replace(cursor, path=moved.path)
+            for chunk in self._buffer:
+                if chunk.piece.key == moved.old and isinstance(chunk.piece, LineBlock):
+                    chunk.piece = replace(chunk.piece, key=moved.new, path=moved.path)
+        self._source.moved = []
 
     def _latest_read(self) -> int:
         """The largest timestamp before the line that is read next."""
@@ -114,8 +131,8 @@ class StreamFeed:
 
     @property
     def waiting(self) -> bool:
-        """Whether the buffer holds lines."""
-        return bool(self._buffer)
+        """Whether the buffer holds lines, or there is something missing to write down."""
+        return bool(self._buffer or self._source.lost)
 
     @property
     def ended(self) -> bool:
@@ -136,7 +153,7 @@ class StreamFeed:
 
     def take(self, horizon: int) -> list[Admitted]:
         """Admit the buffered lines that stand before the first one with an event time beyond the horizon."""
-        admitted = []
+        admitted = self._missing()
         while self._buffer:
             chunk = self._buffer[0]
             beyond = chunk.parsed.beyond(horizon)
@@ -147,6 +164,19 @@ class StreamFeed:
             self._position[chunk.piece.key] = chunk.piece.cursor(chunk.piece.count)
             self._buffer.pop(0)
         return admitted
+
+    def _missing(self) -> list[Admitted]:
+        """Dead letters for what is missing of files."""
+        lost, self._source.lost = self._source.lost, []
+        letters = [letter(self.stream.name, one.path, one.line, one.reason, "") for one in lost]
+        if not letters:
+            return []
+        self._lost = (*self._lost, *lost)[-_MOST_LOST_KEPT:]
+        self._counts = LineCounts(
+            self._counts.dead + len(letters), self._counts.late, str(letters[-1]["reason"])
+        )
+        none = empty_batch(pa.schema([]))
+        return [Admitted(none, none, letters, NEVER)]
 
     def _take_front(self, chunk: _Chunk, line: int) -> list[Admitted]:
         lines = line - chunk.piece.first
@@ -173,8 +203,13 @@ class StreamFeed:
         A file that is gone may have lines in the buffer still: they are in no entry yet.
         """
         gone = self._source.forgotten() - {chunk.piece.key for chunk in self._buffer}
-        position = {key: cursor for key, cursor in self._position.items() if key not in gone}
-        return StreamState(position, self.admission.state(), self._counts, self._latest, self._heard)
+        gone -= {lost.key for lost in self._source.lost}
+        known = self._position | {
+            key: cursor for key, cursor in self._source.unread().items() if key not in self._position
+        }  # in the order in which they are to be read
+        position = {key: cursor for key, cursor in known.items() if key not in gone}
+        admission, counts = self.admission.state(), self._counts
+        return StreamState(position, admission, counts, self._latest, self._heard, self._lost)
 
     def status(self, state: StreamState, watermark: int, holds_back: tuple[str, ...]) -> StreamStatus:
         """Its status, as of the entry that has this state and watermark; any thread may ask."""
@@ -195,6 +230,7 @@ class StreamFeed:
             dead=state.counts.dead,
             last_reason=state.counts.last_reason,
             holds_back=holds_back,
+            lost=state.lost,
         )
 
     def close(self) -> None:

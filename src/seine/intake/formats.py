@@ -9,7 +9,7 @@ from seine.algebra.definitions import Source
 from seine.errors import SeineError
 from seine.intake.csv import CsvLines
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor
+from seine.intake.intake_state import FileCursor, LostBytes, MovedFile
 from seine.intake.jsonl import JsonLines
 from seine.intake.line_reader import LineReader
 from seine.intake.parquet import ParquetParser, ParquetReader
@@ -41,12 +41,22 @@ class Piece(Protocol):
 
 
 class Reader(Protocol):
-    """Reads a source piece by piece, in order; `gone` are the keys of files that need no position."""
+    """Reads a source piece by piece, in order; `gone` are the keys of files that need no position.
+
+    `lost` is what it found to be missing, `moved` are positions that belong to other files than was thought;
+    whoever writes that down clears it.
+    """
 
     gone: set[str]
+    lost: list[LostBytes]
+    moved: list[MovedFile]
 
     def read(self, lines: int, size: int, force: bool) -> Any:
         """The next piece within both limits, or None; with `force` at least one line if there is one."""
+        ...
+
+    def unread(self) -> Mapping[str, FileCursor]:
+        """Files that are known and of which nothing was read, to be found again if they are renamed."""
         ...
 
     def has_read(self) -> bool:

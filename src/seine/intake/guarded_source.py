@@ -18,7 +18,7 @@ from seine.algebra.definitions import StreamDef
 from seine.errors import RunError, SeineError, SourceError
 from seine.intake.files import Files
 from seine.intake.formats import LineParser, Piece, Reader, open_source
-from seine.intake.intake_state import FileCursor
+from seine.intake.intake_state import FileCursor, LostBytes, MovedFile
 from seine.intake.parsed import Parsed
 from seine.intake.quarantine import Quarantine
 from seine.intake.record_layout import RecordLayout
@@ -55,6 +55,8 @@ class GuardedSource:
         self._opened: tuple[Reader, LineParser] | None = None
         self._quarantine: Quarantine | None = None
         self.gone: set[str] = set()  # files that need no position any more
+        self.lost: list[LostBytes] = []  # what is missing of files; the feed takes it, and what has moved
+        self.moved: list[MovedFile] = []
         self.condition = SourceCondition("running", surroundings.wall())  # replaced, never changed
         if not refuse:
             self._reopen(position)
@@ -82,6 +84,7 @@ class GuardedSource:
         except _FAULTS as fault:
             self._fail(fault)
             return None
+        self._collect(reader)
         self._note_health(piece, caught_up=piece is None and position is not None)
         return None if parsed is None else (piece, parsed)
 
@@ -97,9 +100,19 @@ class GuardedSource:
     def close(self) -> None:
         """Close all files."""
         if self._opened is not None:
+            self._collect(self._opened[0])
             self.gone |= self._opened[0].gone
             self._opened[0].close()
             self._opened = None
+
+    def _collect(self, reader: Reader) -> None:
+        self.lost += reader.lost
+        self.moved += reader.moved
+        reader.lost, reader.moved = [], []
+
+    def unread(self) -> Mapping[str, FileCursor]:
+        """Files whose turn has not come: where they are renamed meanwhile they must be known."""
+        return self._opened[0].unread() if self._opened is not None else {}
 
     def forgotten(self) -> set[str]:
         """The keys of files that need no position any more."""

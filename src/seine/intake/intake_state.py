@@ -18,13 +18,44 @@ class Fingerprint(NamedTuple):
 
 
 class LineCursor(Struct, frozen=True, tag="lines"):
-    """A position in a text file: bytes and lines before it, what the file begins with, its header line."""
+    """A position in a text file: bytes and lines before it, what the file begins with, its header line.
+
+    `seen` is how long the file was when it was looked at last.
+    """
 
     path: str
     offset: int = 0
     line: int = 0
     fingerprint: Fingerprint = Fingerprint()
     header: tuple[str, ...] | None = None
+    seen: int = 0
+
+
+class MovedFile(Struct, frozen=True):
+    """A position that belongs to another file than was thought: a copy, or the same on another device."""
+
+    old: str
+    new: str
+    path: str
+
+
+class LostBytes(Struct, frozen=True):
+    """The end of a file that was renamed, removed or overwritten before it was read, from an offset on.
+
+    At least `known` bytes are missing; whether there were more nobody knows.
+    """
+
+    key: str
+    path: str
+    offset: int
+    line: int
+    known: int
+
+    @property
+    def reason(self) -> str:
+        """What is missing, in words."""
+        extent = f"at least {self.known} bytes" if self.known else "whether there were any is not known"
+        return f"missing: the bytes of '{self.path}' from offset {self.offset} on ({extent})"
 
 
 class ParquetCursor(Struct, frozen=True, tag="parquet"):
@@ -80,6 +111,7 @@ class StreamState(Struct, frozen=True):
     counts: LineCounts = LineCounts()
     latest: int = NEVER
     heard: int = 0
+    lost: tuple[LostBytes, ...] = ()  # the last few
 
 
 class IntakeState(Struct, frozen=True):

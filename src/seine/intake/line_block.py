@@ -32,6 +32,7 @@ class LineBlock:
     head: bytes  # the first bytes of the file
     header: tuple[str, ...] | None = None  # column names, where the file starts with them
     skipped: int | None = None
+    seen: int = 0  # the length of the file when the block was read
 
     @cached_property
     def ends(self) -> IntArray:
@@ -77,7 +78,7 @@ class LineBlock:
         """The position in the file after the first `lines` lines, to resume from."""
         offset = self.base + self.size(lines)
         line, mark = self.first - 1 + lines, fingerprint(self.head[:offset])
-        return LineCursor(self.path, offset, line, mark, self.header)
+        return LineCursor(self.path, offset, line, mark, self.header, max(self.seen, offset))
 
 
 def fingerprint(head: bytes) -> Fingerprint:

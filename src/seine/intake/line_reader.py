@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from seine.algebra.arrays import IntArray
 from seine.errors import SourceError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, LineCursor, file_identity
-from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, has_fingerprint
+from seine.intake.intake_state import FileCursor, LineCursor, LostBytes, MovedFile, file_identity
+from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, fingerprint, has_fingerprint
+from seine.intake.renamed_files import find_renamed
 
 _logger = logging.getLogger(__name__)
 
@@ -39,8 +41,9 @@ class LineReader:
 
     A file is identified by device and inode, so a renamed file is resumed at its position. Without
     `follow`, the files are those that exist at the start. With `follow`, a replaced file is read to its end
-    through its open handle and then the new one from its start; a truncated one is read again from its
-    start.
+    through its open handle, or where it was renamed to, and then the new one from its start; a truncated one
+    is read again from its start, after a copy of what it was, if there is one. What cannot be read to its end
+    is in `lost`.
     """
 
     def __init__(
@@ -56,11 +59,14 @@ class LineReader:
         self.follow = follow
         self.cursors = {key: cursor for key, cursor in position.items() if isinstance(cursor, LineCursor)}
         self.gone: set[str] = set()  # files that were read to their end and are replaced or removed
+        self.lost: list[LostBytes] = []  # of files that were not
+        self.moved: list[MovedFile] = []
         self._delimiter = delimiter
         self._notice = notice
         self._line_bytes = 0.0  # an estimate, by the lines that were read last
         self._handles: OrderedDict[str, tuple[int, str]] = OrderedDict()
-        self._waiting = [] if follow else files.listing()
+        self._searched = False
+        self._waiting = [] if follow else self._all_files()
 
     def read(self, lines: int, size: int, force: bool) -> LineBlock | None:
         """The next block within both limits, or None; with `force` at least one line if there is one."""
@@ -84,6 +90,11 @@ class LineReader:
         if self._delimiter is None or not whole:
             return None
         return _header(first.removeprefix(_BOM), self._delimiter)
+
+    def unread(self) -> Mapping[str, FileCursor]:
+        """Files that are known and of which nothing was read, to be found again if they are renamed."""
+        cursors = self.cursors.items() if self.follow else ()
+        return {key: one for key, one in cursors if not one.offset and one.fingerprint.length}
 
     def has_read(self) -> bool:
         """Whether it has, or was given, a position in any file."""
@@ -115,23 +126,93 @@ class LineReader:
                 return
             return
         paths = self.files.listing()
-        yield from self._replaced({key for path in paths if (key := self._identity(path)) is not None})
+        listed = {key for path in paths if (key := self._identity(path)) is not None}
+        self._find_renamed(listed)
+        if paths == [self.files.path]:
+            self._know(self.files.path)
+        yield from self._replaced(listed)
         for path in paths:
             if (opened := self._open_if_changed(path)) is not None:
                 yield opened
 
+    def _know(self, path: str) -> None:
+        """Open a file though others come first: before its turn it may be replaced in its turn."""
+        opened = self._open_if_changed(path)
+        cursor = self.cursors[opened.key] if opened is not None else None
+        if opened is None or cursor is None or cursor.offset or cursor.fingerprint.length == PRINT_BYTES:
+            return
+        mark = fingerprint(self._head(opened.handle))
+        self.cursors[opened.key] = structs.replace(cursor, fingerprint=mark)
+
     def _replaced(self, listed: set[str]) -> Iterator[_Opened]:
-        """Open files whose path now is another file, or none: read to their end, then closed."""
+        """Open files whose path now is another file: read to their end, then closed.
+
+        As long as there is no other file, more may be appended, or the file may be back.
+        """
         for key, (handle, path) in list(self._handles.items()):
             if key in listed:
                 continue
-            opened = _Opened(key, path, handle, final=True)
+            opened = _Opened(key, path, handle, final=bool(listed))
             if self._left(opened) > 0:
                 yield opened
-            else:
+            elif listed:
                 os.close(self._handles.pop(key)[0])
                 self.cursors.pop(key, None)
                 self.gone.add(key)
+
+    def _all_files(self) -> list[str]:
+        """The files of a source that is read to its end; first those that were renamed since."""
+        paths = self.files.listing()
+        self._find_renamed({key for path in paths if (key := self._identity(path)) is not None})
+        return [path for _, path in self._handles.values() if path not in paths] + paths
+
+    def _find_renamed(self, listed: set[str]) -> None:
+        """Take up files that have a position and were renamed while nobody looked; or say what is missing.
+
+        Where there is no file at all they may be back: they are looked for once, and not given up.
+        """
+        unseen = [key for key in self.cursors if key not in listed and key not in self._handles]
+        if not unseen or (not listed and self._searched):
+            return
+        self._searched = True
+        for key in unseen:
+            cursor = self.cursors.pop(key)
+            if self._take_up(key, cursor, listed):
+                continue
+            if not listed:
+                self.cursors[key] = cursor
+            else:
+                self.gone.add(key)
+                if self._is_unfinished(cursor):
+                    self._lose(key, cursor)
+
+    def _is_unfinished(self, cursor: LineCursor) -> bool:
+        """Whether a file may have more than was read; one of many that was removed has not."""
+        return cursor.seen > cursor.offset or cursor.path == self.files.path
+
+    def _take_up(self, key: str, cursor: LineCursor, listed: set[str]) -> bool:
+        """Give the file of a position its position under its new name; False if it cannot be found."""
+        if not cursor.fingerprint.length:
+            return False
+        by_content = self._is_unfinished(cursor)
+        renamed = find_renamed(key, cursor, self.cursors, by_content=by_content)
+        if renamed is None:
+            return False
+        path, identity = renamed
+        self.cursors[identity] = structs.replace(cursor, path=path)
+        if identity != key:
+            self.moved.append(MovedFile(key, identity, path))
+        if identity not in listed:
+            self._hold(path)
+        _logger.info("renamed file found", extra={"path": cursor.path, "renamed": path})
+        return True
+
+    def _lose(self, key: str, cursor: LineCursor) -> None:
+        known = max(cursor.seen - cursor.offset, 0)
+        lost = LostBytes(key, cursor.path, cursor.offset, cursor.line + 1, known)
+        self.lost.append(lost)
+        _logger.warning("input missing", extra={"path": lost.path, "offset": lost.offset, "known": known})
+        self._notice(lost.reason)
 
     def _open(self, path: str) -> _Opened | None:
         try:
@@ -146,8 +227,7 @@ class LineReader:
             raise SourceError(path, f"cannot read '{path}': {error.strerror}") from None
         self._handles.move_to_end(key)
         opened = _Opened(key, path, self._handles[key][0], final=not self.follow)
-        self._restart_if_rewritten(opened)
-        return opened
+        return opened if self._is_continued(opened) else None
 
     def _identity(self, path: str) -> str | None:
         try:
@@ -203,15 +283,21 @@ class LineReader:
                 return
         self.cursors[key] = LineCursor(path)
 
-    def _restart_if_rewritten(self, opened: _Opened) -> None:
+    def _is_continued(self, opened: _Opened) -> bool:
+        """Whether to read a file now: if it was rewritten, from its start, after a copy of the old."""
         cursor = self.cursors[opened.key]
         if not cursor.offset:
-            return
+            return True
         if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor.fingerprint):
-            return
+            return True
+        self.cursors[opened.key] = LineCursor(opened.path)
+        if self.follow and self._take_up(opened.key, cursor, {opened.key}):
+            return False
+        if cursor.seen > cursor.offset:
+            self._lose(opened.key, cursor)
         _logger.warning("file truncated or rewritten", extra={"path": opened.path})
         self._notice(f"{opened.path} was truncated or rewritten: it is read again from its start")
-        self.cursors[opened.key] = LineCursor(opened.path)
+        return True
 
     def _left(self, opened: _Opened) -> int:
         return os.fstat(opened.handle).st_size - self.cursors[opened.key].offset
@@ -239,7 +325,8 @@ class LineReader:
         if not data and force:
             data = self._lines(opened, offset, 1, LINE_LIMIT + 1)
         if data:
-            return LineBlock(opened.key, opened.path, data, line + 1, offset, head, header)
+            seen = os.fstat(opened.handle).st_size
+            return LineBlock(opened.key, opened.path, data, line + 1, offset, head, header, seen=seen)
         return self._skip_line(opened, offset, line, head, header) if force else None
 
     def _pass_preamble(

@@ -18,7 +18,7 @@ from seine.algebra.arrays import BoolArray
 from seine.algebra.types import Kind, Type
 from seine.errors import SourceError
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, ParquetCursor, file_identity
+from seine.intake.intake_state import FileCursor, LostBytes, MovedFile, ParquetCursor, file_identity
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
 from seine.intake.record_layout import RecordLayout
 
@@ -73,6 +73,8 @@ class ParquetReader:
         self.follow = follow
         self.cursors = {key: cursor for key, cursor in position.items() if isinstance(cursor, ParquetCursor)}
         self.gone: set[str] = set()
+        self.lost: list[LostBytes] = []  # a Parquet file is there whole or not at all
+        self.moved: list[MovedFile] = []
         self._opened: tuple[str, pq.ParquetFile] | None = None
         self._group: tuple[str, int, pa.Table] | None = None  # the row group that was decoded last
         self._listed = files.listing()
@@ -108,6 +110,10 @@ class ParquetReader:
         if row + table.num_rows == self._group[2].num_rows:
             self._group = None  # the slices keep it in memory for as long as they are needed
         return table
+
+    def unread(self) -> Mapping[str, FileCursor]:
+        """None: a Parquet file is known by its name and its times."""
+        return {}
 
     def has_read(self) -> bool:
         """Whether it has, or was given, a position in any file."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from seine.algebra.definitions import Source
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, ParquetCursor, file_identity
+from seine.intake.intake_state import FileCursor, LostBytes, ParquetCursor, file_identity
 from seine.rows.delta import NEVER
 
 Condition: TypeAlias = Literal["running", "idle", "failed"]
@@ -51,6 +51,7 @@ class StreamStatus(Struct, frozen=True, kw_only=True):
     dead: int = 0  # all dead letters, late ones among them
     last_reason: str = ""
     holds_back: tuple[str, ...] = ()
+    lost: tuple[LostBytes, ...] = ()  # what is missing of files that were renamed or removed; the last few
 
     def trouble(self) -> str | None:
         """In words, that it has failed, is idle or holds others back, and since when; None if all is well.
