@@ -14,6 +14,7 @@ FILES = sorted(UNIT.rglob("test_*.py"))
 # tests of what several modules of a package do together, and what that is
 OF_A_PACKAGE = {
     "test_hostile.py": "input made to do harm, from the script to the output",
+    "test_run_quarantine.py": "a run with a query that fails",
     "test_packaging.py": "metadata, lock file and checks of the project",
     "bench/test_bench.py": "the workloads of all benchmarks",
     "frontends/script/test_conformance_scripts.py": "the scripts of the conformance kit",
@@ -29,6 +30,7 @@ OF_A_PACKAGE = {
     "service/http/test_connections.py": "slow clients, many clients, long polls, what is no HTTP",
     "service/http/test_requests.py": "what the HTTP interface answers and refuses",
     "service/test_kill.py": "a service that is killed",
+    "service/test_quarantine.py": "a service with a query that fails",
     "service/test_late_punctuations.py": "punctuations of queries registered later",
 }
 

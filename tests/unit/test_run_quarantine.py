@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from seine.cli.main import main
+from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.script_file import read_script
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
@@ -82,3 +84,22 @@ def test_a_run_that_is_killed_in_the_middle_of_a_quarantine_goes_on(
     assert "failed" in again.statistics(0.0).document()["queries"]["greedy"]
     again.close()
     assert answers([json.loads(line) for line in out.read_text().splitlines()]) == expected
+
+
+def test_the_command_says_which_query_failed_and_ends_with_status_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_here(_: object, run: Run) -> None:
+        run.driver.run_all(LocalHost(run.deployment).run)
+
+    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log: None)
+    monkeypatch.setattr("seine.spark.spark_host.run_on_spark", run_here)
+    lines: list[str] = []
+    monkeypatch.setattr(ProgressLine, "tell", lambda _, text: lines.append(text))
+    out = tmp_path / "out.jsonl"
+    path, stats = script(tmp_path, GREEDY + GOOD), tmp_path / "stats.json"
+    words = ["run", path, "--out", str(out), "--stats", str(stats)]
+    assert main([*words, "--budget-candidates", "60000"]) == 3
+    assert [line for line in lines if line.startswith("query greedy failed: join #")] == lines != []
+    assert "60,000 candidates" in json.loads(stats.read_text())["queries"]["greedy"]["failed"]
+    assert answers([json.loads(line) for line in out.read_text().splitlines()])

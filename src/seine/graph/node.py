@@ -88,6 +88,7 @@ class Node(ABC):
     reads_parts: ClassVar[bool] = False  # it reads the partial aggregates of its input instead of its rows
     asks_readers: ClassVar[bool] = False  # its operator depends on the nodes that read it
     is_punctuation: ClassVar[bool] = False  # its rows are punctuations
+    is_metered: ClassVar[bool] = True  # what it emits is not just a part of its input, so it counts
     # how it is drawn
     tint: ClassVar[str | None] = None  # the colour of its box
     is_delivery: ClassVar[bool] = False  # records leave here

@@ -47,7 +47,7 @@ def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
     if not users:
         return {}
     words = " and ".join(f"{network.nodes[i].kind} #{i}" for i in nodes)
-    if fault.kind == "budget" and len(users) > 1:
+    if fault.kind != "error" and len(users) > 1:
         weights = Weights(network, version, entry)
         users = heaviest({name: max(weights.of(name, i) for i in nodes) for name in users})
     return {name: _failure(fault, words) for name in users}
@@ -117,8 +117,8 @@ class Weights:
 
 def _claimed(table: ParameterTable, query: str) -> ParameterTable:
     """The rows of a table that a query claims."""
-    own = table.copy()
+    claimed = table.copy()
     for number, claims in table.claims.items():
         if query not in claims:
-            own.drop(number)
-    return own
+            claimed.drop(number)
+    return claimed

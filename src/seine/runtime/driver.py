@@ -154,7 +154,7 @@ class Driver:
         for fault in faults:
             if not self._deployment.journal.exists(fault.entry):
                 continue
-            if fault.kind == "error" and (fault.entry, fault.nodes) not in self._suspected:
+            if fault.kind != "budget" and (fault.entry, fault.nodes) not in self._suspected:
                 self._suspected.add((fault.entry, fault.nodes))
                 _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})
                 return True

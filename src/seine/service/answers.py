@@ -74,7 +74,7 @@ class FailureAnswer(TypedDict):
     """Why a query failed: what it did, and the first entry that does not count for it."""
 
     entry: int
-    kind: Literal["budget", "error"]
+    kind: Literal["budget", "error", "memory"]
     reason: str
 
 

@@ -188,12 +188,12 @@ class Registrar:
         A name may by now be that of another query, or of none: then only entries from before are withheld.
         """
         with self._one_at_a_time:
-            found = {name.lower(): failure for name, failure in failures.items()}
-            standing = {key: self.view.registered[key] for key in found if key in self.view.registered}
+            blamed = {name.lower(): failure for name, failure in failures.items()}
+            standing = {key: self.view.registered[key] for key in blamed if key in self.view.registered}
             ending = {
-                key: found[key]
+                key: blamed[key]
                 for key, one in standing.items()
-                if not one.paused and one.position.entry <= found[key].entry
+                if not one.paused and one.position.entry <= blamed[key].entry
             }
             if ending:
                 self._carry_out(edit_of_failures(self.view, ending), RelationReads())

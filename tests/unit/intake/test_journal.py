@@ -151,3 +151,19 @@ def test_nothing_is_discarded_while_all_entries_are_read(
     assert [entry.number for entry in journal.entries()] == [0, 1, 2]
     discarding.join()
     assert journal.numbers() == [2]
+
+
+def test_an_entry_may_run_without_queries_that_failed_later(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path))
+    journal.append(Draft(1, Clock({}), {}, {}, [], withheld=("a",)))
+    journal.append(Draft(1, Clock({}), {}, {}, []))
+    journal.withhold(0, ["c", "b"])
+    journal.withhold(0, ["b", "a"])
+    journal.withhold(1, ["d"])
+    again = Journal(str(tmp_path))
+    assert again.load(0).withheld == ("a", "b", "c")
+    assert journal.last() == again.last() == again.load(1)
+    assert again.load(1).withheld == ("d",)
+    assert sorted(path.name for path in (tmp_path / "entries" / f"{0:012d}").glob("withheld*")) == [
+        "withheld-0.json"
+    ]

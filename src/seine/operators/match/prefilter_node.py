@@ -24,6 +24,7 @@ class PrefilterNode(FilteringNode, StatelessNode):
     kind = "prefilter"
     reason = "same input of the same join"
     drawn_with_reader = True
+    is_metered = False
 
     def make_step(self, port: int, flow: HostFlow) -> PrefilterStep:
         return PrefilterStep(self, flow.tables)

@@ -18,13 +18,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from seine.errors import SeineError
 
-FaultKind = Literal["budget", "error"]
+FaultKind = Literal["budget", "error", "memory"]
 Piece = TypeVar("Piece")
 
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
@@ -72,19 +73,14 @@ class WorkMeter:
         finally:
             _meter.reset(token)
 
-    @contextmanager
-    def at(self, *nodes: int) -> Iterator[None]:
+    def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""
+        return NodesAtWork(self, nodes)
+
+    def swap(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """Let other nodes be at work; those before."""
         before, self._at = self._at, nodes
-        try:
-            yield
-        except (NodeFault, SeineError, OSError):
-            raise
-        except Exception as error:
-            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise NodeFault("error", f"raised {message[:_MOST_REASON]}", nodes) from error
-        finally:
-            self._at = before
+        return before
 
     def each(self, step: Callable[[], Iterator[Piece]], *nodes: int) -> Iterator[Piece]:
         """What a step of nodes yields piece by piece; others may work between two pieces."""
@@ -117,6 +113,28 @@ class WorkMeter:
         if self._record_bytes[query] > self._budget.bytes:
             reason = f"delivered more than {self._budget.bytes:,} bytes of records in one micro-batch"
             raise NodeFault("budget", reason, query=query)
+
+
+class NodesAtWork:
+    """The context of nodes at work; entered for every batch and node, so it is no generator."""
+
+    __slots__ = ("_before", "_meter", "_nodes")
+
+    def __init__(self, meter: WorkMeter, nodes: tuple[int, ...]) -> None:
+        self._meter, self._nodes = meter, nodes
+        self._before: tuple[int, ...] = ()
+
+    def __enter__(self) -> None:
+        self._before = self._meter.swap(self._nodes)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._meter.swap(self._before)
+        if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
+            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"
+            raise NodeFault(fault, f"raised {message[:_MOST_REASON]}", self._nodes) from error
 
 
 _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)

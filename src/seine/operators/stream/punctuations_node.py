@@ -27,6 +27,7 @@ class PunctuationsNode(Node):
     kind = "punctuations"
     reason = "same punctuations"
     is_leaf = True
+    is_metered = False
     is_punctuation = True
     stream: str
     scheme: int

@@ -22,6 +22,7 @@ class SourceNode(Node):
     kind = "source"
     reason = "same stream"
     is_leaf = True
+    is_metered = False
     tint = "#2f7ed8"
     stream: str
 

@@ -19,9 +19,9 @@ from seine.algebra.expressions import columns_of
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
-from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
+from seine.operators.state.work_budget import WorkMeter
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import RelationAccess, StatefulNode, StatelessNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
@@ -29,8 +29,6 @@ from seine.operators.stream.source_node import SourceNode
 from seine.rows.delta import Delta, PartialAggregates
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.send_rows import SendRows
-
-_PASSING = (SourceNode, PunctuationsNode, PrefilterNode)
 
 
 class Consumer(Protocol):
@@ -73,9 +71,6 @@ class Dataflow:
         self.numbered = {
             i for node in self.nodes.values() if node.numbered for i in self._sources_of(node)
         }  # sources whose tuples are numbered
-        self._makers = {
-            i for i, node in self.nodes.items() if not isinstance(node, _PASSING)
-        }  # nodes whose output is not a part of their input
         self._consumers: dict[tuple[int, int], Consumer] = {}
         self._operators: dict[int, Operator] = {}
         self._read: dict[int, frozenset[str] | None] = {}
@@ -168,10 +163,11 @@ class Dataflow:
             following = [(node, port) for node, port in following if to(node)]
         if not following or (isinstance(output, Delta) and not output.num_rows):
             return
-        meter, consumers = emission.meter, []
-        for node, port in following:
-            with meter.at(node.id):
-                consumers.append(self._consumer(node, port))
+        meter = emission.meter
+        consumers = [
+            self._consumers.get((node.id, port)) or self._consumer(node, port, meter)
+            for node, port in following
+        ]
         with meter.at(node_id):
             delta = (
                 Delta(output.make(partial(_wanted_by, consumers)))
@@ -180,17 +176,18 @@ class Dataflow:
             )
         if not delta.num_rows:
             return
-        if node_id in self._makers:
+        if self.nodes[node_id].is_metered:
             meter.emitted(node_id, delta.nbytes)
         arrived = ArrivedDelta.of(delta)
         for (node, _), one in zip(following, consumers, strict=True):
             with meter.at(node.id):
                 one(self, arrived, emission)
 
-    def _consumer(self, node: Node, port: int) -> Consumer:
-        if (node.id, port) not in self._consumers:
-            self._consumers[node.id, port] = self._compiled(node, port)
-        return self._consumers[node.id, port]
+    def _consumer(self, node: Node, port: int, meter: WorkMeter) -> Consumer:
+        """Compile what a node does with the rows of one of its inputs; what that raises is its fault."""
+        with meter.at(node.id):
+            made = self._consumers[node.id, port] = self._compiled(node, port)
+        return made
 
     def _compiled(self, node: Node, port: int) -> Consumer:
         """What a node does with the rows of one of its inputs."""

@@ -1,0 +1,92 @@
+"""Budgets: what is spent is counted for the node at work, and what it raises names it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from seine.errors import SeineError
+from seine.operators.multi_join.key_codes import KeyIndex
+from seine.operators.state.relation_index import RelationIndex
+from seine.operators.state.sorted_run import KEY, START, SortedRun
+from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter, spend_candidates
+
+ROWS = 100
+
+
+def run_of(by: str) -> SortedRun:
+    same = np.zeros(ROWS, np.int64)
+    return SortedRun.of(pa.record_batch({"_k": same, "_s": same, "_e": same + 1}), by)
+
+
+@pytest.mark.parametrize("most", [ROWS * ROWS, ROWS * ROWS - 1])
+@pytest.mark.parametrize("who", ["keyed join", "join by time", "lookup", "multi-way join"])
+def test_whoever_forms_pairs_counts_every_one(who: str, most: int) -> None:
+    meter = WorkMeter(WorkBudget(candidates=most))
+    numbers = pa.record_batch({"c0": np.arange(ROWS)})
+
+    def form() -> int:
+        if who == "lookup":
+            return sum(len(rows) for rows, _ in RelationIndex(numbers, []).candidates([], ROWS))
+        if who == "multi-way join":
+            return sum(len(rows) for rows, _ in KeyIndex([], ROWS).matches([], ROWS))
+        by = KEY if who == "keyed join" else START
+        return sum(pairs.size for pairs in run_of(by).matches(run_of(by)))
+
+    with meter.counting(), meter.at(7):
+        if most == ROWS * ROWS:
+            assert form() == most
+        else:
+            with pytest.raises(NodeFault, match=f"more than {most:,} candidates") as fault:
+                form()
+            assert (fault.value.kind, fault.value.nodes) == ("budget", (7,))
+
+
+def test_each_node_has_its_own_account_also_within_another() -> None:
+    meter = WorkMeter(WorkBudget(candidates=10))
+    with meter.counting(), meter.at(1):
+        spend_candidates(6)
+        with meter.at(2):
+            spend_candidates(10)
+        spend_candidates(4)
+        with pytest.raises(NodeFault) as fault:
+            spend_candidates(1)
+    assert fault.value.nodes == (1,)
+    spend_candidates(1000)  # nobody counts here
+
+
+def test_an_error_names_the_innermost_node() -> None:
+    meter = WorkMeter(WorkBudget())
+    with (
+        pytest.raises(NodeFault, match="raised ZeroDivisionError: by zero") as fault,
+        meter.at(1),
+        meter.at(2),
+    ):
+        raise ZeroDivisionError("by zero")
+    assert (fault.value.kind, fault.value.nodes) == ("error", (2,))
+
+
+def test_too_little_memory_is_told_from_other_errors() -> None:
+    with pytest.raises(NodeFault, match="raised MemoryError") as fault, WorkMeter(WorkBudget()).at(1):
+        raise MemoryError
+    assert fault.value.kind == "memory"
+
+
+@pytest.mark.parametrize("error", [OSError("disk"), SeineError("refused")])
+def test_what_is_no_querys_doing_names_no_node(error: Exception) -> None:
+    with pytest.raises(type(error)), WorkMeter(WorkBudget()).at(1):
+        raise error
+
+
+def test_bytes_are_counted_by_node_and_by_query() -> None:
+    meter = WorkMeter(WorkBudget(bytes=10))
+    meter.emitted(1, 10)
+    meter.emitted(2, 10)
+    meter.delivered("q", 10)
+    with pytest.raises(NodeFault) as fault:
+        meter.emitted(2, 1)
+    assert fault.value.nodes == (2,)
+    with pytest.raises(NodeFault) as fault:
+        meter.delivered("q", 1)
+    assert fault.value.query == "q"
