@@ -104,7 +104,7 @@ def describe_constant(literal: Literal) -> str:
     if isinstance(value, dt.datetime | dt.date):
         return f"{literal.type} '{value}'"
     if literal.type.kind is Kind.DAY_TIME:
-        return _interval(value)
+        return interval_text(value)
     if literal.type.kind is Kind.YEAR_MONTH:
         return f"INTERVAL {value} MONTH"
     if isinstance(value, Decimal):
@@ -112,8 +112,12 @@ def describe_constant(literal: Literal) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-def _interval(micros: int) -> str:
-    """An interval literal in the largest unit of which it is a whole multiple."""
+def interval_text(micros: int) -> str:
+    """An interval literal in the largest unit of which it is a whole multiple.
+
+    >>> interval_text(5_000_000), interval_text(90 * 60_000_000)
+    ('INTERVAL 5 SECOND', 'INTERVAL 90 MINUTE')
+    """
     for unit, size in _MICROS_PER_UNIT:
         if micros % size == 0:
             return f"INTERVAL {micros // size} {unit}"

@@ -43,11 +43,12 @@ def list_command(arguments: argparse.Namespace) -> int:
                 q["state"],
                 str(q["since"]["entry"]),
                 f"{q['outputs']:,}",
+                f"{sum(q['state_rows'].values()) + q['group_rows']:,}",
                 _line(q["text"]),
             ]
             for q in queries
         ]
-        print("\n".join(_table(["query", "state", "since", "outputs", "text"], rows)))
+        print("\n".join(_table(["query", "state", "since", "outputs", "held", "text"], rows)))
         for q in queries:
             if q["failure"] is not None:
                 print(f"{printable(q['query'])} failed: {printable(q['failure']['reason'])}")
@@ -67,9 +68,11 @@ def _list_related(arguments: argparse.Namespace) -> int:
 
 def status_command(arguments: argparse.Namespace) -> int:
     with stopped_folder(arguments) as folder:
-        status: Mapping[str, Any] = (folder or client_of(arguments)).status()
+        service = folder or client_of(arguments)
+        status: Mapping[str, Any] = service.status()
+        streams: Sequence[Mapping[str, Any]] = service.streams()
     if arguments.json:
-        print(json.dumps(status, indent=1))
+        print(json.dumps({**status, "by_stream": streams}, indent=1, ensure_ascii=False))
         return 0
     queries, depth = status["queries"], status["depth"]
     lines = {
@@ -83,16 +86,50 @@ def status_command(arguments: argparse.Namespace) -> int:
         "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",
         "memory": _given_up(status),
         "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
-        "state": f"{status['state_rows']:,} rows",
+        "state": f"{status['state_rows']:,} rows for joins, {status['group_rows']:,} groups",
     }
     for name, text in lines.items():
         print(f"{name:8} {text}")
-    for stream, words in status["stream_troubles"].items():
-        print(f"{'':8} stream {printable(stream)} {printable(words)}")
     for query, held in status["state_by_query"].items():
-        streams = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
-        print(f"{'':8} {printable(query)}: {streams}")
+        held_of = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
+        print(f"{'':8} {printable(query)}: {held_of}")
+    if streams:
+        print("\n".join(["", *_stream_lines(streams, status["stream_troubles"])]))
     return 0
+
+
+def _stream_lines(streams: Sequence[Mapping[str, Any]], troubles: Mapping[str, str]) -> list[str]:
+    """A table of streams, and what is wrong with some of them."""
+    rows = [
+        [
+            printable(one["stream"]),
+            one["state"],
+            _watermark(one["watermark"]),
+            f"{one['position']['arrivals']:,}",
+            _lag(one["lag"]),
+            f"{one['refused']['late']:,}",
+            f"{one['refused']['dead']:,}",
+            _line(one["refused"]["last_reason"]),
+        ]
+        for one in streams
+    ]
+    head = ["stream", "state", "watermark", "tuples", "lag", "late", "dead", "last reason"]
+    return [
+        *(line.rstrip() for line in _table(head, rows)),
+        *(f"stream {printable(name)} {printable(words)}" for name, words in troubles.items()),
+    ]
+
+
+def _watermark(time: int | str | None) -> str:
+    return "-" if time is None else str(time)
+
+
+def _lag(lag: Mapping[str, int | None]) -> str:
+    """
+    >>> _lag({"bytes": 2048, "rows": None}), _lag({"bytes": 2048, "rows": 1200})
+    ('2,048 bytes', '1,200 rows')
+    """
+    return f"{lag['bytes']:,} bytes" if lag["rows"] is None else f"{lag['rows']:,} rows"
 
 
 def _given_up(status: Mapping[str, Any]) -> str:

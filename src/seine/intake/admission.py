@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
+from seine.algebra.plan_text import interval_text
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
 from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
@@ -181,7 +182,8 @@ class Admission:
         lateness = min(self.stream.lateness, FOREVER)
         floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
         late = alive & (tuples.time < floor)
-        verdict.refuse(late, f"later than LATENESS {self.stream.lateness} allows")
+        allowed = interval_text(lateness) if self.stream.domain == "timestamp" else str(lateness)
+        verdict.refuse(late, f"later than LATENESS {allowed} allows")
         behind = alive & ~late & (tuples.time < self.floor)
         verdict.refuse(behind, "behind the clock of the streams that went on while this one was idle")
         return int(clocks[-1]), int(np.count_nonzero(late | behind))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -44,6 +44,7 @@ class StatusAnswer(TypedDict):
     dead_letters: int
     rows_per_second: Annotated[float, Field(description="over the last seconds")]
     state_rows: Annotated[int, Field(description="tuples and punctuations held for joins")]
+    group_rows: Annotated[int, Field(description="groups held by aggregates and set operators, about")]
     shed: Annotated[int, Field(description="tuples that memory limits pushed out or kept out")]
     exact_share: ExactShare
     state_by_query: Annotated[
@@ -58,6 +59,74 @@ class StatusAnswer(TypedDict):
     queries: QueryCounts
     nodes: int
     depth: StageCounts
+
+
+class SourcePosition(TypedDict):
+    """How far a stream has been read."""
+
+    file: Annotated[str, Field(description="the file that was read last; empty before the first")]
+    offset: Annotated[int, Field(description="bytes of a text file, rows of a Parquet file")]
+    arrivals: Annotated[int, Field(description="tuples admitted so far")]
+
+
+class StreamLag(TypedDict):
+    """What lies in the source of a stream and has not been admitted yet."""
+
+    bytes: int
+    rows: Annotated[int | None, Field(description="where files say how many they have; else null")]
+
+
+class RefusedLines(TypedDict):
+    """Lines of a stream that were not admitted."""
+
+    late: int
+    dead: Annotated[int, Field(description="all dead letters, late ones among them")]
+    last_reason: Annotated[str, Field(description="of the last one; empty if there is none")]
+
+
+class HoldingBack(TypedDict):
+    """Streams whose results wait for another one."""
+
+    streams: list[str]
+    since: Annotated[str, Field(description="when its watermark last moved: ISO 8601, UTC")]
+
+
+class StreamAnswer(TypedDict):
+    """One stream."""
+
+    stream: str
+    state: Literal["running", "idle", "failed"]
+    since: Annotated[str | None, Field(description="of that state, if it is not running: ISO 8601, UTC")]
+    file: Annotated[str | None, Field(description="that failed")]
+    reason: Annotated[str | None, Field(description="why it failed")]
+    position: SourcePosition
+    lag: StreamLag
+    watermark: Annotated[
+        int | str | None,
+        Field(description="no later tuple is older; ISO 8601 for a TIMESTAMP; null before the first tuple"),
+    ]
+    refused: RefusedLines
+    holds_back: Annotated[HoldingBack | None, Field(description="who waits for it; null if nobody")]
+
+
+class DeadLetterAnswer(TypedDict):
+    """A line that was not let in, or another notice, with the reason."""
+
+    position: Annotated[int, Field(description="where it begins in the dead-letter file, in bytes")]
+    stream: NotRequired[str]
+    query: NotRequired[str]
+    file: NotRequired[str]
+    line: NotRequired[int]
+    reason: str
+    record: NotRequired[str]
+
+
+class DeadLetterPage(TypedDict):
+    """Dead letters from a position on."""
+
+    letters: list[DeadLetterAnswer]
+    next: Annotated[int, Field(description="where to go on: the `after` of the next request")]
+    more: Annotated[bool, Field(description="whether there are more now")]
 
 
 class RegistrationPosition(TypedDict):
@@ -91,6 +160,9 @@ class QueryAnswer(TypedDict):
     exact_share: ExactShare
     state_rows: Annotated[
         dict[str, int], Field(description="tuples and punctuations held for its joins, by stream")
+    ]
+    group_rows: Annotated[
+        int, Field(description="groups held by its aggregates and set operators, about; they are shared")
     ]
     text: str
 

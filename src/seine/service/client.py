@@ -31,6 +31,11 @@ class Client:
     def status(self) -> dict[str, Any]:
         return self._object("GET", "/v1/status")
 
+    def streams(self) -> list[dict[str, Any]]:
+        content, _ = self._ask("GET", "/v1/streams")
+        streams: list[dict[str, Any]] = json.loads(content)
+        return streams
+
     def queries(self) -> list[dict[str, Any]]:
         content, _ = self._ask("GET", "/v1/queries")
         queries: list[dict[str, Any]] = json.loads(content)

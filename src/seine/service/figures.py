@@ -28,11 +28,13 @@ class DeliveryFigures:
     input_rows: int
     output_rows: int
     dead_letters: int
+    dead_bytes: int  # of the dead-letter file, that are final
     outputs: Mapping[str, int]
     importance: Mapping[str, float]
     cut: frozenset[str]
     state_rows: Mapping[int, int]  # by node
     port_rows: Mapping[int, Sequence[int]]  # by node and port
+    group_rows: Mapping[int, int]  # by node
     memory: Mapping[int, MemoryAccount]  # of joins within a memory, by node
     measured_since: float
     rows_before: int
@@ -70,11 +72,13 @@ class FigureTaker:
             totals.input_rows,
             totals.output_rows,
             totals.dead_letters,
+            totals.dead_bytes,
             MappingProxyType(dict(totals.outputs)),
             MappingProxyType(dict(totals.importance)),
             frozenset(totals.cut),
             MappingProxyType(totals.state_rows),
             MappingProxyType(totals.port_rows),
+            MappingProxyType(totals.group_rows),
             MappingProxyType(totals.memory),
             since,
             rows_before,

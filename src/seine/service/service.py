@@ -21,13 +21,15 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
-from seine.service.answers import QueryAnswer, RelatedAnswer, StatusAnswer
+from seine.service.answers import DeadLetterPage, QueryAnswer, RelatedAnswer, StatusAnswer, StreamAnswer
+from seine.service.dead_letters import read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import ServiceView
 from seine.service.registrar import Registrar, planned_depth
 from seine.service.restore import restore
+from seine.service.stream_answer import stream_answer
 
 _logger = logging.getLogger(__name__)
 
@@ -170,6 +172,7 @@ class Service:
             "dead_letters": figures.dead_letters,
             "rows_per_second": round(figures.rows_per_second(), 1),
             "state_rows": sum(figures.state_rows.values()),
+            "group_rows": sum(figures.group_rows.values()),
             "shed": sum(account.shed for account in figures.memory.values()),
             "exact_share": exact_share(figures.memory.values()),
             "state_by_query": state.largest_states(),
@@ -190,6 +193,14 @@ class Service:
     def stream_states(self) -> tuple[StreamStatus, ...]:
         """Every stream: its position, lag and watermark, what it lost, whether it can be read."""
         return self._intake.stream_states()
+
+    def streams(self) -> list[StreamAnswer]:
+        """The same as it is answered."""
+        return [stream_answer(status) for status in self.stream_states()]
+
+    def dead_letters(self, after: int, stream: str | None, most: int) -> DeadLetterPage:
+        """Dead letters from a place in their file on, perhaps of one stream alone."""
+        return read_dead_letters(self.folder.dead, after, self.published.figures.dead_bytes, stream, most)
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""

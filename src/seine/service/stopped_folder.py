@@ -6,7 +6,7 @@ nothing runs. It is the same service otherwise, with the same lock, catalog and 
 
 from __future__ import annotations
 
-from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer
+from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer, StreamAnswer
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -28,6 +28,10 @@ class StoppedFolder:
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""
         return self._service.queries()
+
+    def streams(self) -> list[StreamAnswer]:
+        """Every stream as of the last entry."""
+        return self._service.streams()
 
     def status(self) -> StatusAnswer:
         """What the service had come to when it stopped."""

@@ -74,6 +74,9 @@ class AggregateOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
+    def group_rows(self, store: Store) -> int:
+        return self._grouped.size(store)
+
     def _take(self, delta: Delta, arrived: EventTimes) -> None:
         if not self._regroups:
             arrived.take(delta, self._columns)

@@ -69,6 +69,9 @@ class ChangelogOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
+    def group_rows(self, store: Store) -> int:
+        return sum(run["rows"] for run in store.head.get("rows", ()))
+
     def _columns(self, rows: pa.RecordBatch) -> EventColumns:
         row = [normalise(rows[name]) for name in data_names(len(self._types))]
         hashes = pa.array(hash_columns([rows["_s"], *row], rows.num_rows))

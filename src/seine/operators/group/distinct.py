@@ -60,6 +60,9 @@ class DistinctOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
+    def group_rows(self, store: Store) -> int:
+        return self._grouped.size(store)
+
     def _columns(self, port: int, rows: pa.RecordBatch) -> EventColumns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
         return [

@@ -67,6 +67,9 @@ class FinalOperator:
     def state_rows(self, store: Store) -> int:
         return 0
 
+    def group_rows(self, store: Store) -> int:
+        return Runs(store, self._rows.name).rows
+
     # ---- groups that end
 
     def _advance(self, pieces: Sequence[Delta], runs: Runs) -> list[pa.RecordBatch]:

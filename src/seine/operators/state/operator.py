@@ -36,6 +36,15 @@ class Operator(Protocol):
 
 
 @runtime_checkable
+class GroupingOperator(Operator, Protocol):
+    """An operator that holds groups: of an aggregate, of a set operator, or of rows that wait to be final."""
+
+    def group_rows(self, store: Store) -> int:
+        """How many groups are held, about: of one that changed, several versions may wait to be merged."""
+        ...
+
+
+@runtime_checkable
 class PruningOperator(Operator, Protocol):
     """An operator that knows which columns it reads: no others travel to it."""
 

@@ -46,7 +46,7 @@ class WrittenResults(Struct, frozen=True):
 
 
 class StageReport(Struct, frozen=True):
-    """What a stage holds in a bucket, by node: rows in all, rows of each port where that is known.
+    """What a stage holds in a bucket, by node: rows for joins, also by port where that is known, and groups.
 
     `notices` are what its operators noticed; `memory` is what joins within a memory have come to so far.
     """
@@ -55,6 +55,7 @@ class StageReport(Struct, frozen=True):
     port_rows: dict[int, list[int]] = {}
     notices: list[str] = []
     memory: dict[int, MemoryAccount] = {}
+    group_rows: dict[int, int] = {}
 
 
 class TaskReport(Struct, frozen=True):

@@ -42,6 +42,7 @@ class OutputRecord(Struct, frozen=True):
     state_peak: int
     memory: dict[int, MemoryAccount]
     held: list[HeldRecord]
+    group_rows: dict[int, int] = {}
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Totals:
     memory: dict[int, MemoryAccount] = field(default_factory=dict)  # of joins within a memory, by node
     held: dict[Holding, int] = field(default_factory=dict)  # what queries hold, which few have to themselves
     held_peak: dict[Holding, int] = field(default_factory=dict)
+    group_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
 
     def rows_at(self, place: StatePlace) -> int:
         """The rows that a node holds, or one of its ports."""
@@ -73,7 +75,9 @@ class Totals:
     def count_state(self, reports: Sequence[StageReport], holdings: Collection[Holding]) -> None:
         """Add up what the tasks of a micro-batch hold, and keep the peaks of some holdings."""
         self.memory = {node: account for report in reports for node, account in report.memory.items()}
-        rows = _rows_by_node(reports)
+        rows = _added(report.state_rows for report in reports)
+        groups = _added(report.group_rows for report in reports)
+        self.group_rows = {node: count for node, count in groups.items() if count}
         self.state_rows = {node: count for node, count in rows.items() if count}
         self.port_rows = _rows_by_port(reports)
         self.state_peak = max(self.state_peak, sum(rows.values()))
@@ -99,6 +103,7 @@ class Totals:
             self.state_peak,
             self.memory,
             [HeldRecord(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
+            self.group_rows,
         )
 
     @staticmethod
@@ -120,6 +125,7 @@ class Totals:
             memory=record.memory,
             held={held.places: held.rows for held in record.held},
             held_peak={held.places: held.peak for held in record.held},
+            group_rows=record.group_rows,
         )
 
 
@@ -157,10 +163,15 @@ def exact_share(accounts: Iterable[MemoryAccount]) -> float | None:
     return round(delivered / total, 4) if 0 < total < math.inf else None
 
 
-def _rows_by_node(reports: Iterable[StageReport]) -> dict[int, int]:
+def _added(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Counts by node, added up.
+
+    >>> _added([{1: 2}, {1: 3, 4: 0}])
+    {1: 5, 4: 0}
+    """
     rows: dict[int, int] = {}
-    for report in reports:
-        for node, count in report.state_rows.items():
+    for one in counts:
+        for node, count in one.items():
             rows[node] = rows.get(node, 0) + count
     return rows
 

@@ -18,7 +18,14 @@ from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
 from seine.runtime.output.result_index import ResultIndex
-from seine.service.answers import OutcomeAnswer, QueryAnswer, RelatedAnswer, StatusAnswer
+from seine.service.answers import (
+    DeadLetterPage,
+    OutcomeAnswer,
+    QueryAnswer,
+    RelatedAnswer,
+    StatusAnswer,
+    StreamAnswer,
+)
 from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.daemon_threads import DaemonThreads
 from seine.service.http.guarded_route import GuardedRoute
@@ -32,6 +39,8 @@ from seine.service.tail import read_records
 DESCRIPTION = "/v1/openapi.json"
 _MOST_READS = 32  # at a time
 _MOST_CHANGES = 16  # at a time: they take turns, but for what they read from databases before
+_MOST_LETTERS = 1000
+_MOST_PLACE = 10**18 - 1
 _NEXT = "Seine-Next"
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -83,6 +92,32 @@ ROUTER = APIRouter(route_class=GuardedRoute, responses=_REFUSALS, redirect_slash
 )
 async def _status(calls: Calls) -> Response:
     return JsonAnswer(await calls.reads.run(calls.service.status))
+
+
+@ROUTER.get(
+    "/v1/streams",
+    operation_id="streams",
+    summary="Every stream: how far it is, what it lost, whether it can be read, and who waits for it",
+    response_model=list[StreamAnswer],
+)
+async def _streams(calls: Calls) -> Response:
+    return JsonAnswer(await calls.reads.run(calls.service.streams))
+
+
+@ROUTER.get(
+    "/v1/dead-letters",
+    operation_id="dead_letters",
+    summary="Lines that were not let in, with the reasons, page by page",
+    response_model=DeadLetterPage,
+)
+async def _dead_letters(
+    calls: Calls,
+    after: Annotated[int, Query(ge=0, le=_MOST_PLACE, description="0, or the `next` of a page")] = 0,
+    stream: Annotated[str | None, Query(description="of this stream alone")] = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LETTERS, description="letters of a page")] = 100,
+) -> Response:
+    service = calls.service
+    return JsonAnswer(await calls.reads.run(lambda: service.dead_letters(after, stream, limit)))
 
 
 @ROUTER.get(

@@ -36,6 +36,20 @@ class ScriptRequest(BaseModel):
     related: Annotated[bool, Field(description="say what they have in common with others")] = True
 
 
+def _query_complaint(error: Mapping[str, Any]) -> str:
+    """What is wrong with a parameter of the address.
+
+    >>> _query_complaint({"type": "less_than_equal", "ctx": {"le": 60.0}})
+    'must be at most 60'
+    """
+    bounds = error.get("ctx", {})
+    if "ge" in bounds:
+        return f"must be at least {bounds['ge']:g}"
+    if "le" in bounds:
+        return f"must be at most {bounds['le']:g}"
+    return "must be a number"
+
+
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> SeineError:
     """What is wrong with a request, by the first complaint of its validation: in the order of the body's
     properties, and of one that is missing only when those that are there are right.
@@ -51,7 +65,7 @@ def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> SeineEr
         name, kind = first["input"], "extra_forbidden"
         loc = ("body", name)
     if loc[0] == "query":
-        return SeineError(f"{name} must be a number from 0 to {LONGEST_WAIT:g}")
+        return SeineError(f"{name}: {_query_complaint(errors[0])}")
     if kind == "json_invalid" or (kind == "missing" and len(loc) == 1):
         return SeineError("the body is no JSON")
     if len(loc) == 1:
