@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from seine.service.http import app
+from seine.service.tail import TailedRecords, read_records
 from tests.support.http_rig import HttpRig
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -147,6 +150,34 @@ def test_half_a_request_and_no_more_is_let_go(rig: HttpRig) -> None:
             started = time.monotonic()
             assert connection.makefile("rb").read() == b""
             assert time.monotonic() - started < 0.9  # sooner than one that falls silent
+
+
+def test_polls_sleep_while_others_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 tails of a rare query read nothing while a heavy one reports, and then each its own record."""
+    rig, reads = HttpRig(tmp_path), list[int]()
+
+    def counted(*arguments: Any) -> TailedRecords:
+        records = read_records(*arguments)
+        reads.append(len(records.lines))
+        return records
+
+    monkeypatch.setattr(app, "read_records", counted)
+    try:
+        rig.register(STREAM + QUERY + "CREATE QUERY rare AS SELECT a FROM s WHERE a < 0;")
+        polls = [rig.connect() for _ in range(200)]
+        for poll in polls:
+            poll.sendall(POLL.replace(b"/q/", b"/rare/").replace(HEAD, HEAD + b"Connection: close\r\n"))
+        _wait_until(lambda: len(reads) == 200 and len(_tasks(rig)) == 200, seconds=30)
+        for _ in range(5):
+            rig.feed(*range(1000))
+        assert reads == [0] * 200
+        rig.feed(-1)
+        for poll in polls:
+            assert poll.makefile("rb").read().count(b'"row": {"a": -1}') == 1
+            poll.close()
+        assert len(reads) == 400 and len({*reads[200:]}) == 1 and reads[-1] < 100
+    finally:
+        rig.close()
 
 
 def test_a_poll_whose_client_left_is_over(rig: HttpRig) -> None:
