@@ -89,7 +89,7 @@ def test_a_run_that_is_killed_in_the_middle_of_a_quarantine_goes_on(
 def test_the_command_says_which_query_failed_and_ends_with_status_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_here(_: object, run: Run) -> None:
+    def run_here(_: object, run: Run, **__: object) -> None:
         run.driver.run_all(LocalHost(run.deployment).run)
 
     monkeypatch.setattr("seine.spark.session.open_session", lambda master, log: None)

@@ -129,7 +129,9 @@ def test_a_crash_in_the_middle_of_a_quarantine_loses_nothing(
             raise KeyboardInterrupt
 
     kept = {"withhold": journal.withhold, "_carry_out": registrar._carry_out}
-    monkeypatch.setattr(registrar, "_carry_out", lambda edit: (step(), kept["_carry_out"](edit), step())[1])
+    monkeypatch.setattr(
+        registrar, "_carry_out", lambda *given: (step(), kept["_carry_out"](*given), step())[1]
+    )
     monkeypatch.setattr(
         journal, "withhold", lambda number, names: (step(), kept["withhold"](number, names), step())[1]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seine.algebra.definitions import JoinEdge, Scheme
+from seine.algebra.definitions import DEFAULT_AHEAD, JoinEdge, Scheme
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.algebra.types import BIGINT, STRING, Field, Kind, Type
 from seine.errors import TakenError
@@ -51,7 +51,7 @@ DAY = 86_400_000_000
 @pytest.mark.parametrize(
     ("time", "options", "idle", "ahead"),
     [
-        ("TIMESTAMP", "idle = INTERVAL '30' SECOND", 30_000_000, DAY),
+        ("TIMESTAMP", "idle = INTERVAL '30' SECOND", 30_000_000, DEFAULT_AHEAD),
         ("TIMESTAMP", "ahead = INTERVAL 2 DAYS", None, 2 * DAY),
         ("TIMESTAMP", "ahead = 'None'", None, None),
         ("BIGINT", "idle = INTERVAL '1' MINUTE, ahead = 100", 60_000_000, 100),
