@@ -25,6 +25,8 @@ class Kind(Enum):
     XML = "XML"
     DAY_TIME = "DAY_TIME"  # INTERVAL DAY TO SECOND, microseconds
     YEAR_MONTH = "YEAR_MONTH"  # INTERVAL YEAR TO MONTH, months
+    JSON = "JSON"  # text of a JSON value, which records take over as it is; operators make it, never users
+    NUMBERS = "NUMBERS"  # a list of integers, between operators only
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ _ARROW = {
     Kind.XML: pa.string(),
     Kind.DAY_TIME: pa.duration("us"),
     Kind.YEAR_MONTH: pa.int32(),
+    Kind.JSON: pa.string(),
+    Kind.NUMBERS: pa.list_(pa.int64()),
 }
 
 NULL = Type(Kind.NULL)
@@ -128,6 +132,8 @@ TIMESTAMP = Type(Kind.TIMESTAMP)
 XML = Type(Kind.XML)
 DAY_TIME = Type(Kind.DAY_TIME)
 YEAR_MONTH = Type(Kind.YEAR_MONTH)
+JSON = Type(Kind.JSON)
+NUMBERS = Type(Kind.NUMBERS)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ def _pieces(array: pa.Array, type_: Type) -> list[Piece]:
 def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
     if type_.is_text:
         return [json_strings(array)]
+    if type_.kind is Kind.JSON:
+        return [array]
     if type_.kind is Kind.TIMESTAMP:
         return ['"', _stamps(array) or _times(array), 'Z"']
     if type_.kind is Kind.DATE:

@@ -20,6 +20,7 @@ from seine.algebra.types import (
     DAY_TIME,
     DOUBLE,
     INT,
+    JSON,
     NULL,
     STRING,
     TIMESTAMP,
@@ -130,6 +131,13 @@ def test_what_is_no_number_is_a_string() -> None:
 def test_intervals_are_numbers() -> None:
     assert json_values(pa.array([5, None], DAY_TIME.arrow()), DAY_TIME).to_pylist() == ["5", "null"]
     assert json_values(pa.array([14], YEAR_MONTH.arrow()), YEAR_MONTH).to_pylist() == ["14"]
+
+
+def test_json_is_taken_over_as_it_is() -> None:
+    values = pa.array(['{"a": [1, 2]}', None, "[]"])
+    starts = pa.array([1, 2, 3])
+    lines = json_lines("q", "+", starts, None, ("v",), (JSON,), [values], "plain").to_pylist()
+    assert [json.loads(line)["row"]["v"] for line in lines] == [{"a": [1, 2]}, None, []]
 
 
 def test_a_time_has_a_fraction_only_where_it_is_not_zero() -> None:
