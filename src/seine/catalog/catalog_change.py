@@ -113,9 +113,9 @@ class CatalogChange(CatalogView):
         """Record that a query is paused: in no network for now."""
         self._set_query(name, paused=True)
 
-    def resume_query(self, name: str, born: int, position: QueryPosition | None) -> None:
-        """Record that a query runs again, its birth epoch `born`, and where in the streams that was."""
-        self._set_query(name, paused=False, born=born, position=_position_text(position))
+    def resume_query(self, name: str, birth_epoch: int, position: QueryPosition | None) -> None:
+        """Record that a query runs again, its `birth_epoch`, and where in the streams that was."""
+        self._set_query(name, paused=False, born=birth_epoch, position=_position_text(position))
 
     def _set_query(self, name: str, **values: object) -> None:
         statement = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
@@ -205,7 +205,7 @@ def _query_row(query: StoredQuery) -> dict[str, Any]:
         "text": storable(query.text),
         "options": json.dumps(query.options),
         "plan": json.dumps(query.plan),
-        "born": query.born,
+        "born": query.birth_epoch,
         "position": _position_text(query.position),
         "paused": query.paused,
     }

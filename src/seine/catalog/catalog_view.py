@@ -209,7 +209,7 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         plan=json.loads(row.plan),
         inputs=tuple(inputs),
         options=json.loads(row.options),
-        born=row.born,
+        birth_epoch=row.born,
         position=read_json(row.position.encode(), QueryPosition) if row.position else None,
         paused=row.paused,
     )

@@ -63,22 +63,22 @@ class Builder:
         query: Query,
         strategy: Strategy,
         estimates: Estimates | None = None,
-        room: int | None = None,
+        stages: int | None = None,
         left: Set[Place] = frozenset(),
     ) -> None:
-        """`room` is how many stages there are, if no others may be opened for speed alone.
+        """`stages` is how many stages there are, if no others may be opened for speed alone.
 
         Groups at places that are `left` are about to be removed and must not be shared.
         """
         self._site = site
         self._query = query
         self._estimates = estimates
-        self._room = room
+        self._stages = stages
         self.blocks = Blocks()
         self._strategy = strategy
         self._final_item: Plan | None = None
         self._placer = Placer(site, query.name, strategy)
-        limits = RegroupLimits(strategy.regroup if strategy.share else 0, room, left)
+        limits = RegroupLimits(strategy.regroup if strategy.share else 0, stages, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy.lazy)
@@ -217,11 +217,11 @@ class Builder:
         order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
-        words = [*map(move, block.conditions)]
+        conjuncts = [*map(move, block.conditions)]
         outputs = tuple(map(move, block.outputs))
         for item, (_, breaker) in enumerate(placed):
-            words += breaker.tag_condition(offsets[item]) if breaker else []
-        conditions = Conditions(tuple(words), self._strategy)
+            conjuncts += breaker.tag_condition(offsets[item]) if breaker else []
+        conditions = Conditions(tuple(conjuncts), self._strategy)
         growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
         joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
         exact, checks = conditions.exact(decided)
@@ -237,7 +237,7 @@ class Builder:
         if unknown or self._strategy.plans == AT_ONCE or len(streams.scans) > MOST_ITEMS_ENUMERATED:
             return None
         tree = self._cheapest(block, streams)
-        stages = None if self._room is None else max(self._room, self._site.depth)
+        stages = None if self._stages is None else max(self._stages, self._site.depth)
         return None if tree is None or (stages is not None and len(tree.derived) > stages) else tree
 
     def _cheapest(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
@@ -336,7 +336,7 @@ class Builder:
         """Let each join give what is read above it, by later joins or of the whole row."""
         if not joins:
             return
-        conditions_read = _columns(conditions.enough(0, sys.maxsize))
+        conditions_read = _columns(conditions.necessary(0, sys.maxsize))
         needed = _columns(above)
         for join, step in reversed([*zip(joins, steps, strict=True)]):
             width = len(join.types)

@@ -88,7 +88,7 @@ class Network:
         self.live = live
         self.queries: dict[str, list[Claim]] = {}
         self.joined: dict[str, list[Nested]] = {}  # how blocks that punctuations free are joined; not kept
-        self.room = 0  # the stages of the running pipeline; a live network opens no others
+        self.stages = 0  # of the running pipeline; a live network opens no others
         self.watched: dict[str, list[Claim]] = {}  # streams that are resolved, whoever reads them
         self._site = NodeMemo()
         self._touched_queries: dict[str, None] = {}
@@ -108,7 +108,7 @@ class Network:
     def tables(self) -> dict[int, ParameterTable]:
         return self._site.tables
 
-    def add(self, query: Query, born: int = 0) -> AddedQuery:
+    def add(self, query: Query, birth_epoch: int = 0) -> AddedQuery:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
@@ -116,7 +116,7 @@ class Network:
         builder = self._builder(query)
         self._site.begin()
         try:
-            plan = self._prepared(query, born, builder.blocks)
+            plan = self._prepared(query, birth_epoch, builder.blocks)
             _deliver(builder, query, plan)
             used = sorted({*claimed_nodes(builder.claims)})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
@@ -134,12 +134,12 @@ class Network:
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
         if grouped:
-            self._fresh[query.name] = UnstartedQuery(query, born, grouped)
+            self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
         return addition
 
     def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
-        room = self.room if self.live else None
-        return Builder(self._site, query, self.strategy, self.estimates, room, left)
+        stages = self.stages if self.live else None
+        return Builder(self._site, query, self.strategy, self.estimates, stages, left)
 
     def _reroute(self) -> None:
         """Build those queries anew whose groups can be made of finer ones that came after; none has run."""
@@ -151,27 +151,29 @@ class Network:
             if places:
                 left.update(places)
                 self._site.release(self.queries[name], name)
-                _deliver(builder, grouper.query, self._prepared(grouper.query, grouper.born, builder.blocks))
+                _deliver(
+                    builder, grouper.query, self._prepared(grouper.query, grouper.birth_epoch, builder.blocks)
+                )
                 self.queries[name] = builder.claims
         self._fresh.clear()
 
-    def _prepared(self, query: Query, born: int, blocks: Blocks) -> Plan:
+    def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
         if star_limit(query) is not None:
-            return self.plan_of(query, born)
+            return self.plan_of(query, birth_epoch)
         block = plain_block(
             query.plan,
-            lambda scan: scan_since(scan, born) if self.live else (scan, ()),
+            lambda scan: scan_since(scan, birth_epoch) if self.live else (scan, ()),
             estimates=self.estimates,
         )
         if block is None:
-            return self.plan_of(query, born)
+            return self.plan_of(query, birth_epoch)
         blocks.know(query.plan, block)
         return query.plan
 
-    def plan_of(self, query: Query, born: int = 0) -> Plan:
+    def plan_of(self, query: Query, birth_epoch: int = 0) -> Plan:
         """The plan as which a query would run in this network."""
-        return running_plan(query, born if self.live else None, self.estimates)
+        return running_plan(query, birth_epoch if self.live else None, self.estimates)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
@@ -343,15 +345,15 @@ def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
 
 
-def running_plan(query: Query, born: int | None, estimates: Estimates | None) -> Plan:
-    """The plan as which a query runs: counted from the epoch `born`, unless that is None, and optimised.
+def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | None) -> Plan:
+    """The plan as which a query runs: counted from `birth_epoch` on, unless that is None, and optimised.
 
     A query that is limited by memory runs as it is written: what it gives up is for its own words to decide.
     """
     if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
         message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
         raise SeineError(message, hint="it can be checked, but not run: split it")
-    plan = query.plan if born is None else restrict_to_arrivals(query.plan, born)
+    plan = query.plan if birth_epoch is None else restrict_to_arrivals(query.plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
 
 

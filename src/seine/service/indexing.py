@@ -24,7 +24,7 @@ from seine.catalog.index.ordered_keys import digest, term_text
 from seine.optimizer.block import Block, Blocks
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
-from seine.service.arrange import Starts, arranged
+from seine.service.canonical_order import Starts, canonical_order
 
 Place = tuple[int, ...]  # for each position of a block, the one in which it is entered
 
@@ -125,7 +125,7 @@ def _rows(block: Block, names: Sequence[str]) -> _BlockContent:
     }
     conditions = [c for c in block.conditions if arrivals.isdisjoint(columns_of(c))]
     sets = [canonicalise(condition).clauses for condition in conditions]
-    order = arranged(names, starts, [clause for one in sets for clause in one])
+    order = canonical_order(names, starts, [clause for one in sets for clause in one])
     kind = "join" if len(names) > 1 else "select"
     topology = Topology(kind, tuple(names[item] for item in order))
     if order == tuple(range(len(names))):

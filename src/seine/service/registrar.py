@@ -52,12 +52,12 @@ from seine.service.edit import (
 )
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
-from seine.service.place import StreamPositions
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.related import Related, related
 from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
+from seine.service.stream_positions import StreamPositions
 
 _logger = logging.getLogger(__name__)
 
@@ -266,8 +266,8 @@ class Registrar:
             feeds = self._open_feeds(edit, undo)
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
             with self._turn if few else nullcontext():
-                born = self._birth_epoch(few)
-                planned = self._work_out(edit, reads, born, undo)
+                birth_epoch = self._birth_epoch(few)
+                planned = self._work_out(edit, reads, birth_epoch, undo)
                 if planned.change is not None:
                     streams = edit.declared.streams.values()
                     tuples, dead = planned.relations.tuples, planned.dead
@@ -303,7 +303,9 @@ class Registrar:
         unused = last is None or last.epoch < self.view.epoch
         return self.view.epoch + (0 if held and unused else 1)
 
-    def _work_out(self, edit: Edit, reads: RelationReads, born: int, undo: ExitStack) -> _PlannedChange:
+    def _work_out(
+        self, edit: Edit, reads: RelationReads, birth_epoch: int, undo: ExitStack
+    ) -> _PlannedChange:
         """Change the network in place, and work out what will be true if nothing refuses that."""
         view = self.view
         begin, cease = edit.begin(view), edit.cease(view)
@@ -311,7 +313,7 @@ class Registrar:
         uses = uses - relations_of(cease.values(), view.declared)
         relations, dead = self._relations_in_use(edit, uses, reads)
         undo.callback(self._restore_network)
-        computes = self._change_network(edit, list(cease.values()), begin, born)
+        computes = self._change_network(edit, list(cease.values()), begin, birth_epoch)
         change = self.network.take_change()
         after = replace(
             view,
@@ -320,17 +322,19 @@ class Registrar:
             nodes=view.nodes if change is None else frozen(self.network.nodes),
             next_id=self.network.next_id,
             depth=self.network.depth,
-            epoch=max(view.epoch, born) if begin else view.epoch,
+            epoch=max(view.epoch, birth_epoch) if begin else view.epoch,
             estimates=self.network.estimates,
         )
-        return _PlannedChange(after, born, change, relations, dead, computes)
+        return _PlannedChange(after, birth_epoch, change, relations, dead, computes)
 
-    def _change_network(self, edit: Edit, cease: list[Query], begin: dict[str, Query], born: int) -> Computed:
+    def _change_network(
+        self, edit: Edit, cease: list[Query], begin: dict[str, Query], birth_epoch: int
+    ) -> Computed:
         """Take queries out and add others; the result is what these compute."""
         network = self.network
         computes = {}
         network.estimates = self.samples.estimates()
-        network.room = planned_depth(self._deployment)
+        network.stages = planned_depth(self._deployment)
         for query in cease:
             network.remove(query.name)
         joining, leaving = edit.streams(self.view)
@@ -342,7 +346,7 @@ class Registrar:
                 network.watch(stream)
         for key, query in begin.items():
             try:
-                added = network.add(query, born)
+                added = network.add(query, birth_epoch)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
@@ -354,16 +358,18 @@ class Registrar:
 
     def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
-        view, born, computes = self.view, planned.born, planned.computes
+        view, birth_epoch, computes = self.view, planned.birth_epoch, planned.computes
         begin, cease = edit.begin(view), edit.cease(view)
-        place = StreamPositions.next(self._deployment.journal, self._sink.settled)
+        positions = StreamPositions.next(self._deployment.journal, self._sink.settled)
         begun = {
-            key: RegisteredQuery(query, born, place.of(query), nodes=self.network.used_nodes(query.name))
+            key: RegisteredQuery(
+                query, birth_epoch, positions.of(query), nodes=self.network.used_nodes(query.name)
+            )
             for key, query in begin.items()
         }
         _, leaving = edit.streams(view)
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
-        since.update({feed.stream.name: place.entry for feed in feeds})
+        since.update({feed.stream.name: positions.entry for feed in feeds})
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
         after = replace(after, failures=edit.failures(view))
         enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
@@ -371,18 +377,18 @@ class Registrar:
         self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)
         limits = {query.name: limit_of(query) for query in begin.values()}
-        self._sink.roster.announce(place.entry, [query.name for query in cease.values()], limits)
+        self._sink.roster.announce(positions.entry, [query.name for query in cease.values()], limits)
         dropped = [view.registered[key].query.name for key in sorted(edit.go)]
         _logger.info(
             "network changed",
             extra={
                 "version": after.version,
-                "entry": place.entry,
+                "entry": positions.entry,
                 "begin": _shown(list(limits)),
                 "end": _shown([query.name for query in cease.values()]),
             },
         )
-        return Outcome(after.version, place.entry, tuple(limits), tuple(dropped), computes)
+        return Outcome(after.version, positions.entry, tuple(limits), tuple(dropped), computes)
 
     def _relations_in_use(
         self, edit: Edit, uses: Counter[str], reads: RelationReads
@@ -408,7 +414,7 @@ class _PlannedChange:
     """
 
     view: ServiceView
-    born: int
+    birth_epoch: int
     change: NetworkChange | None
     relations: RelationsInUse
     dead: list[Letter]

@@ -71,4 +71,4 @@ def _registered(stored: StoredQuery, network: Network) -> RegisteredQuery:
     query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
     nodes = network.used_nodes(stored.name)
     position = stored.position or QueryPosition(0, 0, {})
-    return RegisteredQuery(query, stored.born, position, stored.paused, nodes)
+    return RegisteredQuery(query, stored.birth_epoch, position, stored.paused, nodes)

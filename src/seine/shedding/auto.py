@@ -47,7 +47,7 @@ class Auto(Policy):
         self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
         self._passed = np.zeros(3)  # decayed: arrivals, the time they took; and when they were counted last
 
-    def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
+    def observe(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
             self._coming[stream].append((tokens, min(importance, MOST_IMPORTANCE)))
             self._pending += 1

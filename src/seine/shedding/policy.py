@@ -2,7 +2,7 @@
 
 At an instant, after what expired has left, a policy is called in this order:
 
-    witness   each arrival of the other streams
+    observe   each arrival of the other streams
     refresh   the window: update priorities of what is held
     rank      each arrival of its stream: set its priority
     victims   the slots to be evicted
@@ -38,9 +38,9 @@ class Policy:
 
     ties: tuple[str, ...] = ("number",)  # columns that decide between equal priorities, the first one first
     counts_matches = False  # whether it needs groups and their match counts
-    watches = False  # whether it needs `witness` and `refresh`
+    watches = False  # whether it needs `observe` and `refresh`
 
-    def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
+    def observe(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         """An arrival of another stream at this instant."""
 
     def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:

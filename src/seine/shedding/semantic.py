@@ -26,7 +26,7 @@ class Semantic(Policy):
         self._edges = others_on(edges, stream)
         self._seen: dict[int, dict[int, int]] = {other: {} for edge in self._edges for other in edge}
 
-    def witness(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
+    def observe(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         seen = self._seen.get(stream)
         if seen is None:  # no edge leads there
             return

@@ -124,7 +124,7 @@ class Shedder:
         """Show a policy the arrivals of the other streams, and its window."""
         for other, row in coming:
             if other != stream:
-                policy.witness(other, row.tokens, row.importance, now)
+                policy.observe(other, row.tokens, row.importance, now)
         policy.refresh(self._windows[stream], self._groups(stream), now)
 
     def _groups(self, stream: int) -> TokenGroups:

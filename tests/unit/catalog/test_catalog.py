@@ -97,7 +97,7 @@ def query(name: str, *inputs: str) -> StoredQuery:
         plan={"node": "scan", "of": [1, 2.5, None, "x"]},
         inputs=inputs,
         options={"memory": 1000, "shed": "dgl", "unbounded": True},
-        born=2**40,
+        birth_epoch=2**40,
         position=QueryPosition(3, 17, {"bid": 2**40}),
         paused=True,
     )

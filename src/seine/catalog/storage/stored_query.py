@@ -25,7 +25,7 @@ class QueryPosition(Struct, frozen=True):
 class StoredQuery(Struct, frozen=True):
     """A registered query: its text, its plan as JSON, and from where in the streams on it counts.
 
-    Only tuples that arrive in epoch `born` or later count for it. `position` describes that moment for a
+    Only tuples that arrive in `birth_epoch` or later count for it. `position` describes that moment for a
     reader; it is None for a query that has been there from the beginning. A paused query is in no network.
     """
 
@@ -34,12 +34,12 @@ class StoredQuery(Struct, frozen=True):
     plan: Any  # a JSON value
     inputs: tuple[str, ...] = ()
     options: dict[str, Any] = {}
-    born: int = 0
+    birth_epoch: int = 0
     position: QueryPosition | None = None
     paused: bool = False
 
     @staticmethod
-    def of(query: Query, born: int = 0, position: QueryPosition | None = None) -> StoredQuery:
+    def of(query: Query, birth_epoch: int = 0, position: QueryPosition | None = None) -> StoredQuery:
         """A query as the catalog keeps it."""
         inputs, plan = tuple(sorted(tables_of(query))), plan_to_json(query.plan)
-        return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), born, position)
+        return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), birth_epoch, position)

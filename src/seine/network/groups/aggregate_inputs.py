@@ -97,7 +97,7 @@ class FromRows:
         )
 
     def claim(self, node: AggregateNode) -> int | None:
-        return self._placer.claim_fence(node, [self._wanted.shape.constants], self._wanted.tagged)
+        return self._placer.claim_breaker(node, [self._wanted.shape.constants], self._wanted.tagged)
 
 
 def fan_of(

@@ -156,5 +156,5 @@ class PipelineBreakers:
             ]
             ports = tuple(port_of(fan, key(fan.types)) for fan in placed)
             node = self._site.insert(replace(breaker, ports=ports), identity)
-        tag = self._placer.claim_fence(node, constants, True)
+        tag = self._placer.claim_breaker(node, constants, True)
         return BreakerRows(node, tag, tuple(range(1, len(node.types))))

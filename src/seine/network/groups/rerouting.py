@@ -27,7 +27,7 @@ class UnstartedQuery:
     """A query that has not run, with its groupings and the ids of their aggregates."""
 
     query: Query
-    born: int
+    birth_epoch: int
     grouped: list[tuple[WantedGrouping, int]]
 
     @property

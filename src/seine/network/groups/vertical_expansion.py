@@ -68,12 +68,12 @@ class RegroupLimits:
     """When regrouping pays.
 
     If no more finer groups than `share` change for each row: what is passed on must be less than what it is
-    made of. In a pipeline that runs, only in stages that are there: `room` says how many; None if a stage
+    made of. In a pipeline that runs, only in stages that are there: `stages` says how many; None if a stage
     more does no harm. What is `left` is about to be removed.
     """
 
     share: float
-    room: int | None = None
+    stages: int | None = None
     left: Set[Place] = frozenset()
 
 
@@ -124,8 +124,8 @@ class Regrouping:
         return FinerAggregate(node, tag, tuple(key for key in by if key is not None))
 
     def _pays(self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
-        room = self._limits.room
-        if room is not None and node.stage + 1 > max(room, self._site.depth):
+        stages = self._limits.stages
+        if stages is not None and node.stage + 1 > max(stages, self._site.depth):
             return False
         share = self._share(wanted, keys)
         return share is None or share <= self._limits.share
@@ -205,7 +205,7 @@ class FromFiner:
             self._claim_groups(finer_of(self._site, node))
             self._claim_regrouped(node)
         else:
-            self._placer.claim_fence(node, [self._wanted.shape.constants], True)
+            self._placer.claim_breaker(node, [self._wanted.shape.constants], True)
 
     def _claim_regrouped(self, node: AggregateNode) -> None:
         regroup = node.inputs[0]

@@ -78,12 +78,12 @@ class JoinPlacer:
         else:
             claim_punctuations(self._placer, join.inputs[2:])
         width = len(left.types)
-        self._prefilters.claim(join, 0, conditions.enough(0, width, before))
+        self._prefilters.claim(join, 0, conditions.necessary(0, width, before))
         end = width + len(right.types)
-        right_conditions = conditions.enough(width, end, before)
+        right_conditions = conditions.necessary(width, end, before)
         self._prefilters.claim(join, 1, shift_back(right_conditions, width))
         self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.enough(0, end, decided))
+        self._placer.claim_filter(join.id, conditions.necessary(0, end, decided))
         return join
 
     def _identity(
@@ -138,9 +138,9 @@ class JoinPlacer:
             node = self._placer.site.insert(candidate, identity)
         width = len(left.types)
         end = width + len(relation.types)
-        self._prefilters.claim(node, 0, conditions.enough(0, width, before))
+        self._prefilters.claim(node, 0, conditions.necessary(0, width, before))
         self._placer.claim_node(node.id)
-        self._placer.claim_filter(node.id, conditions.enough(0, end, decided))
+        self._placer.claim_filter(node.id, conditions.necessary(0, end, decided))
         return node
 
     def _time(self, node: Node) -> int | None:

@@ -37,7 +37,7 @@ def place_limited(placer: Placer, prefilters: Prefilters, block: Block, memory: 
         node = placer.site.insert(LimitedNode(ports=ports, star=star, memory=memory, **common), identity)
     conditions = Conditions(block.conditions, Strategy())
     for port, (scan, start) in zip(node.ports, scans, strict=True):
-        stream_conditions = conditions.enough(start, start + len(scan.schema))
+        stream_conditions = conditions.necessary(start, start + len(scan.schema))
         placer.claim_node(port.node)
         placer.claim_filter(port.node, shift_back(stream_conditions, start))
     placer.claim_node(node.id)

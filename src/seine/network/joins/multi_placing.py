@@ -37,11 +37,11 @@ def place_multi_join(
     assert isinstance(join, MultiJoinNode)
     first = 0
     for port, node in enumerate(rows):
-        port_conditions = conditions.enough(first, first + len(node.types))
+        port_conditions = conditions.necessary(first, first + len(node.types))
         prefilters.claim(join, port, shift_back(port_conditions, first))
         first += len(node.types)
     placer.claim_node(join.id)
-    placer.claim_filter(join.id, conditions.enough(0, len(join.types), plan.decided))
+    placer.claim_filter(join.id, conditions.necessary(0, len(join.types), plan.decided))
     return join
 
 

@@ -32,27 +32,27 @@ def with_arrival(stream: StreamDef) -> StreamDef:
     return live_stream
 
 
-def scan_since(scan: Scan, born: int) -> tuple[Scan, tuple[Expression, ...]]:
-    """The scan of a live stream, and what its tuples of epoch `born` and later satisfy."""
-    return Scan(with_arrival(scan.stream), scan.alias), (_since(len(scan.schema), born),)
+def scan_since(scan: Scan, birth_epoch: int) -> tuple[Scan, tuple[Expression, ...]]:
+    """The scan of a live stream, and what its tuples of epoch `birth_epoch` and later satisfy."""
+    return Scan(with_arrival(scan.stream), scan.alias), (_since(len(scan.schema), birth_epoch),)
 
 
 @lru_cache(maxsize=1 << 8)
-def _since(arrival: int, born: int) -> Expression:
-    return Call("ge", (Column(arrival, BIGINT), Literal(born, BIGINT)), BOOLEAN)
+def _since(arrival: int, birth_epoch: int) -> Expression:
+    return Call("ge", (Column(arrival, BIGINT), Literal(birth_epoch, BIGINT)), BOOLEAN)
 
 
-def restrict_to_arrivals(plan: Plan, born: int) -> Plan:
-    """A query restricted to the tuples of epoch `born` and later.
+def restrict_to_arrivals(plan: Plan, birth_epoch: int) -> Plan:
+    """A query restricted to the tuples of epoch `birth_epoch` and later.
 
     before: Scan(a)
-    after:  Project(Select(Scan(a with arrival), arrival >= born), columns as before)
+    after:  Project(Select(Scan(a with arrival), arrival >= birth_epoch), columns as before)
     """
 
     def change(part: Plan) -> Plan:
         if not isinstance(part, Scan):
             return part
-        scan, (since,) = scan_since(part, born)
+        scan, (since,) = scan_since(part, birth_epoch)
         names = tuple(field.name for field in part.schema)
         return Project(Select(scan, since), tuple(identity(part)), names)
 

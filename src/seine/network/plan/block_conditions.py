@@ -1,8 +1,8 @@
 """The conditions of a block over its joined row: canonical, with inferred ones, and split into shapes.
 
-Prefilters and joins need necessary conditions (`enough`): true for every row that the query wants. What is
+Prefilters and joins need necessary conditions (`necessary`): true for every row that the query wants. What is
 delivered needs all of them exactly (`exact`); where the canonical form only comes close, its guards are
-checked as well. The `words` of conditions are the conjuncts as the query wrote them.
+checked as well. The `conjuncts` of conditions are as the query wrote them.
 
 Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
 """
@@ -47,22 +47,24 @@ class Shaped:
 class Conditions:
     """The conditions of a block over the row in which all its items stand side by side."""
 
-    words: tuple[Expression, ...]
+    conjuncts: tuple[Expression, ...]
     strategy: Strategy
 
     @cached_property
     def _canonical(self) -> list[tuple[Expression, ...]]:
         """The conditions that each conjunct becomes."""
         if not self.strategy.canonical:
-            return [(word,) for word in self.words]
-        return [_clauses(word) for word in self.words]
+            return [(conjunct,) for conjunct in self.conjuncts]
+        return [_clauses(conjunct) for conjunct in self.conjuncts]
 
     @cached_property
     def inferred(self) -> tuple[Expression, ...]:
         """What follows from them and is not among them."""
         if not self.strategy.transitivity:
             return ()
-        known: PredicateSet = tuple(clause for word in self.words for clause in canonicalise(word).clauses)
+        known: PredicateSet = tuple(
+            clause for conjunct in self.conjuncts for clause in canonicalise(conjunct).clauses
+        )
         have = {expression for expressions in self._canonical for expression in expressions}
         return tuple(e for e in map(_expression, infer(known)) if e not in have)
 
@@ -72,8 +74,12 @@ class Conditions:
         equalities that keys decide. Joins derive from them how long rows must be kept.
         """
         canonical = self.strategy.canonical
-        words = [w for w in self.words if not canonical or (is_equality(w) and equal_columns(w) is None)]
-        return tuple(part for word in words for part in bounding_parts(word) if equal_columns(part) is None)
+        written = [
+            c for c in self.conjuncts if not canonical or (is_equality(c) and equal_columns(c) is None)
+        ]
+        return tuple(
+            part for conjunct in written for part in bounding_parts(conjunct) if equal_columns(part) is None
+        )
 
     @cached_property
     def _spans(self) -> list[tuple[int, int, int, Expression]]:
@@ -82,7 +88,7 @@ class Conditions:
         every = [*written, *((-1, e) for e in (*self.inferred, *self._bounds))]
         return [(i, min(e.columns), max(e.columns), e) for i, e in every if e.columns]
 
-    def enough(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:
+    def necessary(self, start: int, end: int, without: Sequence[int] = ()) -> list[Expression]:
         """What a row must satisfy that has columns from `start` to before `end`; some conjuncts are known to
         hold.
         """
@@ -93,11 +99,11 @@ class Conditions:
         """What decides about a whole row: conditions, and checks for where these only come close."""
         shape: list[Expression] = []
         checks: list[Expression] = []
-        for i, (word, expressions) in enumerate(zip(self.words, self._canonical, strict=True)):
+        for i, (conjunct, expressions) in enumerate(zip(self.conjuncts, self._canonical, strict=True)):
             if i not in without:
                 shape += expressions
                 if self.strategy.canonical:
-                    checks += _guards(word)
+                    checks += _guards(conjunct)
         return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
 
 
@@ -105,13 +111,13 @@ _expression = lru_cache(maxsize=1 << 15)(clause_expression)
 
 
 @lru_cache(maxsize=1 << 15)
-def _clauses(word: Expression) -> tuple[Expression, ...]:
-    return tuple(map(_expression, canonicalise(word).clauses))
+def _clauses(conjunct: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(conjunct).clauses))
 
 
 @lru_cache(maxsize=1 << 15)
-def _guards(word: Expression) -> tuple[Expression, ...]:
-    return tuple(map(_expression, canonicalise(word).guards))
+def _guards(conjunct: Expression) -> tuple[Expression, ...]:
+    return tuple(map(_expression, canonicalise(conjunct).guards))
 
 
 def split_constants(

@@ -92,7 +92,7 @@ class Placer:
         self.claims.append(claim)
         return claim.tag
 
-    def claim_fence(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
+    def claim_breaker(self, node: Node, constants: Sequence[Sequence[Literal]], tagged: bool) -> int | None:
         """Claim a pipeline breaker and its fans, with this query's rows of constants; returns its tag."""
         tag = self.claim_tag(tag_identity(node.id, constants)) if tagged else None
         for fan, given in zip(node.inputs, constants, strict=False):  # ports of punctuations are behind

@@ -25,9 +25,9 @@ from seine.operators.state.store import Store
 from seine.rows.delta import NEVER
 
 LEAST_SLOTS_PUT_TO_SLEEP = 64  # slots that may sleep again before any is put to sleep
-PATIENCE = 64  # events that may be looked at to wake groups, for each that was due,
-GRACE = 1 << 20  # and so many more
-_SPACE = 8  # slots for each row if one row is enough to wake a slot
+MOST_SCANNED_PER_DUE_EVENT = 64  # pending events that may be scanned to wake groups, for each that was due,
+MOST_SCANNED_AT_FIRST = 1 << 20  # and so many more, whatever was due
+_SLOTS_PER_ROW = 8  # if one row is enough to wake a slot; fewer if it takes more rows
 
 # The weights of the events that may wake a group, 0 for others.
 Counted = Callable[[pa.RecordBatch], AnyArray]
@@ -60,7 +60,7 @@ class DormantGroups:
         calls = touched & (slots.rows + most >= self._least)
         calls[pinned] = True
         woken = calls & (slots.state == ASLEEP)
-        if self._is_tired(sum(batch.num_rows for batch in due), woken.any()):
+        if self._scans_too_much(sum(batch.num_rows for batch in due), woken.any()):
             woken, pinned = slots.state == ASLEEP, np.arange(len(slots))
         slots.rows += change.astype(np.int32)
         slots.state[woken] = AWAKE
@@ -76,12 +76,12 @@ class DormantGroups:
             kept += [_turned(_selected(batch, woken.take(slots.of(_hashes(batch))))) for batch in everything]
         return [batch for batch in kept if batch.num_rows]
 
-    def _is_tired(self, due: int, wakes: bool) -> bool:
-        """Has the queue been looked at too often for what came? Then everything is better awake."""
+    def _scans_too_much(self, due: int, wakes: bool) -> bool:
+        """Whether the queue was scanned too often for what came, so that everything is better awake."""
         tally = self._store.head.setdefault("woken", {"due": 0, "seen": 0})
         tally["due"] += due
         tally["seen"] += self._queue.size if wakes else 0
-        return wakes and tally["seen"] > PATIENCE * tally["due"] + GRACE
+        return wakes and tally["seen"] > MOST_SCANNED_PER_DUE_EVENT * tally["due"] + MOST_SCANNED_AT_FIRST
 
     def settle(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """After a step with events: put groups to sleep that may, and make more slots if rows are many."""
@@ -97,7 +97,7 @@ class DormantGroups:
             self._slots = Slots(self._store, bits, rows, np.repeat(slots.state, 1 << (bits - slots.bits)))
             self._slots.save()
         else:
-            self._lull(table, forget)
+            self._put_to_sleep(table, forget)
 
     def _begin(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """Let everything sleep that may; where rows are not all in the queue, some never end."""
@@ -113,23 +113,23 @@ class DormantGroups:
         forget(_selected(groups, slots.state.take(at) == ASLEEP))
         slots.save()
 
-    def _lull(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
+    def _put_to_sleep(self, table: KeyedTable, forget: Callable[[pa.RecordBatch], None]) -> None:
         """Put slots to sleep of which hardly a row is left, if they are many."""
         slots = self._slots
         assert slots is not None
         awake = slots.state == AWAKE
-        sleepy = (awake & (2 * slots.rows < self._least)).nonzero()[0]
-        if len(sleepy) < LEAST_SLOTS_PUT_TO_SLEEP or 4 * len(sleepy) < np.count_nonzero(awake):
+        nearly_empty = (awake & (2 * slots.rows < self._least)).nonzero()[0]
+        if len(nearly_empty) < LEAST_SLOTS_PUT_TO_SLEEP or 4 * len(nearly_empty) < np.count_nonzero(awake):
             return
-        groups = table.scan(*slots.ranges(sleepy))
+        groups = table.scan(*slots.ranges(nearly_empty))
         at = slots.of(_hashes(groups))
-        slots.state[sleepy] = ASLEEP
+        slots.state[nearly_empty] = ASLEEP
         slots.state[at[_have_result(groups)]] = AWAKE
         forget(_selected(groups, slots.state.take(at) == ASLEEP))
-        slots.save(sleepy)
+        slots.save(nearly_empty)
 
     def _bits(self, rows: int) -> int:
-        return bits_for(rows * max(1, _SPACE // self._least))
+        return bits_for(rows * max(1, _SLOTS_PER_ROW // self._least))
 
     def _sums(self, due: list[pa.RecordBatch], at: list[AnyArray]) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Which slots have events, by how many rows they may grow, and by how many they do."""

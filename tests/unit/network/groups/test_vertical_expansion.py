@@ -142,7 +142,7 @@ def test_constants_have_finer_groups_of_their_own() -> None:
 
 def test_queries_of_another_birth_are_made_of_rows() -> None:
     network = Network(live=True)
-    network.room = 4
+    network.stages = 4
     Built({"both": CUBE["both"]}, network, born=1)
     young = Built({"branches": CUBE["branches"]}, network, born=2)
     assert set(young.made_of().values()) == {"rows"}
@@ -160,7 +160,7 @@ def test_a_pipeline_that_runs_opens_no_stage_for_it() -> None:
 def test_groups_that_run_tell_what_they_need_not_keep() -> None:
     """Sums add up from now on; an extreme they would have had to keep, or keep already."""
     network = Network(live=True)
-    network.room = 4
+    network.stages = 4
     Built({"old": "SELECT branch, day, MAX(amount) AS m FROM pay GROUP BY branch, day"}, network, born=1)
     made = Built(
         {

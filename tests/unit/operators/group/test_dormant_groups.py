@@ -160,8 +160,8 @@ def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) 
 def test_what_is_tired_of_waking_stays_awake(
     seed: int, seen: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dormant_groups, "PATIENCE", 0)
-    monkeypatch.setattr(dormant_groups, "GRACE", 0)
+    monkeypatch.setattr(dormant_groups, "MOST_SCANNED_PER_DUE_EVENT", 0)
+    monkeypatch.setattr(dormant_groups, "MOST_SCANNED_AT_FIRST", 0)
     random = Random(seed)
     rows = crowd(random, 400, 60, seed % 2 == 1)
     assert check(rows, lambda: AggregateOperator(aggregate_node(), least=3), of_at_least(3), random)

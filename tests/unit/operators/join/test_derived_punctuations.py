@@ -210,7 +210,7 @@ def test_a_pipeline_that_runs_opens_no_stage_for_a_tree(tmp_path: Path) -> None:
     (query,) = read_script(str(script(tmp_path, [CHAIN.format("z")]))).declarations.queries.values()
     for room, at_once in ((1, True), (2, False)):
         network = Network(TREES, live=True)
-        network.room = room
+        network.stages = room
         network.add(query)
         assert bool(of_kind(network, MultiJoinNode)) is at_once
 
@@ -271,7 +271,7 @@ def test_who_comes_late_shares_all_or_builds_anew(seed: int, tmp_path: Path) -> 
     queries = list(story.declarations.queries.values())
     (tmp_path / "live").mkdir()
     pipeline = Pipeline(tmp_path / "live", story, live=True, strategy=TREES)
-    pipeline.network.room = 2
+    pipeline.network.stages = 2
     births = {0: 0, 1: 3, 2: 3, 3: 5}
     for number, input_ in enumerate(story.inputs):
         for i, born in births.items():
@@ -279,7 +279,7 @@ def test_who_comes_late_shares_all_or_builds_anew(seed: int, tmp_path: Path) -> 
                 pipeline.add(queries[i])
         if number == 4:
             pipeline.restart()
-            pipeline.network.room = 2
+            pipeline.network.stages = 2
         pipeline.feed(input_)
     joins = [node for node in pipeline.network if isinstance(node, JoinNode)]
     assert Counter(node.generation for node in joins) == {0: 2, 1: 2}

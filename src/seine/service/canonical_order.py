@@ -36,7 +36,7 @@ class _View(NamedTuple):
     constants: tuple[_Value, ...]
 
 
-def arranged(names: Sequence[str], starts: Starts, clauses: Sequence[Clause]) -> tuple[int, ...]:
+def canonical_order(names: Sequence[str], starts: Starts, clauses: Sequence[Clause]) -> tuple[int, ...]:
     """The items in their order. `starts` says where each one's columns begin, and where the last ends."""
     ranks = _dense(names)
     if len(set(ranks)) < len(names):
