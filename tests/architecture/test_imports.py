@@ -21,6 +21,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
+    "keyword_networks": ("algebra", "rows"),
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
@@ -112,7 +113,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "network": ("plan", "site", "joins", "groups"),
     "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),
-    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star"),
+    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star", "search"),
 }
 # above these stands only what drives everything: it may import all of them
 FACADES = {"cli", "bench", "__main__", "__init__"}

@@ -19,6 +19,7 @@ from seine.bench.engine import (
 from seine.bench.harness.side import together
 from seine.bench.harness.table import Table
 from seine.bench.safety import safety_page as safety
+from seine.bench.search import search_page
 from seine.bench.sharing import sharing_page, sharing_sizes
 from seine.bench.star import star_page as star
 
@@ -140,6 +141,14 @@ SUITE = (
         star.main,
         full={"sizes": star.FULL},
         quick={"sizes": star.QUICK},
+    ),
+    Benchmark(
+        "search",
+        "Keyword search over joinable streams, on the paper's synthetic trace: the operator forest, the full "
+        "and the partial mesh of SKWS.",
+        search_page.main,
+        full={"sizes": search_page.FULL},
+        quick={"sizes": search_page.QUICK},
     ),
 )
 

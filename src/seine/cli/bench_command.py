@@ -26,9 +26,18 @@ NAMES = (
     "safety",
     "sharing",
     "star",
+    "search",
 )
-_OPTIONS = {"sharing": ("only", "resume", "pictures"), "safety": ("pictures",), "star": ("pictures",)}
-PARTS = ("curves", "scale", "registration", "alternatives", "jobs", "live")
+_OPTIONS = {
+    "sharing": ("only", "resume", "pictures"),
+    "safety": ("pictures",),
+    "star": ("pictures",),
+    "search": ("only",),
+}
+PARTS = {
+    "sharing": ("curves", "scale", "registration", "alternatives", "jobs", "live"),
+    "search": ("set-up",),
+}
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
 line that says what is compared:
@@ -45,6 +54,7 @@ line that says what is compared:
     safety      the safety check of 10 to 10,000 streams, what punctuations free, and what that costs
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs
+    search      keyword search by the operators of SKWS and by ours: its figures, set-up, very many queries
 """
 _EXAMPLE = """\
 example:
@@ -72,7 +82,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--quick", action="store_true", help="a small version, to see that it works")
     parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
-    parser.add_argument("--only", metavar="PART", choices=PARTS, help=f"of sharing: {', '.join(PARTS)}")
+    parts = "; ".join(f"of {name}: {', '.join(parts)}" for name, parts in PARTS.items())
+    parser.add_argument("--only", metavar="PART", help=f"one part alone; {parts}")
     parser.add_argument("--resume", metavar="FILE", help="of sharing: keep partial figures there, and go on")
     parser.add_argument(
         "--pictures", metavar="DIR", help="of sharing, safety and star: write curves there, as SVG"
@@ -89,8 +100,11 @@ def command(arguments: argparse.Namespace) -> int:
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
             "--only, --resume and --pictures are for the benchmark 'sharing', "
-            "--pictures for 'safety' and 'star' too"
+            "--pictures for 'safety' and 'star' too, --only for 'search'"
         )
+    if arguments.only and arguments.only not in PARTS[arguments.name]:
+        hint = f"one of {', '.join(PARTS[arguments.name])}"
+        raise SeineError(f"'{arguments.name}' has no part '{arguments.only}'", hint=hint)
     chosen = [benchmark(arguments.name)] if arguments.name else SUITE
     pages: list[str] = []
     for one in chosen:

@@ -1,0 +1,90 @@
+"""Candidate networks: every way in which the streams of a schema could connect the keywords of a query.
+
+Cites: SKWS 2, SKWS 3.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seine.keyword_networks.expanded_schema import ExpandedSchema
+from seine.keyword_networks.expansion import Additions, expand
+from seine.keyword_networks.network_trees import NetworkTrees
+
+
+@dataclass(frozen=True)
+class CandidateNetwork:
+    """A tree of nodes of the expanded schema that is total and minimal; node 0 is where CNGen began.
+
+    Edges are (position, position, condition), the nearer to node 0 first. Minimal: every leaf holds a keyword
+    that no other node holds. So all leaves differ, and a tree of tuples fits a network in one way only.
+    """
+
+    nodes: tuple[int, ...]
+    edges: tuple[tuple[int, int, int], ...]
+
+    def text(self, schema: ExpandedSchema, words: Sequence[str] | None = None) -> str:
+        """The network on one line: a chain where there is one child, else children in brackets.
+
+        >>> from seine.keyword_networks.streaming_schema import StreamingSchema
+        >>> line = ExpandedSchema(StreamingSchema(("s", "t"), ((0, 1),)), keywords=2)
+        >>> [network.text(line, ("red", "blue")) for network in candidate_networks(line, max_tuples=2)]
+        ['s{red,blue}', 't{red,blue}', 's{red} - t{blue}', 't{red} - s{blue}']
+        """
+
+        def below(at: int) -> str:
+            texts = [below(child) for parent, child, _ in self.edges if parent == at]
+            name = schema.name(self.nodes[at], words)
+            if len(texts) < 2:
+                return " - ".join([name, *texts])
+            return f"{name} - ({', '.join(texts)})"
+
+        return below(0)
+
+
+def roots(schema: ExpandedSchema) -> tuple[NetworkTrees, NetworkTrees]:
+    """Trees of one node with k1: those that can grow, and those that hold all keywords already."""
+    start = np.flatnonzero(schema.is_root())
+    alone = schema.keywords_of[start] == schema.all_keywords
+    return NetworkTrees.roots(start[~alone]), NetworkTrees.roots(start[alone])
+
+
+def levels(schema: ExpandedSchema, max_tuples: int) -> Iterator[Additions]:
+    """CNGen from all roots at once, size by size; each piece's trees are numbered in their level.
+
+    A level's trees that may grow, in the order of its pieces, are the trees of the next level.
+    """
+    trees, _ = roots(schema)
+    while len(trees) and trees.size < max_tuples:
+        growing = []
+        for piece in expand(schema, trees, max_tuples):
+            growing.append(piece.grown.rows(~piece.complete))
+            yield piece
+        trees = NetworkTrees.joined(growing)
+
+
+def candidate_networks(schema: ExpandedSchema, max_tuples: int) -> Iterator[CandidateNetwork]:
+    """All candidate networks of at most `max_tuples` nodes, each once, the smaller ones first.
+
+    Law: they are the projections of all possible results (trees of tuples that are total and minimal) on the
+    expanded schema. Networks that differ in conditions alone are different.
+    """
+    yield from _read(roots(schema)[1])
+    for piece in levels(schema, max_tuples):
+        yield from _read(piece.grown.rows(piece.complete))
+
+
+def count_networks(schema: ExpandedSchema, max_tuples: int) -> int:
+    """How many candidate networks there are."""
+    grown = sum(int(piece.complete.sum()) for piece in levels(schema, max_tuples))
+    return len(roots(schema)[1]) + grown
+
+
+def _read(trees: NetworkTrees) -> Iterator[CandidateNetwork]:
+    columns = zip(trees.nodes.tolist(), trees.parents.tolist(), trees.conditions.tolist(), strict=True)
+    for nodes, parents, conditions in columns:
+        edges = ((parents[i], i, conditions[i]) for i in range(1, trees.size))
+        yield CandidateNetwork(tuple(nodes), tuple(edges))
