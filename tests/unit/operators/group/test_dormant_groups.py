@@ -51,10 +51,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
     monkeypatch.setattr(slot_counts, "FEWEST_SLOT_BITS", 4)
     found: Counter[str] = Counter()
-    wake, turned, lull = (
+    wake, turned, put_to_sleep = (
         dormant_groups.DormantGroups.wake,
         dormant_groups._turned,
-        dormant_groups.DormantGroups._lull,
+        dormant_groups.DormantGroups._put_to_sleep,
     )
 
     def watched_wake(self: Any, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> Any:
@@ -69,14 +69,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found["woke"] += batch.num_rows
         return turned(batch)
 
-    def watched_lull(self: Any, *given: Any) -> None:
+    def watched_put_to_sleep(self: Any, *given: Any) -> None:
         before = np.count_nonzero(self._slots.state == AWAKE)
-        lull(self, *given)
+        put_to_sleep(self, *given)
         found["lulled"] += int(before - np.count_nonzero(self._slots.state == AWAKE))
 
     monkeypatch.setattr(dormant_groups.DormantGroups, "wake", watched_wake)
     monkeypatch.setattr(dormant_groups, "_turned", watched_turned)
-    monkeypatch.setattr(dormant_groups.DormantGroups, "_lull", watched_lull)
+    monkeypatch.setattr(dormant_groups.DormantGroups, "_put_to_sleep", watched_put_to_sleep)
     return found
 
 
@@ -157,7 +157,7 @@ def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) 
 
 
 @seeds(4)
-def test_what_is_tired_of_waking_stays_awake(
+def test_where_waking_scans_too_much_all_stays_awake(
     seed: int, seen: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dormant_groups, "MOST_SCANNED_PER_DUE_EVENT", 0)
