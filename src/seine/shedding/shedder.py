@@ -3,12 +3,12 @@
     arrivals at t ─> rank ─┐
     window after expiry ───┴─> the `capacity` highest stay ─> evictions at t
 
-Law, at instant t: (1) tuples that expired, or that nothing can match any more, leave; (2) every policy ranks
-what its window holds and the arrivals of its stream; where matches in the opposite window count, these are
-what it holds after (1) and the arrivals of t; (3) of both, the `capacity` highest stay. Then arrivals probe
-what the *other* windows hold. So shedding turns the end of a tuple's lifetime into min(expiry, instant of its
-eviction), and the join is otherwise the ordinary one. The evictions depend on the arrivals, never on how they
-were cut into steps.
+Law, at every instant t of an arrival, be it one that joins with nothing and is not admitted: (1) tuples that
+expired, or that nothing can match any more, leave; (2) every policy ranks what its window holds and the
+arrivals of its stream; where matches in the opposite window count, these are what it holds after (1) and the
+arrivals of t; (3) of both, the `capacity` highest stay. Then arrivals probe what the *other* windows hold. So
+shedding turns the end of a tuple's lifetime into min(expiry, instant of its eviction), and the join is
+otherwise the ordinary one. The evictions depend on the arrivals, never on how they were cut into steps.
 
     >>> import numpy as np
     >>> shedder = Shedder(Shedding("simp"), capacity=1, streams=2)
@@ -69,8 +69,7 @@ class Shedder:
                 while (row := waiting[stream]) is not None and row.ts == now:
                     coming.append((stream, row))
                     waiting[stream] = next(queue, None)
-            if coming:
-                self._instant(now, coming)
+            self._instant(now, coming)
         return self._shed()
 
     def leave(self, now: int) -> None:

@@ -27,7 +27,7 @@ class Simulation:
         self.evicted: list[list[tuple[int, int]]] = [[], []]
 
     def run(self, streams: list[list[Tuple]]) -> list[list[tuple[int, int]]]:
-        for now in sorted({one.ts for some in streams for one in some if one.tokens}):
+        for now in sorted({one.ts for some in streams for one in some}):
             self.instant(now, [[one for one in some if one.ts == now and one.tokens] for some in streams])
         return self.evicted
 
@@ -101,6 +101,21 @@ def test_the_papers_policies_decide_as_the_paper_says(name: str, alpha: float | 
         assert shed(shedder, random_streams(seed, length=length), []) == expected, seed
         evicted += len(expected[0]) + len(expected[1])
     assert evicted > 300
+
+
+def test_dgl_loses_beta_also_where_all_arrivals_were_filtered() -> None:
+    """At instant 2 nothing joins with the relation (0, 1), (0, 2): S 1 loses beta all the same."""
+    tokens: dict[tuple[str, int], tuple[int, ...]] = {("r", 0): (1, 2), ("s", 1): (1,), ("s", 2): (2,)}
+    keys = {"r": [(1, 1), (0, 1), (1, 1), (0, 3), (2, 2)], "s": [(1, 2), (2, 3), (0, 2), (2, 3), (0, 1)]}
+    streams = [
+        [
+            Tuple(ts, ts, ts + 6, FOREVER, imp, tokens.get((name, key), ()))
+            for ts, (key, imp) in enumerate(keys[name])
+        ]
+        for name in keys
+    ]
+    evicted = shed(Shedder(Shedding("dgl"), 1, 2), streams, [])
+    assert evicted == [[(1, 3)], [(0, 1), (1, 3)]]  # so R 3 meets S 3 alone, and not S 1
 
 
 @pytest.mark.parametrize("name", NAMES)
