@@ -9,11 +9,7 @@ import pytest
 
 from tests.docs.pages import DOCS, PAGES, ROOT, prose, quoted, read
 
-MODULES = {
-    path.relative_to(ROOT).as_posix(): read(path)
-    for folder in ("src", "tests")
-    for path in (ROOT / folder).rglob("*.py")
-}
+SOURCE = ROOT / "src" / "seine"
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -54,15 +50,36 @@ def test_paths_in_backticks_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_modules_in_backticks_exist(page: Path) -> None:
-    """`join_sharing.py` or `joins/join_sharing.py` is a file; `tasks.py: read_slice` has that name in it."""
-    named = [re.fullmatch(r"([\w/]+\.py)(?:: (?:\w+\.)?(\w+))?", word) for word in quoted(prose(page))]
-    wrong = []
-    for found in filter(None, named):
-        path, name = found.groups()
-        files = [file for file in MODULES if f"/{file}".endswith(f"/{path}")]
-        if not any(name is None or re.search(rf"\b(def|class) {name}\b", MODULES[file]) for file in files):
-            wrong.append(found.group())
-    assert wrong == []
+    """`network/joins/join_sharing.py` is a file, from src/seine or the root; `runtime/tasks.py: read_slice`
+    has that name in it. A file name alone is one of a folder that the section has named before.
+    """
+    sections = re.split(r"^#+ .*$", prose(page), flags=re.MULTILINE)
+    wrong = [word for section in sections for word in _unknown_modules(section)]
+    assert wrong == [], "give the path from src/seine, or name the folder first"
+
+
+def test_modules_are_looked_for_where_the_section_says() -> None:
+    known = "`intake/` has `journal.py`; `runtime/driver.py: Driver` calls `driver.py: advance`."
+    assert _unknown_modules(known.replace("advance", "__init__")) == []
+    unknown = ["joins/join_sharing.py", "sharing.py", "driver.py", "runtime/driver.py: Nothing"]
+    assert _unknown_modules("".join(f"`{word}`, " for word in ["intake/", *unknown])) == unknown
+
+
+def _unknown_modules(section: str) -> list[str]:
+    """The modules that a section names and that are not there."""
+    wrong: list[str] = []
+    folders: set[Path] = set()
+    for word in quoted(section):
+        folders |= {base / word for base in (ROOT, SOURCE) if word[-1:] == "/" and (base / word).is_dir()}
+        module = re.fullmatch(r"([\w/]+\.py)(?:: (?:\w+\.)?(\w+))?", word)
+        if module:
+            path, name = module.groups()
+            bases = {ROOT, SOURCE} if "/" in path else {ROOT, SOURCE, *folders}
+            files = [base / path for base in bases if (base / path).is_file()]
+            folders |= {file.parent for file in files}
+            if not any(name is None or re.search(rf"\b(def|class) {name}\b", read(file)) for file in files):
+                wrong.append(word)
+    return wrong
 
 
 def test_architecture_is_short_and_names_every_package() -> None:

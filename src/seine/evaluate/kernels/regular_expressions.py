@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
+from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
 
@@ -16,23 +17,15 @@ _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
 def like_regex(pattern: str, escape: str = "\\") -> str | None:
-    r"""The regular expression of a LIKE pattern; None if it escapes an ordinary character.
+    r"""The regular expression of a LIKE pattern; None if the pattern is invalid.
 
     >>> like_regex("a%_.\\%")
     '(?s)\\Aa.*.\\.\\%\\z'
     """
-    pieces: list[str] = []
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        if letter == escape:
-            at += 1
-            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
-                return None
-            pieces.append(_quoted(pattern[at]))
-        else:
-            pieces.append({"%": ".*", "_": "."}.get(letter) or _quoted(letter))
-        at += 1
+    letters = scan_like(pattern, escape)
+    if letters is None:
+        return None
+    pieces = [_quoted(text) if literal else {"%": ".*", "_": "."}[text] for literal, text in letters]
     return rf"(?s)\A{''.join(pieces)}\z"
 
 
@@ -43,7 +36,7 @@ def _quoted(letter: str) -> str:
 
 
 def _like(call: Call, array: pa.Array, pattern: str, escape: str = "\\") -> pa.Array:
-    regex = like_regex(pattern, escape) if len(escape) == 1 else None
+    regex = like_regex(pattern, escape)
     if regex is None:
         return nulls(call.type, len(array))
     special = any(sign in pattern for sign in ("_", escape))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from seine.algebra.expressions import Expression, Literal
+from seine.algebra.like_scanner import scan_like
 from seine.algebra.types import STRING
 from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.compare_terms import FALSE, Formula, compare, defined
@@ -15,7 +16,7 @@ _FUNCTIONS = {"startswith": ("", "%"), "endswith": ("%", ""), "contains": ("%", 
 
 def like(subject: Expression, pattern: str, escape: str, positive: bool) -> Formula:
     """The formula of `subject LIKE pattern`, or of NOT LIKE."""
-    pieces = _pieces(pattern, escape) if len(escape) == 1 else None
+    pieces = _pieces(pattern, escape)
     if pieces is None:
         return FALSE
     if all(literal for literal, _ in pieces):
@@ -54,20 +55,11 @@ def quoted(text: str) -> str:
 
 def _pieces(pattern: str, escape: str) -> list[tuple[bool, str]] | None:
     """Literal texts (True) and runs of wildcards (False), underscores before one %; None if invalid."""
-    letters: list[tuple[bool, str]] = []
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        if letter == escape:
-            at += 1
-            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
-                return None
-            letters.append((True, pattern[at]))
-        else:
-            letters.append((letter not in "%_", letter))
-        at += 1
+    letters = scan_like(pattern, escape)
+    if letters is None:
+        return None
     pieces = []
-    for literal, run in groupby(letters, key=lambda pair: pair[0]):
-        text = "".join(letter for _, letter in run)
+    for literal, run in groupby(letters, key=lambda letter: letter.literal):
+        text = "".join(letter.text for letter in run)
         pieces.append((literal, text if literal else "_" * text.count("_") + "%" * ("%" in text)))
     return pieces
