@@ -101,6 +101,13 @@ class RelationDef:
         return self.source is not None and dict(self.source.options).get("follow") == "true"
 
     @property
+    def domain(self) -> str | None:
+        """The event-time domain of its validity; None if its tuples are always valid."""
+        if self.valid is None:
+            return None
+        return "timestamp" if self.fields[self.valid[0]].type.kind is Kind.TIMESTAMP else "plain"
+
+    @property
     def types(self) -> tuple[Type, ...]:
         """The types of the columns."""
         return tuple(field.type for field in self.fields)

@@ -28,6 +28,11 @@ class Plan:
         """The children; none of a leaf."""
         return ()
 
+    @property
+    def follows_schema(self) -> bool:
+        """Whether what it reads comes and goes with what is declared, so that it needs none of its tables."""
+        return False
+
 
 def _check_columns(expression: Expression, width: int) -> None:
     beyond = {index for index in columns_of(expression) if not 0 <= index < width}
@@ -264,3 +269,8 @@ def tables_of(query: Query) -> frozenset[str]:
         elif isinstance(node, Lookup):
             names.add(node.relation.name)
     return frozenset(names)
+
+
+def tables_needed(query: Query) -> frozenset[str]:
+    """The names of the streams and relations that cannot be dropped while a query stands."""
+    return frozenset() if query.plan.follows_schema else tables_of(query)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from seine.algebra.definitions import JoinEdge
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import coefficients_of
 from seine.algebra.plan import (
@@ -22,6 +23,7 @@ from seine.algebra.plan import (
     Select,
     UnionAll,
 )
+from seine.algebra.search_plan import SchemaGraph, Search
 from seine.algebra.types import Kind
 
 # operator -> (symbol, precedence)
@@ -229,9 +231,29 @@ def _headline(plan: Plan) -> str:
         case Aggregate(_, keys, calls, outputs):
             texts = [describe(key, names) for key in keys]
             return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
+        case Search():
+            return _search_headline(plan)
         case Distinct() | UnionAll() | Except():
             return type(plan).__name__
     raise TypeError(f"not a plan: {plan!r}")
+
+
+def _search_headline(plan: Search) -> str:
+    """Terms and limits, then the edges: Search tarantino travolta, MAX 4 TUPLES, movie.did = director.did."""
+    limit = f"MAX {plan.max_tuples} TUPLES"
+    if plan.top is not None:
+        limit += f" TOP {plan.top.count}" + ("" if plan.top.per is None else f" PER {plan.top.per}")
+    edges = [describe_edge(edge, plan.graph) for edge in plan.edges]
+    return ", ".join(["Search " + " ".join(term.text for term in plan.terms), limit, *edges])
+
+
+def describe_edge(edge: JoinEdge, graph: SchemaGraph) -> str:
+    """A join condition between two tables of a graph: movie.did = director.did."""
+
+    def side(table: str, column: int) -> str:
+        return f"{column_name(table)}.{column_name(graph.tables[table].fields[column].name)}"
+
+    return f"{side(edge.left, edge.left_column)} = {side(edge.right, edge.right_column)}"
 
 
 def _list(texts: Sequence[str], names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
+from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
 from seine.algebra.expressions import Expression, from_json, to_json
 from seine.algebra.plan import (
     Aggregate,
@@ -23,6 +23,8 @@ from seine.algebra.plan import (
     Select,
     UnionAll,
 )
+from seine.algebra.search_plan import SchemaGraph, Search, Top
+from seine.algebra.search_terms import Alternative, Term
 from seine.algebra.types import Field, Type
 
 JsonObject = dict[str, Any]
@@ -59,6 +61,8 @@ def plan_from_json(form: JsonObject) -> Plan:
             return UnionAll(tuple(inputs))
         case "except":
             return Except(inputs[0], inputs[1])
+        case "search":
+            return _search_from_json(form, inputs)
     raise ValueError(f"no plan operator {form['op']!r}")
 
 
@@ -77,7 +81,37 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
         case Aggregate(_, keys, calls, names):
             forms = [_call_to_json(call) for call in calls]
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
+        case Search():
+            return _search_to_json(plan)
     return {}
+
+
+def _search_to_json(plan: Search) -> JsonObject:
+    return {
+        "terms": [
+            [term.text, [[list(one.words), one.prefix, one.column] for one in term.alternatives]]
+            for term in plan.terms
+        ],
+        "edges": [[e.left, e.left_column, e.right, e.right_column] for e in plan.edges],
+        "max_tuples": plan.max_tuples,
+        "fixed": plan.fixed,
+        "top": None if plan.top is None else [plan.top.count, plan.top.per],
+        "engine": plan.engine,
+    }
+
+
+def _search_from_json(form: JsonObject, inputs: list[Plan]) -> Search:
+    graph = SchemaGraph(
+        tuple(leaf.stream for leaf in inputs if isinstance(leaf, Scan)),
+        tuple(leaf.relation for leaf in inputs if isinstance(leaf, Lookup)),
+        tuple(JoinEdge(*edge) for edge in form["edges"]),
+    )
+    terms = tuple(
+        Term(text, tuple(Alternative(tuple(words), prefix, column) for words, prefix, column in alternatives))
+        for text, alternatives in form["terms"]
+    )
+    top = None if form["top"] is None else Top(*form["top"])
+    return Search(terms, graph, form["max_tuples"], form["fixed"], top, form["engine"])
 
 
 def stream_to_json(stream: StreamDef) -> JsonObject:

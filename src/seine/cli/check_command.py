@@ -7,6 +7,7 @@ import json
 import sys
 
 from seine.algebra.plan import Query, walk
+from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, printable
 from seine.frontends.script.script_file import read_script
 from seine.network.network import MOST_TABLES, build_network
@@ -45,7 +46,9 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _is_planned(query: Query) -> bool:
-    """A query that is too large for a network is judged all the same."""
+    """A query that is too large for a network is judged all the same; a SEARCH has no plan of joins."""
+    if isinstance(query.plan, Search):
+        return False
     return sum(not part.inputs for part in walk(query.plan)) <= MOST_TABLES
 
 

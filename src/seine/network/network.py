@@ -11,6 +11,7 @@ from msgspec import Struct
 from seine.algebra.definitions import StreamDef
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
+from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.graph.claims import Claim, TagIdentity, claimed_nodes
 from seine.graph.node import Node
@@ -112,6 +113,8 @@ class Network:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
+        if isinstance(query.plan, Search):
+            raise SeineError(f"query {query.name}: SEARCH is not available yet", hint="leave this query out")
         first = self._site.next_id
         builder = self._builder(query)
         self._site.begin()

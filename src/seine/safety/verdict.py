@@ -5,13 +5,16 @@ Cites: SAFETY 2.2 (Def 3), SAFETY 2.4 (Def 5), SAFETY 4.1 (Thm 2), SAFETY 4.2 (T
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.plan import Plan, Query
+from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
 from seine.safety.cures.cures import cures, would_last
+from seine.safety.cures.search_cures import search_cures
 from seine.safety.states.check_plan import judge, notes
 from seine.safety.states.stateful_streams import kept_scans
 
@@ -53,11 +56,11 @@ def verdict(query: Query) -> Verdict:
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
     reason += "".join(f"; {note}" for note in notes(query.plan))
-    if would_last(query.plan, lasting):
+    if not isinstance(query.plan, Search) and would_last(query.plan, lasting):
         reason += "; a punctuation with a LIFESPAN does not last"
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
-    return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan))
+    return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan, lasting))
 
 
 def _safe_reason(plan: Plan) -> str:
@@ -69,10 +72,14 @@ def _safe_reason(plan: Plan) -> str:
     return "windows, punctuations and watermarks free all that it keeps"
 
 
-def _cure(plan: Plan) -> str:
+def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     """The additions that were found, in one line."""
-    ways = [" and ".join(map(str, cure)) for cure in cures(plan)]
-    return "; or ".join([f"declare {', or '.join(ways)}", "say WITH (unbounded = true)"])
+    if isinstance(plan, Search):
+        ways = search_cures(plan, lasting)
+    else:
+        additions = [" and ".join(map(str, cure)) for cure in cures(plan)]
+        ways = [f"declare {', or '.join(additions)}"]
+    return "; or ".join([*ways, "say WITH (unbounded = true)"])
 
 
 def refuse_unsafe(script: Script) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.plan import Plan, Scan
+from seine.algebra.search_plan import Search
 from seine.errors import printable
 from seine.safety.graph.chains import punctuated
 from seine.safety.graph.kept_punctuations import kept_punctuations
@@ -27,9 +28,17 @@ Nested = str | tuple["Nested", ...]  # aliases; what is joined at one place is a
 
 def story(plan: Plan) -> list[str]:
     """A line for each state: what is held, and what frees it."""
+    if isinstance(plan, Search):
+        return [_search_story(scan) for scan in kept_scans(plan)]
     sources = Sources()
     states = [*states_of(plan, sources), *result_state(plan, sources)]
     return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
+
+
+def _search_story(scan: Scan) -> str:
+    """Whether the tuples of a stream that a search keeps go."""
+    freed = "its window frees them" if scan.stream.window is not None else "nothing frees them"
+    return f"search, tuples of {scan.alias}: {freed}"
 
 
 def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
@@ -42,8 +51,12 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     if len(scans) > MOST_STREAMS:
         return []
     if all(scan.stream.window is not None for scan in scans):
+        if isinstance(plan, Search):
+            return []
         return _punctuation_lines(plan) if any(scan.stream.schemes for scan in scans) else []
     lines = story(plan)
+    if isinstance(plan, Search):
+        return [printable(line) for line in lines]
     if graph_edges := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, graph_edges))}")
     if joined and len(scans) <= MOST_PLANNED:
@@ -125,7 +138,7 @@ def circles(plan: Plan) -> list[tuple[str, ...]]:
 
 def edges(plan: Plan) -> list[GraphEdge]:
     """The punctuation graphs of all blocks of a plan; a scheme that nothing can use has no edge."""
-    return list(dict.fromkeys(_edges(plan, Sources())))
+    return [] if isinstance(plan, Search) else list(dict.fromkeys(_edges(plan, Sources())))
 
 
 def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:

@@ -244,3 +244,48 @@ def test_a_refusal_says_where_punctuations_do_not_help(sql, note):
     assert note in result.reason
     assert "a WINDOW on" in result.hint
     assert judged(sql, "WITH (unbounded = true)").accepted
+
+
+SEARCHED = """\
+CREATE STREAM windowed (c STRING, k BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'w';
+CREATE STREAM lasting (c STRING, k BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k) FROM 'l';
+CREATE STREAM "Taken Back" (c STRING, k BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 't';
+CREATE RELATION known (c STRING, k BIGINT) FROM 'k';
+CREATE JOIN windowed.k = lasting.k;
+CREATE JOIN known.k = lasting.k;
+"""
+
+
+def searched(text: str, options: str = "") -> Verdict:
+    return verdict(parse(f"{SEARCHED}CREATE QUERY q {options} AS SEARCH {text};").declarations.queries["q"])
+
+
+@pytest.mark.parametrize(
+    ("text", "purgeable"),
+    [
+        ("'a b' OVER (windowed, known)", {"windowed": True}),
+        ("'a b' OVER (windowed, lasting)", {"windowed": True, "lasting": False}),
+        ("'a b'", {"windowed": True, "lasting": False, "Taken Back": False}),
+        ("'a' OVER (windowed, lasting)", {}),
+        ("'a b' OVER (windowed, lasting) MAX 1 TUPLES", {}),
+        ("'a'", {"Taken Back": False}),
+        ("'a' OVER (windowed, lasting) TOP 3 PER 10", {}),
+        ("'a' OVER (windowed, lasting) TOP 3", {"windowed": True, "lasting": False}),
+        ("'a' OVER (windowed) TOP 3", {"windowed": True}),
+    ],
+)
+def test_a_search_keeps_windows(text, purgeable):
+    result = searched(text)
+    assert result.purgeable == purgeable
+    assert result.safe == result.accepted == all(purgeable.values())
+
+
+def test_the_cure_of_a_search_is_a_window_or_to_leave_streams_out():
+    assert searched("'a b'").hint == (
+        'declare a WINDOW on lasting and a WINDOW on "Taken Back"; '
+        "or search OVER (windowed, known); or say WITH (unbounded = true)"
+    )
+    hint = searched("'a b' OVER (lasting, known)").hint
+    assert hint == "declare a WINDOW on lasting; or say WITH (unbounded = true)"
+    by_wish = searched("'a b'", "WITH (unbounded = true)")
+    assert by_wish.accepted and not by_wish.safe

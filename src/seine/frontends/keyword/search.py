@@ -1,60 +1,72 @@
-"""The parser of keyword queries: SEARCH 'keywords' [OVER (streams)] [MAX n TUPLES].
+"""The parser of keyword queries: SEARCH 'terms' [OVER (tables)] [MAX n TUPLES] [TOP k [PER length]].
 
 Cites: SKWS 3.1 (keyword queries over a streaming schema)
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
 
+from seine.algebra.search_plan import DEFAULT_MAX_TUPLES, MOST_TUPLES
+from seine.errors import ScriptError
+from seine.frontends.keyword.read_terms import read_terms
+from seine.frontends.keyword.search_statement import SearchStatement
 from seine.frontends.text.cursor import Cursor
-from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.durations import Duration, read_duration
+from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
-DEFAULT_MAX_TUPLES = 4
-_KEYWORD = re.compile(r"[^\W_]+")
+_MOST_BEST = 1_000_000  # trees of a TOP: what it may hold of a period
 
 
-@dataclass(frozen=True)
-class SearchQuery:
-    """A keyword query: distinct keywords in lower case, streams searched, largest number of joined tuples."""
-
-    keywords: tuple[str, ...]
-    streams: tuple[str, ...]
-    max_tuples: int = DEFAULT_MAX_TUPLES
-
-
-def read_search(cursor: Cursor, streams: Iterable[str]) -> SearchQuery:
-    """Parse what follows the keyword SEARCH; without OVER all streams are searched."""
-    text = cursor.expect_kind(TokenKind.STRING, "keywords in quotes")
-    keywords = tuple(dict.fromkeys(word.lower() for word in _KEYWORD.findall(text.value)))
-    if not keywords:
-        raise cursor.error("a SEARCH needs a keyword", "a keyword is a run of letters and digits", at=text)
-    known = tuple(streams)
-    over = _read_over(cursor, known) if cursor.accept("OVER") else known
-    return SearchQuery(keywords, over, _read_max(cursor) if cursor.accept("MAX") else DEFAULT_MAX_TUPLES)
+def read_search(cursor: Cursor, tables: Collection[str]) -> SearchStatement:
+    """Parse what follows the keyword SEARCH; `tables` are the names that OVER may have."""
+    text = cursor.expect_kind(TokenKind.STRING, "words in quotes")
+    terms = read_terms(text.value, lambda at, message, hint: _refuse_text(cursor, text, at, message, hint))
+    over = _read_over(cursor, tables) if cursor.accept("OVER") else None
+    largest = _read_max(cursor) if cursor.accept("MAX") else DEFAULT_MAX_TUPLES
+    top = _read_count(cursor, "TOP", _MOST_BEST) if cursor.accept("TOP") else None
+    per = _read_period(cursor) if top is not None and cursor.accept("PER") else None
+    return SearchStatement(terms, over, largest, top, per, cursor.source, text, cursor.passed)
 
 
-def _read_over(cursor: Cursor, known: tuple[str, ...]) -> tuple[str, ...]:
+def _refuse_text(cursor: Cursor, text: Token, at: int, message: str, hint: str | None) -> ScriptError:
+    """An error at an offset in the words; where they have escapes, at their beginning."""
+    verbatim = text.text[1:-1] == text.value
+    return cursor.error(message, hint, at=text.start + 1 + at if verbatim else text.start)
+
+
+def _read_over(cursor: Cursor, known: Collection[str]) -> tuple[str, ...]:
     names: list[str] = []
 
-    def read_stream() -> None:
-        name = cursor.expect_name("a stream")
+    def read_table() -> None:
+        name = cursor.expect_name("a stream or relation")
         if name.key not in known:
-            raise cursor.error(f"no stream {name.written}", suggest(name.written, known, "streams"), at=name)
+            hint = suggest(name.written, known, "streams and relations")
+            raise cursor.error(f"no stream or relation {name.written}", hint, at=name)
         if name.key in names:
-            raise cursor.error(f"stream {name.written} is named twice", at=name)
+            raise cursor.error(f"{name.written} is named twice", at=name)
         names.append(name.key)
 
-    cursor.comma_separated(read_stream)
+    cursor.comma_separated(read_table)
     return tuple(names)
 
 
 def _read_max(cursor: Cursor) -> int:
-    token = cursor.expect_kind(TokenKind.NUMBER, "a number of tuples")
-    if not token.text.isdigit() or int(token.text) < 1:
-        raise cursor.error(f"MAX needs a whole number of 1 or more, found {token}", at=token)
+    largest = _read_count(cursor, "MAX", MOST_TUPLES)
     cursor.expect("TUPLES")
+    return largest
+
+
+def _read_count(cursor: Cursor, clause: str, most: int) -> int:
+    token = cursor.expect_kind(TokenKind.NUMBER, f"a number after {clause}")
+    if not token.text.isdigit() or not 1 <= int(token.text) <= most:
+        raise cursor.error(f"{clause} needs a whole number from 1 to {most:,}, found {token}", at=token)
     return int(token.text)
+
+
+def _read_period(cursor: Cursor) -> Duration:
+    period = read_duration(cursor)
+    if period.length < 1:
+        raise cursor.error("a period must be at least 1", at=period.token)
+    return period

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select, tables_of
 from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
+from seine.frontends.keyword.search_statement import SearchStatement
+from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.limited_queries import refuse_misplaced_limit, refuse_misplaced_relation
-from seine.frontends.script.options import read_options
+from seine.frontends.script.options import Options, read_options
 from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.size_limits import MAX_TOKENS
 from seine.frontends.text.cursor import Cursor, Name
-from seine.frontends.text.lexer import TokenKind
+from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.xscl.parse_xscl import parse_xscl
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
+_OF_SELECT = ("memory", "emit", "importance")  # options; those that follow from memory are refused with it
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A parsed CREATE QUERY; if its language cannot run yet, `query` is None and `unavailable` says why."""
+    """A parsed CREATE QUERY; if its language cannot run yet, `query` is None and `unavailable` says why.
+
+    A SEARCH becomes a query when its script ends and the schema is known.
+    """
 
     name: str
     position: Position
@@ -32,6 +38,15 @@ class Registration:
     query: Query | None = None
     unavailable: str | None = None
     publishes: str | None = None
+    search: SearchStatement | None = None
+    options: Options = ()
+
+    def bound(self, graphs: SearchedGraphs) -> Registration:
+        """The same with the query of its SEARCH over what is declared; others stay as they are."""
+        if self.search is None:
+            return self
+        plan = self.search.bind(graphs, str(dict(self.options).get("engine", "auto")))
+        return replace(self, query=Query(self.name, plan, self.options, self.search.written))
 
 
 def read_query(
@@ -41,13 +56,10 @@ def read_query(
     position = cursor.position(name)
     options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
-    if "memory" in places and cursor.token.is_word("SEARCH", "XSCL"):
-        raise cursor.error("only SELECT can be limited by memory", "leave memory out", at=places["memory"])
+    _refuse_misplaced_options(cursor, places)
     if cursor.accept("SEARCH"):
-        search = read_search(cursor, declared.streams)
-        return Registration(
-            name.written, position, frozenset(search.streams), unavailable="SEARCH is not available yet"
-        )
+        search = read_search(cursor, declared.tables)
+        return Registration(name.written, position, search.uses, search=search, options=options)
     if cursor.accept("XSCL"):
         return _read_xscl(cursor, name, declared, published)
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
@@ -64,6 +76,15 @@ def read_query(
         refuse_misplaced_limit(cursor, query, places["memory"])
     refuse_misplaced_relation(cursor, query, name)
     return Registration(name.written, position, tables_of(query), query, _unavailable(query))
+
+
+def _refuse_misplaced_options(cursor: Cursor, places: dict[str, Token]) -> None:
+    """Raise a ScriptError at an option that is not for the language which comes next."""
+    for option in _OF_SELECT:
+        if option in places and cursor.token.is_word("SEARCH", "XSCL"):
+            raise cursor.error(f"only SELECT takes the option {option}", "leave it out", at=places[option])
+    if "engine" in places and not cursor.token.is_word("SEARCH"):
+        raise cursor.error("only SEARCH takes the option engine", "leave it out", at=places["engine"])
 
 
 def _unavailable(query: Query) -> str | None:

@@ -8,9 +8,9 @@ from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.types import BIGINT, TIMESTAMP, XML, Field
 from seine.errors import ScriptError
 from seine.frontends.script.columns import column_index, read_columns
-from seine.frontends.script.durations import Duration, read_duration
 from seine.frontends.script.from_source import SourceClauses
 from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.durations import Duration, read_duration
 
 _CLAUSES = [
     "TIMESTAMP",

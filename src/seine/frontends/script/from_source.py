@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
-from seine.frontends.script.durations import Duration, read_duration
 from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
+from seine.algebra.search_plan import ENGINES
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
 
@@ -104,4 +105,5 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "emit": _one_of("changes", "final"),
     "limit": _count,
     "importance": _one_of(*IMPORTANCE_FUNCTIONS),
+    "engine": _one_of(*ENGINES),
 }

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from seine.algebra.plan import Query, tables_of
+from seine.algebra.plan import Query, tables_needed
 from seine.errors import ScriptError, TakenError
+from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
@@ -60,12 +61,24 @@ class _StatementReader:
             if not self.cursor.at_statement_end():
                 self._read_statement()
                 self.cursor.end_statement()
+        self._bind_searches()
         for registration in self.registered.values():
             if registration.unavailable is not None:
                 message = f"query {registration.name}: {registration.unavailable}"
                 raise ScriptError(message, hint="leave this query out", where=registration.position)
         positions = {key: one.position for key, one in self.registered.items() if one.query is not None}
         return Script(self.declared, positions, self.dropped)
+
+    def _bind_searches(self) -> None:
+        """Give each SEARCH of this script its plan, over what is declared at its end."""
+        if all(one.search is None for one in self.registered.values()):
+            return
+        graphs = SearchedGraphs(self.declared.tables, self.declared.edges)
+        self.registered = {key: one.bound(graphs) for key, one in self.registered.items()}
+        for key, one in self.registered.items():
+            self.declared.queries.pop(key, None)  # so that all are in their order
+            if one.query is not None:
+                self.declared.queries[key] = one.query
 
     def _read_statement(self) -> None:
         if self.cursor.accept("CREATE"):
@@ -208,7 +221,7 @@ class _StatementReader:
         return name
 
     def _refuse_if_used(self, name: Name, table: str) -> None:
-        users = [query.name for query in self.declared.queries.values() if table in tables_of(query)]
+        users = [query.name for query in self.declared.queries.values() if table in tables_needed(query)]
         users += [one.name for one in self.registered.values() if one.query is None and table in one.uses]
         if users:
             message = f"{name.written} is used by query {', '.join(users[:3])}"

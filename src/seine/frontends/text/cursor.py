@@ -46,6 +46,11 @@ class Cursor:
         """The next token, not yet consumed."""
         return self._tokens[self._at]
 
+    @property
+    def passed(self) -> int:
+        """The offset at which the last consumed token of this statement ends."""
+        return self._tokens[self._at - 1].end
+
     def advance(self) -> Token:
         """Consume the next token and return it; END is never consumed."""
         token = self.token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seine.algebra.plan import Plan
+from seine.algebra.search_plan import Search
 from seine.safety.states.item_facts import Sources
 from seine.safety.states.operator_states import result_state, states_of
 from seine.safety.states.stateful_streams import kept_scans
@@ -24,6 +25,8 @@ def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
     freed = {scan.alias: True for scan in kept}
     if all(scan.stream.window is not None for scan in kept):
         return freed, []  # most queries: whatever is made of tuples that expire expires
+    if isinstance(plan, Search):  # a punctuation says nothing of the words or edges of later tuples
+        return {scan.alias: scan.stream.window is not None for scan in kept}, []
     sources = Sources()
     for state in (*result_state(plan, sources), *states_of(plan, sources)):
         for alias in () if state.freed else state.aliases:

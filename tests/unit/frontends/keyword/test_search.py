@@ -4,41 +4,133 @@ from __future__ import annotations
 
 import pytest
 
+from seine.algebra.definitions import JoinEdge
+from seine.algebra.search_plan import Search, Top
 from seine.errors import ScriptError
-from seine.frontends.keyword.search import SearchQuery, read_search
-from seine.frontends.text.cursor import Cursor
+from seine.frontends.script.parser import parse_script
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, variables
-from tests.support.front_end import TABLES, place, refusal
+from tests.support.front_end import TABLES, parse, place, refusal
+
+WITH_EDGES = TABLES + "CREATE JOIN s.a = t.a; CREATE JOIN r.a = s.a;"
+TIMED = "CREATE STREAM news (txt STRING, tm TIMESTAMP) TIMESTAMP BY tm FROM 'news.jsonl';"
 
 
-def search(text: str) -> SearchQuery:
-    return read_search(Cursor(ScriptText(text, "q")), ["s", "t"])
+def search(text: str, tables: str = WITH_EDGES, options: str = "") -> Search:
+    plan = parse(f"{tables}CREATE QUERY q {options} AS SEARCH {text};").declarations.queries["q"].plan
+    assert isinstance(plan, Search)
+    return plan
 
 
 def xscl(text: str):
     return parse_xscl(ScriptText(text, "q"), 0, len(text), {"s", "r"}, {"bid"})
 
 
-def test_search():
-    assert search("'Tarantino  travolta_TARANTINO'") == SearchQuery(("tarantino", "travolta"), ("s", "t"), 4)
-    assert search("'zoë' OVER (T) MAX 2 TUPLES") == SearchQuery(("zoë",), ("t",), 2)
+def test_clauses():
+    plan = search("'Tarantino  travolta_TARANTINO'")
+    assert [term.text for term in plan.terms] == ["tarantino", "travolta"]
+    assert (plan.max_tuples, plan.top, plan.engine, plan.fixed) == (4, None, "auto", False)
+    plan = search("'zoë' OVER (T, r) MAX 2 TUPLES TOP 3 PER 10", options="WITH (engine = 'joins')")
+    assert [*plan.graph.tables] == ["t", "r"] and plan.edges == ()
+    assert (plan.max_tuples, plan.top, plan.engine, plan.fixed) == (2, Top(3, 10), "joins", True)
+    assert search("'zoë' TOP 3").top == Top(3)
+
+
+def test_a_query_keeps_its_text():
+    script = parse(
+        TABLES + "CREATE QUERY q AS search  'a  b' OVER (s)\n MAX 3 TUPLES ; CREATE QUERY p AS SEARCH 'a';"
+    )
+    queries = script.declarations.queries
+    assert queries["q"].text == "SEARCH 'a  b' OVER (s)\n MAX 3 TUPLES" and queries["p"].text == "SEARCH 'a'"
+
+
+def test_without_over_it_is_over_what_has_text_or_an_edge_when_the_script_ends():
+    plan = search("'a'", tables=TABLES)
+    assert [*plan.graph.tables] == ["s"], "a relation without an edge joins no tree"
+    plan = search("'a'")
+    assert [*plan.graph.tables] == ["s", "t", "r"]
+    assert plan.edges == (JoinEdge("s", 0, "t", 0), JoinEdge("r", 0, "s", 0))
+    late = f"{TABLES}CREATE QUERY q AS SEARCH 'a'; CREATE JOIN s.a = t.a; CREATE QUERY p AS SELECT a FROM s;"
+    queries = parse(late).declarations.queries
+    assert queries["q"].plan == search("'a'", tables=TABLES + "CREATE JOIN s.a = t.a;")
+    assert [*queries] == ["q", "p"]
+
+
+def test_many_searches_share_one_graph():
+    queries = parse(
+        WITH_EDGES + "".join(f"CREATE QUERY q{i} AS SEARCH 'w{i}';" for i in range(4))
+    ).declarations.queries
+    assert len({id(query.plan.graph) for query in queries.values()}) == 1
+
+
+def test_dropping_is_refused_only_where_a_search_names_the_table():
+    follows = (
+        TABLES
+        + "CREATE QUERY q AS SEARCH 'a'; CREATE STREAM w (c STRING, ts BIGINT) TIMESTAMP BY ts FROM 'w';"
+    )
+    assert "s" not in parse(follows + "DROP STREAM s;").declarations.streams
+    names = TABLES + "CREATE QUERY q AS SEARCH 'a' OVER (s);"
+    assert "used by query q" in refusal(names + "DROP STREAM s;").message
+    known = parse(follows).declarations
+
+    assert "s" not in parse_script("DROP STREAM s;", file="f", folder="/", known=known).declarations.streams
 
 
 @pytest.mark.parametrize(
-    ("text", "column"),
+    ("text", "column", "message", "hint"),
     [
-        ("'-_'", 26),
-        ("word", 26),
-        ("'a' OVER (u)", 36),
-        ("'a' OVER (s, S)", 39),
-        ("'a' MAX 0 TUPLES", 34),
-        ("'a' MAX 2", 35),
+        ("'-_'", 26, "needs a word", "letters and digits"),
+        ("''", 26, "needs a word", "letters and digits"),
+        ("word", 26, "expected words in quotes", ""),
+        ("'a' OVER (u)", 36, "no stream or relation u", ""),
+        ("'a' OVER (s, S)", 39, "named twice", ""),
+        ("'a' OVER (r)", 26, "no stream to search", "OVER"),
+        ("'a' OVER (s, z)", 26, "cannot mix times: s is timed by BIGINT, z by TIMESTAMP", "OVER"),
+        ("'a' MAX 0 TUPLES", 34, "from 1 to 16", ""),
+        ("'a' MAX 17 TUPLES", 34, "from 1 to 16", ""),
+        ("'a' MAX 1.5 TUPLES", 34, "from 1 to 16", ""),
+        ("'a' MAX many TUPLES", 34, "a number after MAX", ""),
+        ("'a' MAX 2", 35, "TUPLES", ""),
+        ("'a' TOP 0", 34, "from 1 to", ""),
+        ("'a' TOP 2 PER 0", 40, "at least 1", ""),
+        ("'a' TOP 2 PER INTERVAL '1' HOUR", 40, "plain units", "plain number"),
+        ("'a' PER 2", 30, "expected ';'", ""),
+        ("'a nope:b'", 26, "STRING column nope", "STRING columns: c"),
+        ("'a a:b'", 26, "STRING column a", "c"),
+        (f"'{' '.join(f'w{i}' for i in range(33))}'", 26, "at most 32 words, not 33", ""),
+        (f"'{'|'.join(f'w{i}' for i in range(33))}'", 26, "at most 32 words, not 33", ""),
+    ],
+)  # fmt: skip
+def test_search_refused(text, column, message, hint):
+    error = refusal(f"{TABLES}CREATE QUERY q AS SEARCH {text};")
+    assert message in error.message and hint in (error.hint or "")
+    assert place(error)[1] == column
+
+
+def test_thirty_two_words_are_accepted_and_repetitions_do_not_count():
+    words = " ".join(f"w{i}" for i in range(32))
+    assert len(search(f"'{words} {words.upper()}'").terms) == 32
+
+
+def test_two_kinds_of_time_are_refused_without_over():
+    error = refusal(TABLES + TIMED + "CREATE QUERY q AS SEARCH 'a';")
+    assert "s is timed by BIGINT, news by TIMESTAMP" in error.message and "OVER" in (error.hint or "")
+    assert search("'a' OVER (news) TOP 2 PER INTERVAL '1' SECOND", TABLES + TIMED).top == Top(2, 1_000_000)
+    assert "needs an interval" in refusal(f"{TIMED}CREATE QUERY q AS SEARCH 'a' TOP 2 PER 7;").message
+
+
+@pytest.mark.parametrize(
+    ("option", "language", "message"),
+    [
+        ("emit = 'final'", "SEARCH 'a'", "only SELECT takes the option emit"),
+        ("importance = 'min'", "SEARCH 'a'", "only SELECT takes the option importance"),
+        ("engine = 'auto'", "SELECT a FROM s", "only SEARCH takes the option engine"),
+        ("engine = 'fast'", "SEARCH 'a'", "expected one of 'auto'"),
     ],
 )
-def test_search_refused(text, column):
-    assert place(refusal(f"{TABLES}CREATE QUERY q AS SEARCH {text};"))[1] == column
+def test_options_of_other_languages_are_refused(option, language, message):
+    assert message in refusal(f"{TABLES}CREATE QUERY q WITH ({option}) AS {language};").message
 
 
 def test_xscl_blocks():

@@ -1,0 +1,136 @@
+"""The parser of the text of a SEARCH: words, "phrases", beginnings*, alternatives a|b, column:word.
+
+    term        = alternative { '|' alternative }
+    alternative = [ column ':' ] ( word [ '*' ] | '"' word { word } '"' )
+
+Everything else between terms separates them, as it separates the tokens of data. A column is a name, or any
+text in double quotes; it belongs to the one alternative before which it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from seine.algebra.search_plan import MOST_WORDS
+from seine.algebra.search_terms import Alternative, Term, count_words
+from seine.algebra.word_tokens import TOKEN, tokens_of
+from seine.errors import ScriptError
+from seine.frontends.text.names import fold
+
+MAX_WORD_LENGTH = 255  # characters: the terms of a query are part of its records
+
+Refusal = Callable[[int, str, str | None], ScriptError]  # offset in the text, message, hint
+
+_WHOLE = -1  # the offset of the quote before the text
+_COLUMN = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<name>[^\W\d]\w*)):(?=["]|[^\W_])')
+_NOT_SPACE = re.compile(r"\S")
+
+
+def read_terms(text: str, refuse: Refusal) -> tuple[Term, ...]:
+    """The distinct terms of a text, in order; raises what `refuse` makes of an offset and a reason."""
+    return _TermReader(text, refuse).read()
+
+
+class _TermReader:
+    """Walks over the text of a SEARCH; `_at` is the offset up to which it has been read."""
+
+    def __init__(self, text: str, refuse: Refusal) -> None:
+        self._text = text
+        self._refuse = refuse
+        self._at = 0
+
+    def read(self) -> tuple[Term, ...]:
+        terms: dict[frozenset[Alternative], Term] = {}
+        while self._skip_to_term():
+            term = self._read_term()
+            terms.setdefault(term.meaning, term)
+        distinct = tuple(terms.values())
+        if not distinct:
+            raise self._refuse(_WHOLE, "a SEARCH needs a word", "a word is a run of letters and digits")
+        words = count_words(distinct)
+        if words > MOST_WORDS:
+            raise self._refuse(
+                _WHOLE,
+                f"a SEARCH has at most {MOST_WORDS} words, not {words}",
+                "leave some out, or make two searches",
+            )
+        return distinct
+
+    def _skip_to_term(self) -> bool:
+        """Go to the next term; whether there is one."""
+        while self._at < len(self._text):
+            if self._starts_alternative():
+                return True
+            sign = self._text[self._at]
+            if sign == "*":
+                hint = "write tarant* for all words that begin so"
+                raise self._refuse(self._at, "* follows the beginning of a word", hint)
+            if sign == "|":
+                raise self._refuse(self._at, "| stands between two words", "write this|that")
+            self._at += 1
+        return False
+
+    def _starts_alternative(self) -> bool:
+        at = self._at
+        return self._text[at] == '"' or bool(TOKEN.match(self._text, at) or _COLUMN.match(self._text, at))
+
+    def _read_term(self) -> Term:
+        start = self._at
+        alternatives = {self._read_alternative(): None}
+        while self._accept_bar():
+            alternatives[self._read_alternative()] = None
+        return Term(self._text[start : self._at].lower(), tuple(alternatives))
+
+    def _accept_bar(self) -> bool:
+        bar = _NOT_SPACE.search(self._text, self._at)
+        if bar is None or bar.group() != "|":
+            return False
+        after = _NOT_SPACE.search(self._text, bar.end())
+        self._at = after.start() if after is not None else len(self._text)
+        if after is None or not self._starts_alternative():
+            raise self._refuse(bar.start(), "| stands between two words", "write this|that")
+        return True
+
+    def _read_alternative(self) -> Alternative:
+        column = None
+        match = _COLUMN.match(self._text, self._at)
+        if match is not None:
+            column = match["quoted"] if match["quoted"] is not None else fold(match["name"], quoted=False)
+            self._at = match.end()
+        if self._text[self._at] == '"':
+            return Alternative(self._read_phrase(), column=column)
+        run = TOKEN.match(self._text, self._at)
+        assert run is not None  # _COLUMN and _starts_alternative have looked
+        words = self._words(run.start(), run.end())
+        self._at = run.end()
+        return Alternative(words, self._accept_star(), column)
+
+    def _read_phrase(self) -> tuple[str, ...]:
+        start, end = self._at, self._text.find('"', self._at + 1)
+        if end < 0:
+            raise self._refuse(start, "this phrase has no end", 'close it by another "')
+        words = self._words(start + 1, end)
+        if not words:
+            raise self._refuse(start, "a phrase needs a word", "a word is a run of letters and digits")
+        self._at = end + 1
+        if self._accept_star():
+            raise self._refuse(end + 1, "* follows the beginning of a word, not a phrase", "leave it out")
+        return words
+
+    def _accept_star(self) -> bool:
+        if not self._text.startswith("*", self._at):
+            return False
+        self._at += 1
+        if self._at < len(self._text) and (TOKEN.match(self._text, self._at) or self._text[self._at] == "*"):
+            hint = (
+                'only the end of a word can be left open; "words in double quotes" are searched without signs'
+            )
+            raise self._refuse(self._at - 1, "a word goes on after *", hint)
+        return True
+
+    def _words(self, start: int, end: int) -> tuple[str, ...]:
+        words = tuple(tokens_of(self._text[start:end]))
+        if any(len(word) > MAX_WORD_LENGTH for word in words):
+            raise self._refuse(start, f"a word has more than {MAX_WORD_LENGTH} characters", "shorten it")
+        return words
