@@ -34,7 +34,7 @@ together in one shared network in one Spark pipeline.
     seine check  alerts.sql           is every query right, and what frees its state?
     seine run    alerts.sql           run it to the end of its sources
     seine explain alerts.sql          what the queries share
-    seine optimum star.sql limited    the best that a query WITH (memory = n) could have told
+    seine optimum star.sql limited    the best that a query WITH (memory = n) could have reported
     seine serve  state/               run for ever, while queries come and go
 """
 

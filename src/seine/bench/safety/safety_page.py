@@ -49,7 +49,7 @@ _PLANS = """\
 
 {keys:,} tuples of each stream, a key in use for {life:,} instants, as above; of one chain the second stream
 has {many} of each key; {queries} queries have the first two streams in common, with a quarter of the tuples.
-Two by two, a join tells the one above by derived punctuations what it holds no more. CPU time with two
+Two by two, a join sends the one above derived punctuations of what it holds no more. CPU time with two
 buckets, the median of {rounds} rounds; the last column is what stages take with a core for each bucket."""
 
 Draw = Callable[..., Table | tuple[Table, held_state.Picture]]

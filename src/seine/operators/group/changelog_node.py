@@ -31,4 +31,4 @@ class ChangelogNode(SetOperatorNode, StatefulNode):
         return len(self.ports)
 
     def describe(self, words: NodeWords) -> str:
-        return "tells the end of every row"
+        return "reports the end of every row"

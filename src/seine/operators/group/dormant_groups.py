@@ -150,7 +150,7 @@ class DormantGroups:
         return touched, most, change
 
     def _to_come(self, bits: int) -> tuple[AnyArray, AnyArray]:
-        """The rows of each slot that are alive, as the queue tells: those that are counted, and all."""
+        """The rows of each slot that are alive, by the queue: those that are counted, and all."""
         rows, everything = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, np.int32)
         places = Slots(self._store, bits, rows, rows)
         for batch in self._queue.pending():
