@@ -22,6 +22,8 @@ KEPT = {
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
+    "evaluate.term_matcher": "which terms tuples contain, for the nodes that search",
+    "evaluate.token_column": "the tokens of a column, for the nodes that search",
     "keyword_networks.candidate_networks:candidate_networks": "networks one by one, to be shown",
     "keyword_networks.candidate_networks:CandidateNetwork": "a network that can be read",
     "keyword_networks.candidate_networks:_read": "networks one by one",

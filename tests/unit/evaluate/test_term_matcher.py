@@ -1,0 +1,95 @@
+"""Terms in tuples, by the definition: one by one, over random terms and texts, and over all code points."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+
+import pyarrow as pa
+
+from seine.algebra.search_terms import Alternative
+from seine.algebra.types import BIGINT, STRING, XML
+from seine.algebra.word_tokens import tokens_of
+from seine.evaluate.term_matcher import TermMatcher
+from tests.support.seeds import seeds
+
+NAMES, TYPES = ("id", "title", "name", "doc", "Title"), (BIGINT, STRING, STRING, XML, STRING)
+WORDS = ("kill", "bill", "vol", "ki", "k", "ΟΔΟΣ", "İ", "1")
+SIGNS = (" ", ", ", "-", "_", "  ", ".")
+
+
+def contains(alternative: Alternative, row: dict[str, str | None]) -> bool:
+    """The definition."""
+    for name, type_ in zip(NAMES, TYPES, strict=True):
+        text = row.get(name)
+        if type_ != STRING or text is None or alternative.column not in (None, name):
+            continue
+        tokens = [run.lower() for run in re.findall(r"[^\W_]+", text)]
+        words, n = list(alternative.words), len(alternative.words)
+        if alternative.prefix and any(token.startswith(words[0]) for token in tokens):
+            return True
+        if not alternative.prefix and any(tokens[i : i + n] == words for i in range(len(tokens))):
+            return True
+    return False
+
+
+def matched(terms: dict[int, list[Alternative]], rows: list[dict[str, str | None]]) -> list[list[int]]:
+    kinds = [(name, type_.arrow()) for name, type_ in zip(NAMES, TYPES, strict=True)]
+    columns = [pa.array([row.get(name) for row in rows], arrow) for name, arrow in kinds]
+    lengths, numbers = TermMatcher(terms, NAMES, TYPES).matches(columns, len(rows))
+    assert len(lengths) == len(rows)
+    taken = iter(numbers.tolist())
+    return [[next(taken) for _ in range(length)] for length in lengths.tolist()]
+
+
+def random_text(chance: random.Random) -> str | None:
+    if chance.random() < 0.1:
+        return None
+    count = chance.randrange(6)
+    words = [chance.choice([str.upper, str.lower, str.title])(chance.choice(WORDS)) for _ in range(count)]
+    return "".join(word + chance.choice(SIGNS) for word in words)
+
+
+def random_alternative(chance: random.Random) -> Alternative:
+    word = tuple(w.lower() for w in chance.choices(WORDS, k=chance.choice([1, 1, 1, 2, 2, 3])))
+    column = chance.choice([None, None, "title", "name", "Title", "doc", "nowhere"])
+    return Alternative(word, len(word) == 1 and chance.random() < 0.3, column)
+
+
+@seeds(30)
+def test_a_row_has_the_terms_that_hold_in_one_of_its_columns(seed):
+    chance = random.Random(seed)
+    rows = [{name: random_text(chance) for name in NAMES[1:]} for _ in range(chance.randrange(1, 40))]
+    numbers = chance.sample(range(100), chance.randrange(1, 25))
+    terms = {n: [random_alternative(chance) for _ in range(chance.choice([1, 1, 2, 3]))] for n in numbers}
+    expected = [[n for n in sorted(terms) if any(contains(one, row) for one in terms[n])] for row in rows]
+    assert matched(terms, rows) == expected
+    if len(rows) > 10 and len(terms) > 5:
+        assert any(expected)
+
+
+def test_nothing_to_look_for_or_to_look_in():
+    assert matched({}, [{"title": "kill"}]) == [[]]
+    assert matched({1: [Alternative(("kill",))]}, []) == []
+    assert matched({1: [Alternative(("kill",))]}, [{}, {"title": "!"}, {"doc": "kill"}]) == [[], [], []]
+    assert matched({1: [Alternative(("kill", "bill"))]}, [{"title": "kill"}, {"title": "bill"}]) == [[], []]
+
+
+def test_every_code_point_is_found_by_the_word_that_it_makes_in_a_query():
+    """A query for a text finds that text, and no other: one tokeniser for both."""
+    surrogates, unassigned = range(0xD800, 0xE000), range(0x32000, 0xE0000)
+    points = [chr(point) for point in range(0xF0000) if point not in surrogates and point not in unassigned]
+    assert not any(map(str.isalnum, map(chr, [*unassigned[::7], *range(0xF0000, sys.maxunicode + 1)])))
+    texts = [f"a{point}B" for point in points]
+    words = [tokens_of(text) for text in texts]
+    numbers = {tuple(w): n for n, w in enumerate(dict.fromkeys(map(tuple, words)))}
+    terms = {number: [Alternative(word)] for word, number in numbers.items() if len(word) == 1}
+    found = matched(terms, [{"title": text} for text in texts])
+    assert found == [[numbers[tuple(word)]] if len(word) == 1 else [] for word in words]
+    assert 100_000 < sum(map(len, found)) < len(points)
+
+
+def test_very_many_terms_are_one_lookup_a_token():
+    terms = {number: [Alternative((f"w{number}",))] for number in range(50_000)}
+    assert matched(terms, [{"title": "w7 w49999 w7"}, {"name": "w50000"}]) == [[7, 49_999], []]
