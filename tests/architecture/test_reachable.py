@@ -21,6 +21,7 @@ KEPT = {
     "catalog.index.indexed_node": "nodes seen from their joins (ARGUS 5.1.4), for running nodes",
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
+    "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
     "evaluate.term_matcher": "which terms tuples contain, for the nodes that search",
     "evaluate.token_column": "the tokens of a column, for the nodes that search",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from seine.algebra.definitions import JoinEdge
+from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import coefficients_of
 from seine.algebra.plan import (
@@ -24,6 +25,7 @@ from seine.algebra.plan import (
     UnionAll,
 )
 from seine.algebra.search_plan import SchemaGraph, Search
+from seine.algebra.tree_pattern_text import print_pattern
 from seine.algebra.types import Kind
 
 # operator -> (symbol, precedence)
@@ -235,6 +237,12 @@ def _headline(plan: Plan) -> str:
             return _search_headline(plan)
         case Distinct() | UnionAll() | Except():
             return type(plan).__name__
+        case DocumentBlock(_, _, pattern):
+            return f"DocumentBlock {print_pattern(pattern)}"
+        case DocumentJoin():
+            return f"DocumentJoin {print_document_join(plan)}"
+        case DocumentQuery(_, _, publish):
+            return "DocumentQuery" if publish is None else f"DocumentQuery PUBLISH {column_name(publish)}"
     raise TypeError(f"not a plan: {plan!r}")
 
 
@@ -254,6 +262,15 @@ def describe_edge(edge: JoinEdge, graph: SchemaGraph) -> str:
         return f"{column_name(table)}.{column_name(graph.tables[table].fields[column].name)}"
 
     return f"{side(edge.left, edge.left_column)} = {side(edge.right, edge.right_column)}"
+
+
+def print_document_join(join: DocumentJoin) -> str:
+    """The operator of a join of documents as XSCL text: FOLLOWED BY{x = y, 100}."""
+    predicate = " AND ".join(f"{left} = {right}" for left, right in join.equalities)
+    is_interval = join.right.input.stream.domain == "timestamp"
+    within = join.within
+    time = "INF" if within is None else interval_text(within) if is_interval else str(within)
+    return f"{'FOLLOWED BY' if join.ordered else 'JOIN'}{{{predicate}, {time}}}"
 
 
 def _list(texts: Sequence[str], names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
+from seine.algebra.document_json import document_fields_to_json, document_plan_from_json
 from seine.algebra.expressions import Expression, from_json, to_json
 from seine.algebra.plan import (
     Aggregate,
@@ -63,6 +64,9 @@ def plan_from_json(form: JsonObject) -> Plan:
             return Except(inputs[0], inputs[1])
         case "search":
             return _search_from_json(form, inputs)
+    documents = document_plan_from_json(form, inputs)
+    if documents is not None:
+        return documents
     raise ValueError(f"no plan operator {form['op']!r}")
 
 
@@ -83,7 +87,7 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
         case Search():
             return _search_to_json(plan)
-    return {}
+    return document_fields_to_json(plan) or {}
 
 
 def _search_to_json(plan: Search) -> JsonObject:

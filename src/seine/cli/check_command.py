@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query, walk
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, printable
@@ -46,8 +47,8 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _is_planned(query: Query) -> bool:
-    """A query that is too large for a network is judged all the same; a SEARCH has no plan of joins."""
-    if isinstance(query.plan, Search):
+    """A query that is too large for a network is judged all the same; SEARCH and XSCL have no join orders."""
+    if isinstance(query.plan, Search | DocumentQuery):
         return False
     return sum(not part.inputs for part in walk(query.plan)) <= MOST_TABLES
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.algebra.search_plan import Search
@@ -113,8 +114,10 @@ class Network:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
-        if isinstance(query.plan, Search):
-            raise SeineError(f"query {query.name}: SEARCH is not available yet", hint="leave this query out")
+        if isinstance(query.plan, Search | DocumentQuery):
+            language = "SEARCH" if isinstance(query.plan, Search) else "XSCL"
+            message = f"query {query.name}: {language} is not available yet"
+            raise SeineError(message, hint="leave this query out")
         first = self._site.next_id
         builder = self._builder(query)
         self._site.begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll
 
@@ -20,6 +21,9 @@ def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
             return replace(plan, left=inputs[0], right=inputs[1])
         case UnionAll():
             return UnionAll(inputs)
+    documents = with_document_inputs(plan, inputs)
+    if documents is not None:
+        return documents
     raise TypeError(f"{type(plan).__name__} has no inputs")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
@@ -16,6 +17,7 @@ from seine.frontends.script.script import Script
 from seine.safety.cures.cures import cures, would_last
 from seine.safety.cures.search_cures import search_cures
 from seine.safety.states.check_plan import judge, notes
+from seine.safety.states.document_states import document_cure
 from seine.safety.states.stateful_streams import kept_scans
 
 
@@ -69,12 +71,16 @@ def _safe_reason(plan: Plan) -> str:
         return "it keeps no tuples"
     if all(scan.stream.window is not None for scan in kept):
         return "windows bound all that it keeps"
+    if isinstance(plan, DocumentQuery):
+        return "times of joins, windows and watermarks free all that it keeps"
     return "windows, punctuations and watermarks free all that it keeps"
 
 
 def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     """The additions that were found, in one line."""
-    if isinstance(plan, Search):
+    if isinstance(plan, DocumentQuery):
+        ways = [document_cure(plan)]
+    elif isinstance(plan, Search):
         ways = search_cures(plan, lasting)
     else:
         additions = [" and ".join(map(str, cure)) for cure in cures(plan)]

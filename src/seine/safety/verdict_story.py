@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.search_plan import Search
 from seine.errors import printable
@@ -17,6 +18,7 @@ from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
 from seine.safety.graph.transformed import transformed
 from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree
 from seine.safety.plans.schemes import schemes_used
+from seine.safety.states.document_states import document_states
 from seine.safety.states.item_facts import Sources
 from seine.safety.states.operator_states import column_names, result_state, states_of
 from seine.safety.states.stateful_streams import kept_scans
@@ -31,7 +33,10 @@ def story(plan: Plan) -> list[str]:
     if isinstance(plan, Search):
         return [_search_story(scan) for scan in kept_scans(plan)]
     sources = Sources()
-    states = [*states_of(plan, sources), *result_state(plan, sources)]
+    if isinstance(plan, DocumentQuery):
+        states = list(document_states(plan))
+    else:
+        states = [*states_of(plan, sources), *result_state(plan, sources)]
     return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
 
 
@@ -50,6 +55,8 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     scans = kept_scans(plan)
     if len(scans) > MOST_STREAMS:
         return []
+    if isinstance(plan, DocumentQuery):
+        return [printable(line) for line in story(plan)]
     if all(scan.stream.window is not None for scan in scans):
         if isinstance(plan, Search):
             return []
@@ -137,8 +144,13 @@ def circles(plan: Plan) -> list[tuple[str, ...]]:
 
 
 def edges(plan: Plan) -> list[GraphEdge]:
-    """The punctuation graphs of all blocks of a plan; a scheme that nothing can use has no edge."""
-    return [] if isinstance(plan, Search) else list(dict.fromkeys(_edges(plan, Sources())))
+    """The punctuation graphs of all blocks of a plan; a scheme that nothing can use has no edge.
+
+    Punctuations say nothing of words or of what is inside documents: SEARCH and XSCL have no graph.
+    """
+    if isinstance(plan, Search | DocumentQuery):
+        return []
+    return list(dict.fromkeys(_edges(plan, Sources())))
 
 
 def _edges(plan: Plan, sources: Sources) -> Iterator[GraphEdge]:

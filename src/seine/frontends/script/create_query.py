@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select, tables_of
-from seine.algebra.types import XML
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
@@ -37,7 +37,6 @@ class Registration:
     uses: frozenset[str]
     query: Query | None = None
     unavailable: str | None = None
-    publishes: str | None = None
     search: SearchStatement | None = None
     options: Options = ()
 
@@ -50,9 +49,13 @@ class Registration:
 
 
 def read_query(
-    cursor: Cursor, name: Name, declared: Declarations, published: set[str], templates: PlanTemplates
+    cursor: Cursor,
+    name: Name,
+    declared: Declarations,
+    published: dict[str, StreamDef],
+    templates: PlanTemplates,
 ) -> Registration:
-    """Parse what follows CREATE QUERY name; `published` are the streams that other queries produce."""
+    """Parse what follows CREATE QUERY name; `published` are the streams that other queries publish."""
     position = cursor.position(name)
     options, places = read_options(cursor) if cursor.accept("WITH") else ((), {})
     cursor.expect("AS")
@@ -61,7 +64,7 @@ def read_query(
         search = read_search(cursor, declared.tables)
         return Registration(name.written, position, search.uses, search=search, options=options)
     if cursor.accept("XSCL"):
-        return _read_xscl(cursor, name, declared, published)
+        return _read_xscl(cursor, name, declared, published, options)
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
     tokens, start, end = cursor.skip_to_statement_end()
@@ -99,22 +102,17 @@ def _has_groups(plan: Plan) -> bool:
     return isinstance(plan, Aggregate | Distinct)
 
 
-def _read_xscl(cursor: Cursor, name: Name, declared: Declarations, published: set[str]) -> Registration:
+def _read_xscl(
+    cursor: Cursor,
+    name: Name,
+    declared: Declarations,
+    published: dict[str, StreamDef],
+    options: Options,
+) -> Registration:
     block = cursor.expect_kind(TokenKind.BLOCK, "the query between $$ and $$")
-    xml = {key for key, stream in declared.streams.items() if _has_documents(stream)} | published
-    other = set(declared.streams) - xml
-    query = parse_xscl(cursor.source, block.start + 2, block.end - 2, xml, other)
-    if query.publish is not None and query.publish in {*declared.tables, *published}:
-        raise cursor.error(f"the name {query.publish} is taken", "publish under another name", at=block)
-    return Registration(
-        name.written,
-        cursor.position(name),
-        frozenset({query.left.stream, query.right.stream}),
-        unavailable="XSCL is not available yet",
-        publishes=query.publish,
-    )
-
-
-def _has_documents(stream: StreamDef) -> bool:
-    is_xml_file = stream.source is not None and stream.source.format == "XML"
-    return is_xml_file or any(field.type == XML for field in stream.fields)
+    start, end = block.start + 2, block.end - 2
+    plan = parse_xscl(cursor.source, start, end, ChainMap(declared.streams, published))
+    if plan.publish is not None and plan.publish in {*declared.tables, *published}:
+        raise cursor.error(f"the name {plan.publish} is taken", "publish under another name", at=block)
+    query = Query(name.written, plan, options, f"XSCL {block.text}")
+    return Registration(name.written, cursor.position(name), tables_of(query), query)

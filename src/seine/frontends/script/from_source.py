@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
+from seine.algebra.namespaces import read_prefixes
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
@@ -89,8 +90,10 @@ class SourceClauses:
                 raise cursor.error(
                     f"a source of FORMAT {self.format or 'JSON'} has no option {key}", hint, at=token
                 )
-        if self.options.get("namespaces", "ignore") != "ignore":
-            raise cursor.error("option namespaces can only be 'ignore'", at=self.places["namespaces"])
+        try:
+            read_prefixes(self.options.get("namespaces"))
+        except ValueError as error:
+            raise cursor.error(str(error), at=self.places["namespaces"]) from None
         if self.options.get("follow", "true") not in ("true", "false"):
             raise cursor.error("option follow is 'true' or 'false'", at=self.places["follow"])
 

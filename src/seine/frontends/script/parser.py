@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_needed
 from seine.errors import ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
@@ -51,7 +53,7 @@ class _StatementReader:
         self.known = known.queries
         self.declared = known.copy()
         self.registered: dict[str, Registration] = {}  # of this script
-        self.published: set[str] = set()
+        self.published: dict[str, StreamDef] = dict(known.published)
         self.dropped: dict[str, Query] = {}
         self._templates: PlanTemplates | None = None
 
@@ -109,7 +111,7 @@ class _StatementReader:
     def templates(self) -> PlanTemplates:
         """The cache of plan templates, valid while streams and relations stay the same."""
         if self._templates is None:
-            self._templates = PlanTemplates(self.declared.tables)
+            self._templates = PlanTemplates({**self.declared.tables, **self.published})
         return self._templates
 
     @cached_property
@@ -148,13 +150,15 @@ class _StatementReader:
                 hint = f"seine register --replace lets this one take its place; or {hint}"
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
-        self._forget_query(key)
+        self._forget_query(name, key)
         registration = read_query(self.cursor, name, self.declared, self.published, self.templates)
         self.registered[key] = registration
-        if registration.publishes is not None:
-            self.published.add(registration.publishes)
         if registration.query is not None:
             self.declared.queries[key] = registration.query
+            stream = publication(registration.query)
+            if stream is not None:
+                self.published[stream.name] = stream
+                self._templates = None
 
     def _create_join(self) -> None:
         start = self.cursor.token.start
@@ -184,15 +188,20 @@ class _StatementReader:
             raise self.cursor.error(
                 f"no query {name.written}", suggest(name.written, names, "queries"), at=name
             )
-        registration = self.registered.pop(key, None)
-        self._forget_query(key)
-        if registration is not None and registration.publishes is not None:
-            self._refuse_if_used(name, registration.publishes)
-            self.published.discard(registration.publishes)
+        self.registered.pop(key, None)
+        self._forget_query(name, key)
 
-    def _forget_query(self, key: str) -> None:
+    def _forget_query(self, name: Name, key: str) -> None:
+        """Take out a query, unless what it publishes is read; so no query can come to read its own output."""
         query = self.declared.queries.pop(key, None)
-        if query is not None and self.known.get(key) is query:
+        if query is None:
+            return
+        stream = publication(query)
+        if stream is not None:
+            self._refuse_if_used(name, stream.name)
+            del self.published[stream.name]
+            self._templates = None
+        if self.known.get(key) is query:
             self.dropped[key] = query
 
     def _drop_table(self, what: str, tables: dict[str, Any]) -> None:

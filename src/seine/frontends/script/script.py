@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query
 from seine.errors import Position
 
@@ -27,6 +28,12 @@ class Declarations:
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:
         """Streams and relations by name."""
         return {**self.streams, **self.relations}
+
+    @property
+    def published(self) -> Mapping[str, StreamDef]:
+        """The streams that queries publish, by name."""
+        streams = map(publication, self.queries.values())
+        return {stream.name: stream for stream in streams if stream is not None}
 
     @property
     def paths(self) -> list[str]:

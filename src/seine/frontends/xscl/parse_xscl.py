@@ -1,204 +1,306 @@
-"""The parser of XSCL, a join language of XML documents, to an XsclQuery.
+"""The parser of XSCL, a join language of XML documents, to a DocumentQuery.
 
-query     = [SELECT * FROM] block operator block [PUBLISH name]
-operator  = (FOLLOWED BY | JOIN) "{" equality {AND equality} "," (number | INF) "}"
-block     = stream step {step}
-step      = ("/" | "//") ["@"] (name | "*") ["->" variable] {"[" path "]"}
-path      = ["." ("/" | "//")] first step, then steps
+query    = [SELECT ("*" | item {"," item}) FROM] block {operator block} [PUBLISH name]
+item     = variable {step}
+operator = (FOLLOWED BY | JOIN) "{" equality {AND equality} "," (number | INTERVAL 'n' UNIT | INF) "}"
+equality = term "=" term
+term     = variable {"[" predicate "]"} {step}
+block    = stream ["." column] {step}
+
+Operators associate to the left. A stream alone stands for its whole documents.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 
-from seine.errors import ScriptError
+from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, SelectedPath
+from seine.algebra.namespaces import read_prefixes
+from seine.algebra.plan import Scan
+from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern
+from seine.algebra.types import Kind
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
-from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, XsclQuery, variables
+from seine.frontends.text.time_units import MICROSECONDS
+from seine.frontends.xscl.read_pattern import PatternParser, refuse_twice_bound
+from seine.frontends.xscl.value_joins import JoinTerm, bind_path, conditioned, variable_of
+from seine.frontends.xscl.xscl_reader import NAME, STRING, VARIABLE, WHOLE_NUMBER, WORD, XsclReader
 
-_SPACE = re.compile(r"\s*")
-_NAME = re.compile(r"[^\W\d](?:[\w.]|-(?!>))*(?::[^\W\d](?:[\w.]|-(?!>))*)?")
-_WORD = re.compile(r"[^\W\d]\w*")
-_VARIABLE = re.compile(r"[^\W\d]\w*'*")
-_NUMBER = re.compile(r"\d+(?![\w.])")
+MOST_BLOCKS = 8  # of one query; each operator is a stage of its own
+_LONGEST_TIME = 2**62  # exclusive, in units of event time
+_AMOUNT = re.compile(r"'\s*(?:\d+(?:\.\d*)?|\.\d+)\s*'|\d+(?:\.\d*)?|\.\d+", re.ASCII)
+_LEXEME = re.compile(rf"[/@]+\s*(?:{NAME.pattern})|{VARIABLE.pattern}|{STRING.pattern}")
+_CONDITION_HINT = "write {x = y AND ..., T}, T a length of time or INF"
 
 
-class _PatternReader:
-    """A scanner of the text of one query by regular expressions, skipping white space."""
+@dataclass
+class _Block:
+    """A block as it is read: its pattern grows when predicates name paths below its variables."""
 
-    def __init__(self, source: ScriptText, start: int, end: int) -> None:
-        self.source = source
-        self.at = start
-        self.end = end
-        self._skip_space()
+    stream: StreamDef
+    column: int
+    pattern: TreePattern
+    prefixes: Mapping[str, str] | None
+    at: int
 
-    def _skip_space(self) -> None:
-        match = _SPACE.match(self.source.text, self.at, self.end)
-        assert match is not None
-        self.at = match.end()
+    def plan(self) -> DocumentBlock:
+        return DocumentBlock(Scan(self.stream, self.stream.name), self.column, self.pattern)
 
-    def accept(self, pattern: re.Pattern[str]) -> str | None:
-        """Consume a match of a pattern and return it; None if there is none here."""
-        match = pattern.match(self.source.text, self.at, self.end)
-        if match is None:
+
+@dataclass
+class _Operator:
+    """An operator as it is read: an equality has a term of the left side and one of the block after it."""
+
+    ordered: bool
+    pairs: list[tuple[JoinTerm, JoinTerm]]
+    within: int | None
+
+
+def parse_xscl(source: ScriptText, start: int, end: int, streams: Mapping[str, StreamDef]) -> DocumentQuery:
+    """Parse the query between two offsets; `streams` are all that are declared or published, by name."""
+    return _XsclParser(XsclReader(source, start, end), streams).query()
+
+
+class _XsclParser:
+    """Parses one query: all blocks first by structure, then the predicates between them."""
+
+    def __init__(self, reader: XsclReader, streams: Mapping[str, StreamDef]) -> None:
+        self.reader = reader
+        self.streams = streams
+        self.blocks: list[_Block] = []
+
+    def query(self) -> DocumentQuery:
+        """The whole query."""
+        reader = self.reader
+        items = self._skip_select() if reader.words("SELECT") else None
+        self._block()
+        operators: list[tuple[bool, int, int]] = []
+        while (ordered := self._operator_word()) is not None:
+            if len(self.blocks) == MOST_BLOCKS:
+                raise reader.error(f"a query joins at most {MOST_BLOCKS} blocks", "publish a part of it")
+            operators.append((ordered, reader.at, self._skip_condition()))
+            self._block()
+        publish = (
+            reader.expect_name("the name of the stream to publish")[1] if reader.words("PUBLISH") else None
+        )
+        if not reader.at_end():
+            raise reader.error(f"expected {_expected(operators)}, found {reader.rest()}")
+        self._refuse_two_times()
+        joins = [self._operator(number, *operator) for number, operator in enumerate(operators, 1)]
+        equalities = self._value_joins(joins)
+        select = None if items is None else self._select(items)
+        plan: DocumentJoin | DocumentBlock = self.blocks[0].plan()
+        for join, pairs, block in zip(joins, equalities, self.blocks[1:], strict=True):
+            plan = DocumentJoin(plan, block.plan(), join.ordered, pairs, join.within)
+        return DocumentQuery(plan, select, publish)
+
+    def _value_joins(self, joins: list[_Operator]) -> list[tuple[tuple[str, str], ...]]:
+        """The equalities of each join as variables; predicates come first: they are part of definitions."""
+        for term in (term for join in joins for pair in join.pairs for term in pair):
+            block = self.blocks[term.block]
+            block.pattern = conditioned(block.pattern, term)
+        pairs = [[(self._bound(left), self._bound(right)) for left, right in join.pairs] for join in joins]
+        return [tuple(dict.fromkeys(one)) for one in pairs]
+
+    def _bound(self, term: JoinTerm) -> str:
+        block = self.blocks[term.block]
+        block.pattern, name = bind_path(block.pattern, term)
+        return name
+
+    def _skip_select(self) -> int | None:
+        """Go to FROM; the offset of the items, None for a star. They are read when blocks are known."""
+        start, reader = self.reader.at, self.reader
+        is_star = reader.symbol("*")
+        while not reader.words("FROM"):
+            if is_star or reader.at_end():
+                raise reader.error(f"expected FROM, found {reader.rest()}", "SELECT * FROM S//a ...")
+            _skip_one(reader)
+        return None if is_star else start
+
+    def _skip_condition(self) -> int:
+        """Go behind the braces of an operator; the offset there."""
+        reader = self.reader
+        reader.expect_symbol("{")
+        while not reader.symbol("}"):
+            if reader.at_end():
+                raise reader.error("this { is never closed", _CONDITION_HINT)
+            _skip_one(reader)
+        return reader.at
+
+    def _operator_word(self) -> bool | None:
+        if self.reader.words("FOLLOWED", "BY"):
+            return True
+        return False if self.reader.words("JOIN") else None
+
+    def _block(self) -> None:
+        reader, start = self.reader, self.reader.at
+        written, name = reader.expect_name("a stream")
+        stream = self.streams.get(name)
+        if stream is None:
+            known = [key for key, one in self.streams.items() if _document_columns(one)]
+            raise reader.error(f"no stream {written}", suggest(written, known, "streams of XML"), at=start)
+        if stream.retractable:
+            message = f"stream {written} is RETRACTABLE: XSCL joins documents that nothing takes back"
+            raise reader.error(message, "declare it without RETRACTABLE", at=start)
+        column = self._column(stream, written, start)
+        prefixes = read_prefixes(_namespaces(stream))
+        root = PatternParser(reader, prefixes).steps() or PatternNode(CHILD, "*", selected=True)
+        bound = [node.variable for node in root.walk() if node.variable is not None]
+        others = [name for block in self.blocks for name in block.pattern.variables]
+        refuse_twice_bound(reader, [*others, *bound], start)
+        self.blocks.append(_Block(stream, column, TreePattern(root, prefixes is None), prefixes, start))
+
+    def _column(self, stream: StreamDef, written: str, start: int) -> int:
+        columns = _document_columns(stream)
+        if not columns:
+            raise self.reader.error(f"stream {written} has no XML column", at=start)
+        if not self.reader.symbol("."):
+            if len(columns) > 1:
+                names = ", ".join(f"{written}.{stream.fields[i].name}" for i in columns)
+                raise self.reader.error(f"stream {written} has several XML columns", f"say {names}", at=start)
+            return columns[0]
+        name = self.reader.expect_name("a column")[1]
+        named = [i for i in columns if stream.fields[i].name == name]
+        if not named:
+            known = suggest(name, [stream.fields[i].name for i in columns], "XML columns")
+            raise self.reader.error(f"stream {written} has no XML column {name}", known, at=start)
+        return named[0]
+
+    def _refuse_two_times(self) -> None:
+        first = self.blocks[0].stream
+        for block in self.blocks:
+            if block.stream.domain != first.domain:
+                raise self.reader.error(
+                    f"streams {first.name} and {block.stream.name} have different kinds of time",
+                    "lives can be compared only within one kind of time",
+                    at=block.at,
+                )
+
+    def _operator(self, number: int, ordered: bool, start: int, end: int) -> _Operator:
+        """The operator before block `number`, whose braces are between two offsets."""
+        reader = XsclReader(self.reader.source, start, end)
+        reader.expect_symbol("{")
+        pairs = [self._equality(reader, number)]
+        while reader.words("AND"):
+            pairs.append(self._equality(reader, number))
+        if not reader.symbol(","):
+            raise reader.error(f"expected AND or ',', found {reader.rest()}", _CONDITION_HINT)
+        within = self._within(reader, self.blocks[number].stream)
+        reader.expect_symbol("}")
+        return _Operator(ordered, pairs, within)
+
+    def _equality(self, reader: XsclReader, number: int) -> tuple[JoinTerm, JoinTerm]:
+        start = reader.at
+        left = self._term(reader, number)
+        if not reader.symbol("="):
+            hint = "a condition is a conjunction of equalities"
+            raise reader.error(f"expected '=', found {reader.rest()}", hint)
+        right = self._term(reader, number)
+        if (left.block == number) == (right.block == number):
+            message = f"{left.variable} = {right.variable} does not relate the two sides"
+            raise reader.error(message, "a condition equates a variable of each side", at=start)
+        return (left, right) if right.block == number else (right, left)
+
+    def _term(self, reader: XsclReader, number: int) -> JoinTerm:
+        """A variable of a block up to `number`, with predicates and a path."""
+        start = reader.at
+        variable = reader.expect(VARIABLE, "a variable")
+        index = self._block_of(reader, variable, start, number)
+        block = self.blocks[index]
+        if block.pattern.node_of(variable).is_attribute and (reader.comes("/") or reader.comes("[")):
+            raise reader.error(f"nothing lies below the attribute {variable}", at=start)
+        parser = PatternParser(reader, block.prefixes)
+        conditions, path = parser.conditions(), parser.steps()
+        added = [*conditions.children, *([] if path is None else [path])]
+        if any(node.variable is not None for one in added for node in one.walk()):
+            raise reader.error("a condition binds no variable", "bind it in its block", at=start)
+        predicates = None
+        if conditions.tests or conditions.children:
+            children = tuple(conditions.children)
+            predicates = PatternNode(CHILD, "*", tests=tuple(conditions.tests), children=children)
+        return JoinTerm(variable, index, start, predicates, path)
+
+    def _block_of(self, reader: XsclReader, variable: str, start: int, number: int) -> int:
+        """The block, up to `number`, that binds a variable."""
+        blocks = self.blocks[: number + 1]
+        for index, block in enumerate(blocks):
+            if variable in block.pattern.reported:
+                return index
+        known = [name for block in blocks for name in block.pattern.reported]
+        raise reader.error(f"no variable {variable}", suggest(variable, known, "variables"), at=start)
+
+    def _within(self, reader: XsclReader, stream: StreamDef) -> int | None:
+        start, plain = reader.at, stream.domain == "plain"
+        if reader.words("INF"):
             return None
-        self.at = match.end()
-        self._skip_space()
-        return match.group()
+        if reader.words("INTERVAL"):
+            if plain:
+                raise reader.error(
+                    "a BIGINT time is counted in plain units", "write a plain number", at=start
+                )
+            length = _interval(reader)
+        else:
+            length = int(reader.expect(WHOLE_NUMBER, "a length of time or INF", _CONDITION_HINT))
+            if not plain:
+                hint = "write INTERVAL '100' DAY"
+                raise reader.error("a TIMESTAMP time needs an interval", hint, at=start)
+        if length >= _LONGEST_TIME:
+            raise reader.error("this is too long a time", "write INF", at=start)
+        return length
 
-    def symbol(self, text: str) -> bool:
-        """Consume a symbol if it comes next; whether it did."""
-        if not self.source.text.startswith(text, self.at, self.end):
-            return False
-        self.at += len(text)
-        self._skip_space()
-        return True
-
-    def words(self, *words: str) -> bool:
-        """Consume these keywords if all of them come next; whether they did."""
-        start = self.at
-        for word in words:
-            if (self.accept(_WORD) or "").upper() != word:
-                self.at = start
-                return False
-        return True
-
-    def expect(self, pattern: re.Pattern[str], what: str) -> str:
-        """Consume a match of a pattern, or raise."""
-        text = self.accept(pattern)
-        if text is None:
-            raise self.error(f"expected {what}, found {self.rest()}")
-        return text
-
-    def expect_symbol(self, text: str) -> None:
-        """Consume a symbol, or raise."""
-        if not self.symbol(text):
-            raise self.error(f"expected {text!r}, found {self.rest()}")
-
-    def rest(self) -> str:
-        """The start of the remaining text, for an error."""
-        text = self.source.text[self.at : min(self.end, self.at + 12)].split("\n")[0]
-        return repr(text) if text.strip() else "the end of the query"
-
-    def error(self, message: str, hint: str | None = None, at: int | None = None) -> ScriptError:
-        """An error at an offset (by default the current one), to be raised."""
-        return self.source.error(self.at if at is None else at, message, hint)
-
-
-def parse_xscl(
-    source: ScriptText, start: int, end: int, xml: Collection[str], other: Collection[str]
-) -> XsclQuery:
-    """Parse the query between two offsets; `xml` are the streams of documents, `other` all others."""
-    reader = _PatternReader(source, start, end)
-    if reader.words("SELECT"):
-        reader.expect_symbol("*")
+    def _select(self, start: int) -> tuple[SelectedPath, ...]:
+        reader = XsclReader(self.reader.source, start, self.reader.end)
+        items = [self._item(reader)]
+        while reader.symbol(","):
+            items.append(self._item(reader))
         if not reader.words("FROM"):
-            raise reader.error(f"expected FROM, found {reader.rest()}")
-    left = _read_block(reader, xml, other)
-    ordered = _read_operator(reader)
-    place, pairs, within = reader.at, *_read_condition(reader)
-    right = _read_block(reader, xml, other)
-    publish = reader.expect(_WORD, "the name of the stream to publish") if reader.words("PUBLISH") else None
-    if reader.at < reader.end:
-        raise reader.error(f"expected the end of the query, found {reader.rest()}")
-    equalities = tuple(_oriented(reader, left, right, pair, place) for pair in pairs)
-    return XsclQuery(left, right, ordered, equalities, within, publish and publish.lower())
+            raise reader.error(f"expected ',' or FROM, found {reader.rest()}")
+        return tuple(items)
+
+    def _item(self, reader: XsclReader) -> SelectedPath:
+        term = self._term(reader, len(self.blocks) - 1)
+        if term.conditions is not None:
+            raise reader.error(
+                "SELECT takes variables with steps", "put the predicate in its block", at=term.at
+            )
+        if term.path is None:
+            return SelectedPath(term.variable)
+        pattern = self.blocks[term.block].pattern
+        known = variable_of(pattern, term.variable, term.path)
+        is_bound = known is not None and known in pattern.reported
+        return SelectedPath(known or "") if is_bound else SelectedPath(term.variable, term.path)
 
 
-def _read_operator(reader: _PatternReader) -> bool:
-    if reader.words("FOLLOWED", "BY"):
-        return True
-    if reader.words("JOIN"):
-        return False
-    raise reader.error(f"expected FOLLOWED BY or JOIN, found {reader.rest()}")
+def _expected(operators: list[tuple[bool, int, int]]) -> str:
+    return "FOLLOWED BY, JOIN, PUBLISH or the end of the query" if not operators else "the end of the query"
 
 
-def _read_condition(reader: _PatternReader) -> tuple[list[tuple[str, str]], int | None]:
-    reader.expect_symbol("{")
-    pairs = [_read_equality(reader)]
-    while reader.words("AND"):
-        pairs.append(_read_equality(reader))
-    if not reader.symbol(","):
+def _skip_one(reader: XsclReader) -> None:
+    """Go behind the next step, variable, string or sign."""
+    if reader.accept(_LEXEME) is None:
+        reader.symbol(reader.source.text[reader.at])
+
+
+def _interval(reader: XsclReader) -> int:
+    amount, start = reader.expect(_AMOUNT, "a number", "write INTERVAL '20' MINUTE"), reader.at
+    unit = reader.expect(WORD, "a unit of time").upper().removesuffix("S")
+    if unit not in MICROSECONDS:
         raise reader.error(
-            f"expected AND or ',', found {reader.rest()}", "write {x = y AND ..., T}, T a number or INF"
+            f"expected a unit of time, found {unit!r}", f"use {', '.join(MICROSECONDS)}", at=start
         )
-    within = None if reader.words("INF") else int(reader.expect(_NUMBER, "a whole number or INF"))
-    reader.expect_symbol("}")
-    return pairs, within
+    length = Decimal(amount.strip("' \t\n")) * MICROSECONDS[unit]
+    if length != int(length):
+        raise reader.error("an interval is a whole number of microseconds", at=start)
+    return int(length)
 
 
-def _read_equality(reader: _PatternReader) -> tuple[str, str]:
-    left = reader.expect(_VARIABLE, "a variable")
-    if not reader.symbol("="):
-        raise reader.error(
-            f"expected '=', found {reader.rest()}", "a condition is a conjunction of equalities"
-        )
-    return left, reader.expect(_VARIABLE, "a variable")
+def _document_columns(stream: StreamDef) -> list[int]:
+    return [number for number, field in enumerate(stream.fields) if field.type.kind is Kind.XML]
 
 
-def _oriented(
-    reader: _PatternReader, left: TreePattern, right: TreePattern, pair: tuple[str, str], place: int
-) -> tuple[str, str]:
-    """The pair as (left variable, right variable), in whichever order it was written."""
-    ours, theirs = set(variables(left.steps)), set(variables(right.steps))
-    both = ours & theirs
-    if both:
-        raise reader.error(f"variable {min(both)} is bound in both blocks", at=place)
-    for name in pair:
-        if name not in ours | theirs:
-            raise reader.error(f"no variable {name}", suggest(name, ours | theirs, "variables"), at=place)
-    a, b = pair
-    if (a in ours) == (b in ours):
-        raise reader.error(f"{a} = {b} does not relate the two blocks", at=place)
-    return (a, b) if a in ours else (b, a)
-
-
-def _read_block(reader: _PatternReader, xml: Collection[str], other: Collection[str]) -> TreePattern:
-    start = reader.at
-    written = reader.expect(_WORD, "a stream")
-    stream = written.lower()
-    if stream in other:
-        raise reader.error(f"stream {written} has no XML column", at=start)
-    if stream not in xml:
-        raise reader.error(f"no stream {written}", suggest(written, xml, "streams of XML"), at=start)
-    steps = _read_steps(reader)
-    if not steps:
-        raise reader.error(f"expected '/' or '//', found {reader.rest()}")
-    bound = list(variables(steps))
-    if len(set(bound)) < len(bound):
-        raise reader.error("a block binds each variable once", at=start)
-    return TreePattern(stream, steps)
-
-
-def _read_steps(reader: _PatternReader) -> tuple[PathStep, ...]:
-    steps = []
-    while (axis := _read_axis(reader)) is not None:
-        steps.append(_read_step(reader, axis))
-    return tuple(steps)
-
-
-def _read_axis(reader: _PatternReader) -> str | None:
-    return "//" if reader.symbol("//") else "/" if reader.symbol("/") else None
-
-
-def _read_step(reader: _PatternReader, axis: str) -> PathStep:
-    is_attribute = reader.symbol("@")
-    name = "*" if reader.symbol("*") else reader.expect(_NAME, "a name or *")
-    variable = reader.expect(_VARIABLE, "a variable") if reader.symbol("->") else None
-    predicates = []
-    while reader.symbol("["):
-        predicates.append(_read_path(reader))
-        reader.expect_symbol("]")
-    return PathStep(axis, name, is_attribute, variable, tuple(predicates))
-
-
-def _read_path(reader: _PatternReader) -> tuple[PathStep, ...]:
-    """A path within a predicate: it starts at a child unless it says .// ."""
-    axis: str | None = "/"
-    if reader.symbol("."):
-        axis = _read_axis(reader)
-        if axis is None:
-            raise reader.error(f"expected '/' or '//', found {reader.rest()}")
-    assert axis is not None
-    return (_read_step(reader, axis), *_read_steps(reader))
+def _namespaces(stream: StreamDef) -> str | None:
+    return dict(stream.source.options).get("namespaces") if stream.source is not None else None

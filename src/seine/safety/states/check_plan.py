@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan
 from seine.algebra.search_plan import Search
+from seine.safety.states.document_states import document_states
 from seine.safety.states.item_facts import Sources
-from seine.safety.states.operator_states import result_state, states_of
+from seine.safety.states.operator_states import State, result_state, states_of
 from seine.safety.states.stateful_streams import kept_scans
 
 
@@ -27,9 +32,15 @@ def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
         return freed, []  # most queries: whatever is made of tuples that expire expires
     if isinstance(plan, Search):  # a punctuation says nothing of the words or edges of later tuples
         return {scan.alias: scan.stream.window is not None for scan in kept}, []
-    sources = Sources()
-    for state in (*result_state(plan, sources), *states_of(plan, sources)):
+    for state in _states(plan):
         for alias in () if state.freed else state.aliases:
             freed[alias] = False
             reasons |= {state.note: None} if state.note else {}
     return freed, list(reasons)
+
+
+def _states(plan: Plan) -> Iterator[State]:
+    if isinstance(plan, DocumentQuery):
+        return document_states(plan)
+    sources = Sources()
+    return chain(result_state(plan, sources), states_of(plan, sources))

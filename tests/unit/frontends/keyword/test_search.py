@@ -1,4 +1,4 @@
-"""SEARCH and XSCL texts: read in full, wrong ones refused where they are wrong."""
+"""SEARCH texts: read in full, wrong ones refused where they are wrong."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import pytest
 
 from seine.algebra.definitions import JoinEdge
 from seine.algebra.search_plan import Search, Top
-from seine.errors import ScriptError
 from seine.frontends.script.parser import parse_script
-from seine.frontends.text.source_text import ScriptText
-from seine.frontends.xscl.parse_xscl import parse_xscl
-from seine.frontends.xscl.tree_patterns import PathStep, TreePattern, variables
 from tests.support.front_end import TABLES, parse, place, refusal
 
 WITH_EDGES = TABLES + "CREATE JOIN s.a = t.a; CREATE JOIN r.a = s.a;"
@@ -21,10 +17,6 @@ def search(text: str, tables: str = WITH_EDGES, options: str = "") -> Search:
     plan = parse(f"{tables}CREATE QUERY q {options} AS SEARCH {text};").declarations.queries["q"].plan
     assert isinstance(plan, Search)
     return plan
-
-
-def xscl(text: str):
-    return parse_xscl(ScriptText(text, "q"), 0, len(text), {"s", "r"}, {"bid"})
 
 
 def test_clauses():
@@ -131,46 +123,3 @@ def test_two_kinds_of_time_are_refused_without_over():
 )
 def test_options_of_other_languages_are_refused(option, language, message):
     assert message in refusal(f"{TABLES}CREATE QUERY q WITH ({option}) AS {language};").message
-
-
-def test_xscl_blocks():
-    query = xscl(
-        "S//book->x1[.//author->x2][@id] FOLLOWED BY{x2=x5', 100} R/blog/*->x4[title->x5'] PUBLISH Out"
-    )
-    author = PathStep("//", "author", variable="x2")
-    attribute = PathStep("/", "id", is_attribute=True)
-    assert query.left == TreePattern(
-        "s", (PathStep("//", "book", variable="x1", predicates=((author,), (attribute,))),)
-    )
-    assert query.right.stream == "r" and list(variables(query.right.steps)) == ["x4", "x5'"]
-    assert (query.ordered, query.within, query.equalities) == (True, 100, (("x2", "x5'"),))
-    assert query.publish == "out"
-
-
-def test_xscl_equalities_are_oriented():
-    query = xscl("select * from s/a->x[b->z] JOIN{y=x AND z=y, INF} s/a->y")
-    assert (query.ordered, query.within, query.equalities) == (False, None, (("x", "y"), ("z", "y")))
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
-        ("s//a->x[b", 10, "expected ']'"),
-        ("s//a->x JOIN{x=y, 5}", 21, "expected a stream"),
-        ("s//a->x JOIN{x=y} s//b->y", 17, "expected AND or ','"),
-        ("s//a->x JOIN{x<y, 5} s//b->y", 15, "expected '='"),
-        ("s//a->x JOIN{x=y, -5} s//b->y", 19, "whole number or INF"),
-        ("s//a->x JOIN{x=y, 5} bid//b->y", 22, "no XML column"),
-        ("s//a->x JOIN{x=y, 5} q//b->y", 22, "no stream q"),
-        ("s//a->x JOIN{x=w, 5} s//b->y", 13, "no variable w"),
-        ("s//a->x JOIN{x=x, 5} s//b->y", 13, "does not relate"),
-        ("s//a->x JOIN{x=x, 5} s//b->x", 13, "both blocks"),
-        ("s//a-> JOIN{x=y, 5} s//b->y", 12, "expected FOLLOWED BY or JOIN"),
-        ("s JOIN{x=y, 5} s//b->y", 3, "expected '/'"),
-    ],
-)
-def test_xscl_refused(text, column, message):
-    with pytest.raises(ScriptError) as caught:
-        xscl(text)
-    assert message in caught.value.message
-    assert place(caught.value) == (1, column)

@@ -269,7 +269,6 @@ def test_hints_name_what_is_close():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("CREATE QUERY q AS XSCL $$ x//b->p FOLLOWED BY{p=r, 5} x//c->r $$;", "XSCL is not available yet"),
         ("CREATE QUERY q WITH (emit = 'final') AS SELECT a FROM s;", "emit = 'final'"),
     ],
 )

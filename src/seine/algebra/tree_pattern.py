@@ -1,0 +1,162 @@
+"""Tree patterns over XML documents: XPath steps with variables, as a tree of pattern nodes.
+
+A pattern node is one step: an axis, a name, conditions on the node's string value, perhaps a variable. Its
+children are the steps that start from it. An *embedding* maps every pattern node to an element or attribute
+of one document so that axes, names and conditions hold; the *bindings* of a pattern are the distinct
+assignments of its variables over all embeddings.
+
+    S//book->b[.//author->x][price > 10]/title
+
+              //book  b
+             /    |    \\
+     //author  /price   /title
+        x       > 10    (selected: the end of the block's path)
+
+Names are in Clark notation, `{uri}local`, a name in no namespace being `local`; `*` stands for any name and
+`{uri}*` for any name of one namespace. Where a pattern ignores namespaces, its names are local names.
+
+Cites: MMQJP 2 (XSCL)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+CHILD, DESCENDANT = "/", "//"
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+TEXT_TESTS = ("contains", "starts-with")
+
+
+@dataclass(frozen=True)
+class ValueTest:
+    """A condition on the string value of a node: `. = 'x'`, `. > 10`, `contains(., 'word')`.
+
+    Compared with a number, or by order, a value is read as a number as XPath does: what is no number is
+    NaN, which is unequal to everything.
+    """
+
+    operator: str
+    constant: str | float
+
+    def __post_init__(self) -> None:
+        if self.operator not in (*COMPARISONS, *TEXT_TESTS):
+            raise ValueError(f"no operator {self.operator!r}")
+        if self.operator in TEXT_TESTS and not isinstance(self.constant, str):
+            raise ValueError(f"{self.operator} looks for a string")
+
+
+@dataclass(frozen=True)
+class PatternNode:
+    """One step of a tree pattern and all steps that start from it.
+
+    For an element, `/` is a child and `//` a proper descendant of the node of the step before; for an
+    attribute, `/` is one of that node and `//` one of that node or of a descendant. A `hidden` variable
+    stands for a path in a join predicate: it is joined and not reported. One node is `selected`.
+    """
+
+    axis: str
+    name: str
+    is_attribute: bool = False
+    variable: str | None = None
+    hidden: bool = False
+    tests: tuple[ValueTest, ...] = ()
+    children: tuple[PatternNode, ...] = ()
+    selected: bool = False
+
+    def __post_init__(self) -> None:
+        if self.axis not in (CHILD, DESCENDANT) or not self.name:
+            raise ValueError(f"not a step: {self.axis}{self.name}")
+        if self.is_attribute and self.children:
+            raise ValueError("nothing lies below an attribute")
+        if self.hidden and self.variable is None:
+            raise ValueError("only a variable is hidden")
+
+    def walk(self) -> Iterator[PatternNode]:
+        """This node and all below it, in the order of writing."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def with_children(self, added: Iterable[PatternNode]) -> PatternNode:
+        """The node with further steps below it, before the one that leads to the selected node."""
+        trunk = tuple(one for one in self.children if one.leads_to_selected)
+        others = (one for one in self.children if not one.leads_to_selected)
+        return replace(self, children=(*dict.fromkeys((*others, *added)), *trunk))
+
+    @cached_property
+    def leads_to_selected(self) -> bool:
+        """Whether the selected node is this one or lies below it."""
+        return self.selected or any(child.leads_to_selected for child in self.children)
+
+
+@dataclass(frozen=True)
+class TreePattern:
+    """The tree pattern of one block. `any_namespace`: names are compared by their local part alone."""
+
+    root: PatternNode
+    any_namespace: bool = False
+
+    def __post_init__(self) -> None:
+        names = [node.variable for node in self.root.walk() if node.variable is not None]
+        if len(set(names)) < len(names):
+            raise ValueError("a pattern binds each variable once")
+        if sum(node.selected for node in self.root.walk()) != 1:
+            raise ValueError("a pattern selects one node")
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """All variables, hidden ones too, in the order of writing."""
+        return tuple(node.variable for node in self.root.walk() if node.variable is not None)
+
+    @cached_property
+    def reported(self) -> tuple[str, ...]:
+        """The variables whose bindings are reported, in the order of writing."""
+        return tuple(n.variable for n in self.root.walk() if n.variable is not None and not n.hidden)
+
+    def node_of(self, variable: str) -> PatternNode:
+        """The pattern node that binds a variable."""
+        return next(node for node in self.root.walk() if node.variable == variable)
+
+    def path_to(self, variable: str) -> tuple[PatternNode, ...]:
+        """The nodes from the root to the one that binds a variable."""
+        return next(path for path in _paths(self.root, ()) if path[-1].variable == variable)
+
+    def changed(self, variable: str, change: Callable[[PatternNode], PatternNode]) -> TreePattern:
+        """The pattern with the node of a variable replaced."""
+        return replace(self, root=_changed(self.root, variable, change))
+
+
+def _paths(node: PatternNode, above: tuple[PatternNode, ...]) -> Iterator[tuple[PatternNode, ...]]:
+    path = (*above, node)
+    yield path
+    for child in node.children:
+        yield from _paths(child, path)
+
+
+def _changed(node: PatternNode, variable: str, change: Callable[[PatternNode], PatternNode]) -> PatternNode:
+    if node.variable == variable:
+        return change(node)
+    return replace(node, children=tuple(_changed(one, variable, change) for one in node.children))
+
+
+def definition(path: tuple[PatternNode, ...]) -> tuple[PatternNode, ...]:
+    """What the last node of a path is by structure alone: the path without any variable.
+
+    Law: two variables of one block with equal definitions below the same node are one variable.
+
+    Cites: MMQJP 2 (variables with the same definition have the same name)
+    """
+    return tuple(
+        replace(_bare(node), children=tuple(_bare_tree(one) for one in node.children if one is not below))
+        for node, below in zip(path, (*path[1:], None), strict=True)
+    )
+
+
+def _bare(node: PatternNode) -> PatternNode:
+    return replace(node, variable=None, hidden=False, selected=False, children=())
+
+
+def _bare_tree(node: PatternNode) -> PatternNode:
+    return replace(_bare(node), children=tuple(map(_bare_tree, node.children)))

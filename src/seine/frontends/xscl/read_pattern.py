@@ -1,0 +1,206 @@
+"""The parser of tree patterns: steps with names, variables, and predicates.
+
+steps     = step {step}
+step      = ("/" | "//") ["@"] name [binding] {"[" predicate "]"} [binding]
+binding   = ("->" | AS) variable
+predicate = condition {and condition}
+condition = path [comparison] | "." comparison | (contains | starts-with) "(" ("." | "@" name) "," string ")"
+path      = ["." ("/" | "//")] ["@"] name [binding] {...}, then steps
+name      = a name, prefix:name, Q{namespace}name, prefix:* or *
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from seine.algebra.tree_pattern import CHILD, COMPARISONS, DESCENDANT, TEXT_TESTS, PatternNode, ValueTest
+from seine.errors import ScriptError
+from seine.frontends.text.names import suggest
+from seine.frontends.xscl.xscl_reader import NAME, NUMBER, STRING, VARIABLE, XsclReader
+
+MOST_STEPS = 200  # of one block; each is tried at elements of every document
+MOST_NESTED = 32  # predicates within one another
+_LONGEST_FIRST = sorted(COMPARISONS, key=len, reverse=True)
+
+
+@dataclass
+class StepConditions:
+    """The predicates of a step, as they are read."""
+
+    tests: list[ValueTest] = field(default_factory=list)
+    children: list[PatternNode] = field(default_factory=list)
+
+
+class PatternParser:
+    """Parses the steps of one block; `prefixes` are those of its stream, None if namespaces are ignored."""
+
+    def __init__(self, reader: XsclReader, prefixes: Mapping[str, str] | None) -> None:
+        self.reader = reader
+        self.prefixes = prefixes
+        self._steps = 0
+        self._nested = 0
+
+    def steps(self) -> PatternNode | None:
+        """The steps that come next as a chain whose end is selected; None if there are none."""
+        axis = self._axis()
+        return None if axis is None else self._chain(axis, selected=True)
+
+    def _chain(self, axis: str, selected: bool, tested: bool = False) -> PatternNode:
+        """A step and those that follow it; with `tested`, a comparison may follow the last one."""
+        start, reader = self.reader.at, self.reader
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise reader.error(f"a block has more than {MOST_STEPS} steps", "split the query")
+        is_attribute = reader.symbol("@")
+        name = self._name()
+        variable = self._binding(None)
+        conditions = self.conditions()
+        variable = self._binding(variable)
+        if is_attribute and conditions.children:
+            raise reader.error("nothing lies below an attribute", at=start)
+        below = self._axis()
+        if below is None:
+            tests = [*conditions.tests, *(self._comparison() if tested else ())]
+            return PatternNode(
+                axis,
+                name,
+                is_attribute,
+                variable,
+                tests=tuple(tests),
+                children=tuple(conditions.children),
+                selected=selected,
+            )
+        if is_attribute:
+            raise reader.error("nothing lies below an attribute", at=start)
+        last = self._chain(below, selected, tested)
+        children = (*conditions.children, last)
+        return PatternNode(axis, name, False, variable, tests=tuple(conditions.tests), children=children)
+
+    def _axis(self) -> str | None:
+        reader = self.reader
+        return DESCENDANT if reader.symbol(DESCENDANT) else CHILD if reader.symbol(CHILD) else None
+
+    def _name(self) -> str:
+        reader, start = self.reader, self.reader.at
+        text = reader.expect(NAME, "a name or *", _NAME_HINTS.get(reader.source.text[start : start + 1]))
+        if reader.comes("("):
+            functions = ", ".join(f"{name}(., 'word')" for name in TEXT_TESTS)
+            raise reader.error(f"no function {text} here", f"predicates have {functions}", at=start)
+        if text.startswith("Q{"):
+            uri, _, local = text[2:].partition("}")
+            return local if self.prefixes is None or not uri else f"{{{uri}}}{local}"
+        prefix, colon, local = text.partition(":")
+        if not colon:
+            return text
+        if self.prefixes is None:
+            return local
+        if prefix not in self.prefixes:
+            hint = suggest(prefix, self.prefixes, "prefixes") if len(self.prefixes) > 1 else None
+            declare = f"CREATE STREAM ... WITH (namespaces = '{prefix}=...')"
+            raise reader.error(f"prefix {prefix} is not declared", hint or declare, at=start)
+        return f"{{{self.prefixes[prefix]}}}{local}"
+
+    def _binding(self, already: str | None) -> str | None:
+        start = self.reader.at
+        if not self.reader.symbol("->") and not self.reader.words("AS"):
+            return already
+        if already is not None:
+            raise self.reader.error("a step binds one variable", at=start)
+        return self.reader.expect(VARIABLE, "a variable")
+
+    def conditions(self) -> StepConditions:
+        """The predicates in brackets that come next."""
+        conditions = StepConditions()
+        while self.reader.symbol("["):
+            self._nested += 1
+            if self._nested > MOST_NESTED:
+                raise self.reader.error(f"more than {MOST_NESTED} predicates within one another")
+            self._condition(conditions)
+            while self.reader.words("AND"):
+                self._condition(conditions)
+            if self.reader.words("OR"):
+                raise self.reader.error(
+                    "a predicate is a conjunction", "write one query for each alternative"
+                )
+            self.reader.expect_symbol("]")
+            self._nested -= 1
+        return conditions
+
+    def _condition(self, conditions: StepConditions) -> None:
+        reader = self.reader
+        function = reader.function(*TEXT_TESTS)
+        if function is not None:
+            self._text_test(function, conditions)
+            return
+        axis: str | None = CHILD
+        if reader.comes(".."):
+            raise reader.error("a path only leads downwards", "there is no parent axis")
+        if reader.symbol("."):
+            axis = self._axis()
+        if axis is not None:
+            conditions.children.append(self._chain(axis, selected=False, tested=True))
+            return
+        tests = self._comparison()
+        if not tests:
+            raise reader.error(f"expected '/', '//' or a comparison, found {reader.rest()}")
+        conditions.tests += tests
+
+    def _text_test(self, function: str, conditions: StepConditions) -> None:
+        """contains(., 'word') is a condition on the node, contains(@id, 'word') one on its attribute."""
+        reader, attribute = self.reader, None
+        if reader.symbol("@"):
+            attribute = self._name()
+        elif not reader.symbol("."):
+            raise reader.error(f"expected '.' or '@', found {reader.rest()}", _of_first(function))
+        if attribute is not None and attribute.endswith("*"):
+            raise reader.error(f"{function} is of one attribute", _of_first(function))
+        reader.expect_symbol(",")
+        test = ValueTest(function, _unquoted(reader.expect(STRING, "a string in quotes")))
+        reader.expect_symbol(")")
+        if attribute is None:
+            conditions.tests.append(test)
+        else:
+            conditions.children.append(PatternNode(CHILD, attribute, True, tests=(test,)))
+
+    def _comparison(self) -> list[ValueTest]:
+        """A comparison with a constant, if one comes next."""
+        reader = self.reader
+        operator = next((one for one in _LONGEST_FIRST if reader.symbol(one)), None)
+        if operator is None:
+            return []
+        start = reader.at
+        string = reader.accept(STRING)
+        if string is not None:
+            return [ValueTest(operator, _unquoted(string))]
+        number = reader.expect(NUMBER, "a string in quotes or a number", _CONSTANT_HINT)
+        if not math.isfinite(float(number)):
+            raise reader.error(f"{number} is too large a number", at=start)
+        return [ValueTest(operator, float(number))]
+
+
+_CONSTANT_HINT = "a predicate compares with a constant; {x = y, T} compares documents"
+_NAME_HINTS = {
+    "/": "a path in a predicate starts at its node: write .// or ./",
+    **dict.fromkeys("0123456789", "a predicate is about values, not positions"),
+}
+
+
+def _of_first(function: str) -> str:
+    return f"write [name[{function}(., 'word')]]"
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace(text[0] * 2, text[0])
+
+
+def refuse_twice_bound(reader: XsclReader, names: list[str], at: int) -> None:
+    """Raise if a variable is bound by two steps."""
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    if twice:
+        raise _twice(reader, twice[0], at)
+
+
+def _twice(reader: XsclReader, name: str, at: int) -> ScriptError:
+    return reader.error(f"variable {name} is bound twice", "give each step its own variable", at=at)
