@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,22 @@ def _unknown_modules(section: str) -> list[str]:
             if not any(name is None or re.search(rf"\b(def|class) {name}\b", read(file)) for file in files):
                 wrong.append(word)
     return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_classes_in_backticks_exist(page: Path) -> None:
+    """`JoinNode` is a word of the code, and so are both parts of `Network.add`."""
+    classes = [word for word in quoted(prose(page)) if re.fullmatch(r"[A-Z]+[a-z]\w*(\.\w+)?", word)]
+    parts = {part for word in classes for part in word.split(".")}
+    assert sorted(parts - _words_of_the_code() - {"Manager"}) == []  # that one is warned of
+
+
+@cache
+def _words_of_the_code() -> set[str]:
+    folders = (SOURCE, ROOT / "tests")
+    return {
+        word for folder in folders for path in folder.rglob("*.py") for word in re.findall(r"\w+", read(path))
+    }
 
 
 def test_architecture_is_short_and_names_every_package() -> None:
