@@ -11,6 +11,7 @@ from seine.cli.service_client import add_asking, client_of, related_lines, stopp
 from seine.errors import printable
 
 _LIST = "List the queries of a running service, in the order of their registration."
+_MOST_WAITING = 5  # queries that are named with a stream that they wait for
 _STATUS = "Show what a running service is doing."
 
 
@@ -52,7 +53,28 @@ def list_command(arguments: argparse.Namespace) -> int:
         for q in queries:
             if q["failure"] is not None:
                 print(f"{printable(q['query'])} failed: {printable(q['failure']['reason'])}")
+        for line in _waiting_lines(queries):
+            print(line)
     return 0
+
+
+def _waiting_lines(queries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each stream that keeps queries waiting, in words.
+
+    >>> _waiting_lines([{"query": f"q{i}", "waits_for": {"s": "failed since noon"}} for i in range(9)])
+    ['stream s failed since noon; waiting: q0, q1, q2, q3, q4 and 4 more']
+    """
+    waiting: dict[tuple[str, str], list[str]] = {}
+    for query in queries:
+        for trouble in query["waits_for"].items():
+            waiting.setdefault(trouble, []).append(printable(query["query"]))
+    lines = []
+    for (stream, words), names in waiting.items():
+        more = len(names) - _MOST_WAITING
+        others = f" and {more:,} more" if more > 0 else ""
+        text = f"stream {printable(stream)} {printable(words)}; waiting: "
+        lines.append(text + ", ".join(names[:_MOST_WAITING]) + others)
+    return lines
 
 
 def _list_related(arguments: argparse.Namespace) -> int:

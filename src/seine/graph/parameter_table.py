@@ -6,7 +6,7 @@ row is there as long as some query claims it, and its number is never given twic
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -107,6 +107,21 @@ class ParameterTable:
         twin.rows, twin.claims, twin._numbers = dict(self.rows), dict(self.claims), dict(self._numbers)
         twin._next = self._next
         return twin
+
+    def part(self, numbers: Iterable[int]) -> ParameterTable:
+        """A table of its own with some of the rows, under the same numbers.
+
+        >>> table = ParameterTable([])
+        >>> len(table.part([])), len(table.part([table.claim([], "q")]))
+        (0, 1)
+        """
+        part = ParameterTable(self.types)
+        for number in numbers:
+            values = self.rows[number]
+            part.rows[number], part.claims[number] = values, dict(self.claims[number])
+            part._numbers[_key(values)] = number
+        part._next = self._next
+        return part
 
     def record(self) -> TableRecord:
         """All of the table; `of` makes one like it."""

@@ -225,6 +225,10 @@ class Admission:
     def _key_columns(self, rows: pa.RecordBatch, index: int) -> list[pa.Array]:
         return [rows.column(f"c{c}") for c in self.stream.schemes[index].columns]
 
+    def number_runs_after(self, made: int) -> None:
+        """Let the names of runs that are made from now on be none of the first `made` ones."""
+        self._made = max(self._made, made)
+
     def _name(self) -> str:
         self._made += 1
         return f"r{self._made}"

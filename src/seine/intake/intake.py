@@ -16,6 +16,7 @@ from seine.intake.admission import Admitted, Letter
 from seine.intake.alignment import NO_LEAD, Components, Lead, StreamReach, groups_of, horizons
 from seine.intake.feed import StreamFeed
 from seine.intake.guarded_source import Surroundings
+from seine.intake.holding_log import HoldingLog
 from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
@@ -75,6 +76,7 @@ class Intake:
         self._components = components
         self._lead = lead
         self._reading = Lock()  # held while there are admitted lines that are in no entry yet
+        self._holding = HoldingLog()
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
         self._rows = batch_rows or DEFAULT_BATCH_ROWS
@@ -118,12 +120,19 @@ class Intake:
         return self._feed(stream, again, refuse)
 
     def change(self, coming: Iterable[StreamFeed], leaving: Iterable[str]) -> None:
-        """Add and remove streams as of the next entry; the caller holds `turn`."""
-        removed = set(leaving)
+        """Add and remove streams as of the next entry; the caller holds `turn`.
+
+        A stream that comes may have been opened a while ago, and one of its name may have gone on since.
+        """
+        removed, last = set(leaving), self.journal.last()
+        coming = list(coming)
+        for feed in coming:
+            if last is not None and (before := last.intake.streams.get(feed.stream.name)) is not None:
+                feed.admission.number_runs_after(before.admission.made)
         for feed in self._coming:
             if feed.stream.name in removed:
                 feed.close()
-        self._coming = [feed for feed in self._coming if feed.stream.name not in removed] + list(coming)
+        self._coming = [feed for feed in self._coming if feed.stream.name not in removed] + coming
         self._leaving |= removed
 
     def _exchange(self) -> None:
@@ -150,6 +159,7 @@ class Intake:
             self._exchange()
         while not self._done:
             self._wall = int(self._surroundings.wall() * 1_000_000)
+            self._log_holders()
             list(self._pool.map(self._fill, self._feeds))
             if not any(feed.waiting for feed in self._feeds):
                 return self._append({}, end=False) if self._floors() else self._finish()
@@ -260,6 +270,14 @@ class Intake:
         """The component and time domain of each stream."""
         group_of = groups_of((feed.stream.name for feed in feeds), self._components())
         return {feed.stream.name: (group_of[feed.stream.name], feed.stream.domain) for feed in feeds}
+
+    def _log_holders(self) -> None:
+        """Say in the log who holds others back for long; those who are idle do not."""
+        last, now = self.journal.last(), self._wall / 1_000_000
+        if not self._follow or last is None or not self._holding.is_due(now):
+            return
+        advanced = {feed.stream.name: feed.advanced for feed in self._feeds if feed.condition.state != "idle"}
+        self._holding.look(now, self._groups(self._feeds), last.clock.watermarks, advanced)
 
     def _feed_of(self, name: str) -> StreamFeed:
         return next(feed for feed in self._feeds if feed.stream.name == name)

@@ -77,6 +77,8 @@ class ParquetReader:
         self.moved: list[MovedFile] = []
         self._opened: tuple[str, pq.ParquetFile] | None = None
         self._group: tuple[str, int, pa.Table] | None = None  # the row group that was decoded last
+        self._drained = True  # whether all lines that were read are admitted
+        self._continued: dict[str, ParquetCursor] = {}  # files in place of others that were half read
         self._listed = files.listing()
         if not follow:
             for path in self._listed:
@@ -86,6 +88,13 @@ class ParquetReader:
         """The next slice: at most `lines` rows of one row group; nothing if `size` is 0, unless forced."""
         if size <= 0 and not force:
             return None
+        self._drained = force
+        try:
+            return self._next_slice(lines)
+        except _NotYet:
+            return None
+
+    def _next_slice(self, lines: int) -> ParquetSlice | None:
         for path in self._paths():
             key, file = self._open(path)
             if file is None:
@@ -112,8 +121,8 @@ class ParquetReader:
         return table
 
     def unread(self) -> Mapping[str, FileCursor]:
-        """None: a Parquet file is known by its name and its times."""
-        return {}
+        """Where files begin that took the place of others; others are known by their names and times."""
+        return self._continued
 
     def has_read(self) -> bool:
         """Whether it has, or was given, a position in any file."""
@@ -163,9 +172,42 @@ class ParquetReader:
                 return key, None
             raise SourceError(path, f"cannot read '{path}' as Parquet: {_first_line(error)}") from None
         check_schema(path, file.schema_arrow, self.layout)
-        self.cursors.setdefault(key, structs.replace(content, rows=file.metadata.num_rows))
+        if key not in self.cursors:
+            self.cursors[key] = self._take_place(key, structs.replace(content, rows=file.metadata.num_rows))
         self._opened = (key, file)
         return self._opened
+
+    def _take_place(self, key: str, content: ParquetCursor) -> ParquetCursor:
+        """Where to begin to read a file: in place of one that was not read to its end, at the row reached.
+
+        Such a file must have as many rows; nobody could say which rows of another one are new. It is begun
+        when all lines that were read before are admitted, so that there is one position in its path.
+        """
+        replaced = [
+            (known, cursor)
+            for known, cursor in self.cursors.items()
+            if cursor.path == content.path and 0 < cursor.row < cursor.rows
+        ]
+        for known, cursor in replaced:
+            if cursor.rows != content.rows or not self.follow:
+                raise SourceError(content.path, _replaced(cursor, content))
+            if not self._drained:
+                raise _NotYet
+            del self.cursors[known]
+            self.gone.add(known)
+            self._continued[key] = structs.replace(content, row=cursor.row)
+        return self._continued.get(key, content)
+
+
+class _NotYet(Exception):
+    """A file must wait until all lines that were read before it are admitted."""
+
+
+def _replaced(before: ParquetCursor, after: ParquetCursor) -> str:
+    return (
+        f"'{after.path}' was replaced after {before.row:,} of its {before.rows:,} rows were read,"
+        f" by a file of {after.rows:,} rows: put other rows under another name"
+    )
 
 
 def _same_file(one: ParquetCursor, other: ParquetCursor) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from seine.algebra.definitions import Source
 from seine.intake.files import Files
@@ -52,6 +52,10 @@ class StreamStatus(Struct, frozen=True, kw_only=True):
     last_reason: str = ""
     holds_back: tuple[str, ...] = ()
     lost: tuple[LostBytes, ...] = ()  # what is missing of files that were renamed or removed; the last few
+
+    def among(self, streams: Collection[str]) -> StreamStatus:
+        """Its status as those see it who know these streams alone."""
+        return structs.replace(self, holds_back=tuple(one for one in self.holds_back if one in streams))
 
     def trouble(self) -> str | None:
         """In words, that it has failed, is idle or holds others back, and since when; None if all is well.

@@ -35,13 +35,7 @@ def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
     entry = deployment.journal.load(fault.entry)
     if fault.query is not None:
         return {} if fault.query in entry.withheld else {fault.query: _failure(fault, "it")}
-    network, (version, _) = (
-        deployment.versions.network(entry.network),
-        deployment.versions.load(entry.network),
-    )
-    for name in entry.withheld:
-        if name in network.queries:
-            network.remove(name)
+    network, version = network_of(deployment, entry)
     nodes = [i for i in fault.nodes if i in network.nodes and not isinstance(network.nodes[i], SourceNode)]
     users = sorted({name for i in nodes for name in network.users(i)})
     if not users:
@@ -51,6 +45,18 @@ def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
         weights = Weights(network, version, entry)
         users = heaviest({name: max(weights.of(name, i) for i in nodes) for name in users})
     return {name: _failure(fault, words) for name in users}
+
+
+def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:
+    """The network that an entry runs with: that of its version, without the queries that are withheld."""
+    network, (version, _) = (
+        deployment.versions.network(entry.network),
+        deployment.versions.load(entry.network),
+    )
+    for name in entry.withheld:
+        if name in network.queries:
+            network.remove(name)
+    return network, version
 
 
 def heaviest(weights: Mapping[str, int]) -> list[str]:
@@ -68,19 +74,21 @@ def _failure(fault: Fault, words: str) -> Failure:
 
 
 class Weights:
-    """How much each query brings to a node in one entry."""
+    """How much each query, or all of them (None), brings to a node in one entry."""
 
     def __init__(self, network: Network, version: Version, entry: Entry) -> None:
         self.network, self.version, self.entry = network, version, entry
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[tuple[str | None, int], int] = {}
+        self._rows_of: dict[str, pa.RecordBatch] = {}  # by stream
+        self._claims: dict[int, dict[str, list[int]]] = {}  # by table: the rows that each query claims
 
-    def of(self, query: str, node_id: int) -> int:
-        """The product of the rows of this query at the inputs of a node."""
+    def of(self, query: str | None, node_id: int) -> int:
+        """The product of the rows of this query, or of all, at the inputs of a node."""
         if (query, node_id) not in self._known:
             self._known[query, node_id] = self._of(query, node_id)
         return self._known[query, node_id]
 
-    def _of(self, query: str, node_id: int) -> int:
+    def _of(self, query: str | None, node_id: int) -> int:
         node, weight = self.network.nodes[node_id], 1
         if isinstance(node, SourceNode):
             return max(1, self.entry.rows.get(node.stream, 0))
@@ -97,12 +105,12 @@ class Weights:
             node = self.network.nodes[node.inputs[0]]
         return node if isinstance(node, SourceNode) else None
 
-    def _passing(self, query: str, filters: Iterable[Filter], source: SourceNode) -> int:
-        """The rows of a stream that the conditions of one query let pass."""
+    def _passing(self, query: str | None, filters: Iterable[Filter], source: SourceNode) -> int:
+        """The rows of a stream that the conditions of one query, or of any, let pass."""
         batch = self.entry.batch(source.stream)
         if batch is None:
             return 0
-        known = {filter_: _claimed(self.network.tables[filter_.table], query) for filter_ in filters}
+        known = {filter_: self._claimed(filter_.table, query) for filter_ in filters}
         claimed = {filter_: table for filter_, table in known.items() if len(table)}
         if not claimed:
             return int(batch.num_rows)
@@ -112,13 +120,25 @@ class Weights:
         return rows.num_rows if mask is None else int(mask.sum())
 
     def _rows(self, batch: pa.RecordBatch, source: SourceNode) -> pa.RecordBatch:
-        return source_delta(self.version.streams[source.stream], batch, source, self.entry.epoch).plus
+        if source.stream not in self._rows_of:
+            stream = self.version.streams[source.stream]
+            self._rows_of[source.stream] = source_delta(stream, batch, source, self.entry.epoch).plus
+        return self._rows_of[source.stream]
+
+    def _claimed(self, table_id: int, query: str | None) -> ParameterTable:
+        """The rows of a table that a query claims; all of it without one."""
+        table = self.network.tables[table_id]
+        if query is None:
+            return table
+        if table_id not in self._claims:
+            self._claims[table_id] = _by_query(table)
+        return table.part(self._claims[table_id].get(query, ()))
 
 
-def _claimed(table: ParameterTable, query: str) -> ParameterTable:
-    """The rows of a table that a query claims."""
-    claimed = table.copy()
+def _by_query(table: ParameterTable) -> dict[str, list[int]]:
+    """The numbers of the rows that each query claims: a look at all of them once, not once for each query."""
+    numbers: dict[str, list[int]] = {}
     for number, claims in table.claims.items():
-        if query not in claims:
-            claimed.drop(number)
-    return claimed
+        for query in claims:
+            numbers.setdefault(query, []).append(number)
+    return numbers

@@ -20,6 +20,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
+from seine.runtime.suspects import Suspects
 
 _logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Driver:
         self._progress = progress
         self._quarantine = quarantine
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
+        self._suspects = Suspects(deployment)
         self._moved = threading.Condition()
         self._committing = threading.Lock()
         self._closed = False
@@ -191,11 +193,23 @@ class Driver:
                 return True
             failures = culprits(self._deployment, fault)
             if failures:
-                self._quarantine(failures)
-                for name, failure in failures.items():
-                    _logger.warning("query failed: %s", failure.reason, extra={"query": name})
+                self._fail(failures)
                 return True
         return False
+
+    def settle_death(self) -> None:
+        """Note that a process died that left no fault; a query may be quarantined for it.
+
+        To be called when nothing runs, once for each death.
+        """
+        failures = self._suspects.after_death(self.committed + 1, self._sink.totals.port_rows)
+        if failures:
+            self._fail(failures)
+
+    def _fail(self, failures: Mapping[str, Failure]) -> None:
+        self._quarantine(failures)
+        for name, failure in failures.items():
+            _logger.warning("query failed: %s", failure.reason, extra={"query": name})
 
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""

@@ -153,6 +153,10 @@ class QueryAnswer(TypedDict):
     query: str
     state: Literal["running", "paused", "failed"]
     failure: Annotated[FailureAnswer | None, Field(description="why it failed; null if it did not")]
+    waits_for: Annotated[
+        dict[str, str],
+        Field(description="streams of it that have failed or hold back others of its streams, in words"),
+    ]
     since: RegistrationPosition
     outputs: int
     importance: Annotated[float | None, Field(description="the sum over its results; null if they have none")]

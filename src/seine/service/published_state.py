@@ -56,6 +56,7 @@ class PublishedState:
             "query": name,
             "state": self.view.state(registered),
             "failure": None if failure is None else _failed(failure),
+            "waits_for": {},
             "since": _answered(registered.position),
             "outputs": figures.outputs.get(name, 0),
             "importance": None if name in figures.cut else figures.importance.get(name),

@@ -16,13 +16,13 @@ import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import pyarrow as pa
 
-from seine.algebra.definitions import RelationDef
+from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
 from seine.catalog.index import Placement
@@ -52,6 +52,7 @@ from seine.service.edit import (
 )
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
+from seine.service.opened_feeds import OpenedFeeds
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.related import Related, related
@@ -196,7 +197,8 @@ class Registrar:
                 if not one.paused and one.position.entry <= blamed[key].entry
             }
             if ending:
-                self._carry_out(edit_of_failures(self.view, ending), RelationReads())
+                edit = edit_of_failures(self.view, ending)
+                self._carry_out(edit, RelationReads(), OpenedFeeds(self._open_feed))
             for name, failure in failures.items():
                 another = standing.get(name.lower())
                 end = another.position.entry if another and name.lower() not in ending else None
@@ -227,17 +229,22 @@ class Registrar:
     def _change(self, edit_now: Callable[[], Edit], *, large: bool = False) -> Outcome:
         """Carry out the edit that follows from what is registered when its turn comes.
 
-        Relations are read in between turns: the edit is worked out again after that, for others may have had
-        theirs.
+        Relations are read and sources opened in between turns. If somebody else had a turn meanwhile the
+        edit is worked out again after that.
         """
-        reads = RelationReads()
-        while True:
-            with self._one_at_a_time, rare_collections(large):
-                edit = edit_now()
-                needed = self._needed_relations(edit)
-                if reads.suffice(needed):
-                    return self._carry_out(edit, reads)
-            reads.read(needed)
+        reads, feeds = RelationReads(), OpenedFeeds(self._open_feed)
+        seen: tuple[ServiceView, Edit] | None = None
+        with closing(feeds):
+            while True:
+                with self._one_at_a_time, rare_collections(large):
+                    view = self.view
+                    edit = seen[1] if seen is not None and seen[0] is view else edit_now()
+                    seen = view, edit
+                    needed, joining = self._needed_relations(edit), edit.streams(view)[0]
+                    if reads.suffice(needed) and feeds.suffice(joining):
+                        return self._carry_out(edit, reads, feeds)
+                reads.read(needed)
+                feeds.open(joining)
 
     def _needed_relations(self, edit: Edit) -> NeededRelations:
         """What must be read before an edit can be carried out."""
@@ -253,17 +260,17 @@ class Registrar:
         before = self.view.declared.relations.get(name)
         return name in self.relations.tuples and edit.declared.relations[name] is before
 
-    def _carry_out(self, edit: Edit, reads: RelationReads) -> Outcome:
+    def _carry_out(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         try:
-            return self._try(edit, reads)
+            return self._try(edit, reads, opened)
         except _TooDeep as refusal:
             _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
             self._intake.hand_over(refusal.depth)
-            return self._try(edit, reads)
+            return self._try(edit, reads, opened)
 
-    def _try(self, edit: Edit, reads: RelationReads) -> Outcome:
+    def _try(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         with ExitStack() as undo:
-            feeds = self._open_feeds(edit, undo)
+            feeds = opened.of(edit.streams(self.view)[0])
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
             with self._turn if few else nullcontext():
                 birth_epoch = self._birth_epoch(few)
@@ -274,18 +281,15 @@ class Registrar:
                     self._deployment.versions.extend(self.network, planned.change, streams, tuples, dead)
                 with self._turn:
                     outcome = self._become_true(edit, planned, feeds)
+                    opened.take(feeds)
             undo.pop_all()
             return outcome
 
-    def _open_feeds(self, edit: Edit, undo: ExitStack) -> list[StreamFeed]:
-        """The streams that are to join; refuses those that cannot be read, or are what we write."""
-        feeds = []
-        for stream in edit.streams(self.view)[0]:
-            if stream.source is not None:
-                refuse_overwriting([self._folder.results, self._folder.dead], [stream.source.path])
-            feeds.append(self._intake.open(stream))
-            undo.callback(feeds[-1].close)
-        return feeds
+    def _open_feed(self, stream: StreamDef) -> StreamFeed:
+        """A stream that is to join; refuses one that cannot be read, or is what we write."""
+        if stream.source is not None:
+            refuse_overwriting([self._folder.results, self._folder.dead], [stream.source.path])
+        return self._intake.open(stream)
 
     def _restore_network(self) -> None:
         """The network as it was, from its files; a query that was refused by itself has not changed it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import RLock
@@ -30,6 +30,7 @@ from seine.service.published_view import ServiceView
 from seine.service.registrar import Registrar, planned_depth
 from seine.service.restore import restore
 from seine.service.stream_answer import stream_answer
+from seine.service.waiting_queries import waits_for
 
 _logger = logging.getLogger(__name__)
 
@@ -204,11 +205,12 @@ class Service:
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""
-        return self.published.queries()
+        state, streams = self.published, self.stream_states()
+        return [_with_waits(answer, streams) for answer in state.queries()]
 
     def query(self, name: str) -> QueryAnswer:
         """One query with what it has delivered."""
-        return self.published.query(name)
+        return _with_waits(self.published.query(name), self.stream_states())
 
     def related(self, name: str) -> RelatedAnswer:
         """What a query has in common with those that run."""
@@ -222,6 +224,12 @@ class Service:
         self._figures.advance()
         self.publisher.publish_figures(self._figures.take())
         self._progress(sink)
+
+
+def _with_waits(answer: QueryAnswer, streams: Iterable[StreamStatus]) -> QueryAnswer:
+    if answer["state"] == "running":
+        answer["waits_for"] = waits_for(answer["since"]["streams"].keys(), streams)
+    return answer
 
 
 def _limits(view: ServiceView) -> dict[str, int]:

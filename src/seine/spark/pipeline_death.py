@@ -22,6 +22,7 @@ _WORKER = re.compile(
 _SPARK = re.compile(
     r"ExecutorLostFailure|SparkContext was shut ?down|SparkContext has been shutdown|Connection refused"
 )
+_HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
 _DYING_SECONDS = 5.0
 _TRACEBACK = "Traceback (most recent call last)"
@@ -59,6 +60,8 @@ def death_of(error: BaseException | None) -> PipelineDeath:
     if jvm_is_gone() or isinstance(error, (Py4JNetworkError, ConnectionError)):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, f"the JVM of Spark died{_end_of_jvm()}")
     text = _whole_text(error)
+    if _HEAP.search(text):
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, "the JVM of Spark ran out of memory")
     work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
     if not work and _WORKER.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")

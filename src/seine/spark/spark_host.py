@@ -142,6 +142,8 @@ class _SparkHost:
         driver = self._run.driver
         if driver.settle_fault():  # a query did it, and is out of the network now
             return
+        if death.cause is not DeathCause.WORK:
+            driver.settle_death()
         while True:
             if death.cause is DeathCause.WORK:
                 _logger.error("pipeline failed: %s", death.reason)

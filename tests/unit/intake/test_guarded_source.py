@@ -219,3 +219,50 @@ def test_a_source_is_not_tried_at_every_look(tmp_path: Path, monkeypatch: pytest
         pair.values(wait=0.05)
     mine = [name for name in tries if str(name) == str(path)]
     assert len(mine) == 1, "ten seconds of looking in vain"
+
+
+def parquet_groups(path: Path, values: list[int], damaged: bool) -> None:
+    """A file of two row groups, which appears at once; the second one may be damaged."""
+    table = pa.table({"a": values, "ts": [1] * len(values)})
+    pq.write_table(table, path.with_suffix(".new"), row_group_size=len(values) // 2, compression="none")
+    content = bytearray(path.with_suffix(".new").read_bytes())
+    if damaged:
+        group = pq.ParquetFile(path.with_suffix(".new")).metadata.row_group(1).column(0)
+        first = group.dictionary_page_offset or group.data_page_offset
+        content[first : first + 20] = b"\xff" * 20
+        path.with_suffix(".new").write_bytes(bytes(content))
+    os.replace(path.with_suffix(".new"), path)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_parquet_file_damaged_in_the_middle_goes_on_there_when_it_is_mended(
+    tmp_path: Path, restart: bool
+) -> None:
+    path = tmp_path / "p.parquet"
+    pair = Pair(tmp_path, "PARQUET", path)
+    pair.start()
+    parquet_groups(path, [1, 2, 3, 4], damaged=True)
+    assert pair.values()["bad"] == [1, 2]
+    pair.feed()
+    assert pair.values() == {"bad": [], "good": [1]} and pair.state.state == "failed"
+    if restart:
+        pair.start(refuse=False)
+    parquet_groups(path, [1, 2, 3, 4, 5, 6], damaged=False)
+    pair.feed()
+    assert pair.values() == {"bad": [], "good": [2]}
+    assert "was replaced after 2 of its 4 rows were read, by a file of 6 rows" in pair.state.reason
+    parquet_groups(path, [1, 2, 3, 4], damaged=False)
+    assert pair.values()["bad"] == [3, 4] and pair.state.state == "running"
+    if restart:
+        pair.start(refuse=False)
+    assert pair.values()["bad"] == []
+
+
+def test_a_parquet_file_that_was_read_to_its_end_may_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    pair = Pair(tmp_path, "PARQUET", path)
+    pair.start()
+    parquet_groups(path, [1, 2], damaged=False)
+    assert pair.values()["bad"] == [1, 2]
+    parquet_groups(path, [3, 4], damaged=False)
+    assert pair.values()["bad"] == [3, 4]

@@ -128,3 +128,20 @@ def test_a_stream_that_failed_is_not_idle(streams: Streams, tmp_path: Path) -> N
     (tmp_path / "s").unlink()
     assert streams.step(2 * IDLE) is None
     assert streams.watermarks() == [8, 48, NEVER] and streams.state()[0] == "failed"
+
+
+def test_who_holds_others_back_for_long_is_in_the_log_once(
+    streams: Streams, caplog: pytest.LogCaptureFixture
+) -> None:
+    streams.send("s", 50)
+    streams.send("t", 10)
+    streams.step()
+    streams.step(59)
+    streams.send("s", 70)
+    streams.step(0.5)
+    assert not [record for record in caplog.records if "holds" in record.message]
+    for _ in range(3):
+        streams.send("s", 90)
+        streams.step(60)
+    held = [record for record in caplog.records if "holds" in record.message]
+    assert [(one.stream, one.streams) for one in held] == [("t", "s")]  # type: ignore[attr-defined]

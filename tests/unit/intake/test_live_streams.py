@@ -94,6 +94,21 @@ def test_a_stream_that_comes_again_starts_anew(tmp_path: Path) -> None:
     assert values(fresh.next_entry(), "s") == [9]
 
 
+def test_a_stream_that_was_opened_long_ago_uses_no_name_of_a_run_twice(tmp_path: Path) -> None:
+    """Sources are opened before their change has its turn: the stream of that name goes on meanwhile."""
+    s = stream(tmp_path, "s", '{"@punctuate": {"a": 1}, "ts": 1}')
+    intake = Intake([s], Journal(str(tmp_path / "j")), follow=True)
+    intake.next_entry()
+    opened = intake.open(stream(tmp_path, "s", '{"@punctuate": {"a": 2}, "ts": 1}'))
+    with (tmp_path / "s.jsonl").open("a") as file:
+        file.write('{"@punctuate": {"a": 3}, "ts": 1}\n')
+    between = intake.next_entry()
+    intake.change([opened], ["s"])
+    entry = intake.next_entry()
+    assert between is not None and entry is not None and between.runs and entry.runs
+    assert not {*between.runs} & {*entry.runs}
+
+
 def test_what_is_dropped_before_it_joined_never_joins(tmp_path: Path) -> None:
     intake = Intake([], Journal(str(tmp_path / "j")), follow=True)
     intake.change([intake.open(stream(tmp_path, "s", line(1, 1)))], [])

@@ -144,3 +144,27 @@ def test_the_commands_print_them_as_tables(rig: HttpRig, capsys: pytest.CaptureF
     assert names[4] == "held" and groups[4] == "3" and join[4] != "0"
     assert main(["status", "--json", "--service", rig.server.url]) == 0
     assert json.loads(capsys.readouterr().out)["by_stream"][0]["stream"] == "s"
+
+
+def test_who_keeps_a_query_waiting_is_listed(rig: HttpRig, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("u.jsonl", "c.csv"):
+        (rig.folder / name).write_text("a,ts\n" if name == "c.csv" else "")
+    other = STREAM.replace("STREAM s", "STREAM u").replace("s.jsonl", "u.jsonl")
+    csv = "CREATE STREAM c (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'c.csv' FORMAT CSV;"
+    both = "CREATE QUERY both AS SELECT a FROM s EXCEPT SELECT a FROM u;"
+    rig.register(STREAM + other + csv + GROUPS + both + "CREATE QUERY lone AS SELECT a FROM c;")
+    write(rig, "s", *tuples(1, 5, 9))
+    write(rig, "u", *tuples(1))
+    rig.run()
+    (rig.folder / "c.csv").unlink()
+    (rig.folder / "c.csv").write_text("other,ts\n1,1\n" * 3)
+    rig.run()
+    groups, both_answer, lone = rig.ask("GET", "/v1/queries")[1]
+    assert groups["waits_for"] == {}
+    assert [*both_answer["waits_for"]] == ["u"] and "holds back s since 20" in both_answer["waits_for"]["u"]
+    assert [*lone["waits_for"]] == ["c"] and "failed since 20" in lone["waits_for"]["c"]
+    assert rig.ask("GET", "/v1/queries/both")[1]["waits_for"] == both_answer["waits_for"]
+    assert main(["list", "--service", rig.server.url]) == 0
+    lines = capsys.readouterr().out.splitlines()[-2:]
+    assert lines[0].startswith("stream u holds back s since 20") and lines[0].endswith("; waiting: both")
+    assert lines[1].startswith("stream c failed since 20") and lines[1].endswith("; waiting: lone")

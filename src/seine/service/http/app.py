@@ -132,7 +132,7 @@ async def _list(calls: Calls) -> Response:
 
 @ROUTER.get("/v1/queries/{name}", operation_id="show", summary="One query", response_model=QueryAnswer)
 async def _show(calls: Calls, name: QueryName) -> Response:
-    return JsonAnswer(calls.service.query(name))
+    return JsonAnswer(await calls.reads.run(lambda: calls.service.query(name)))
 
 
 @ROUTER.get(
