@@ -1,6 +1,7 @@
 # make install     a virtual environment in .venv with the seine command
 # make demo        the main demonstration, end to end
 # make test        every test        make lint    style and types        make bench    the benchmarks
+# make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make lock        resolve requirements.lock anew from pyproject.toml
 
 VENV := .venv
@@ -8,7 +9,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WITH_JAVA = JAVA_HOME=$$(scripts/find_java)
 
-.PHONY: install demo test lint format bench lock clean
+SEED := $(or $(SEED),$(shell date +%s))
+CHAOS_SECONDS := 600
+# the longest that a line may wait for its result, in seconds
+CHAOS_BOUND := 180
+CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
+
+.PHONY: install demo test chaos lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -27,6 +34,9 @@ demo: install
 test: install
 	@scripts/find_postgres > /dev/null
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
+
+chaos: install
+	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

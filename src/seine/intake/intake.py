@@ -172,14 +172,21 @@ class Intake:
         feed.fill(self._rows, DEFAULT_BYTES, self._wall)
 
     def stream_states(self) -> tuple[StreamStatus, ...]:
-        """The status of every stream as of the last entry; any thread may ask."""
-        last, feeds = self.journal.last(), tuple(self._feeds)
+        """The status of every stream as of the last entry; any thread may ask.
+
+        Streams that come with the next entry are among them, at their beginning.
+        """
+        leaving, coming = set(self._leaving), tuple(self._coming)  # in this order: an entry may be cut now
+        last, names = self.journal.last(), {feed.stream.name for feed in coming}
+        standing = [feed for feed in self._feeds if feed.stream.name not in leaving | names]
+        feeds = (*standing, *coming)
         groups = self._groups(feeds)
-        watermarks = last.clock.watermarks if last is not None else {}
+        known = last.clock.watermarks if last is not None else {}
+        watermarks = {name: watermark for name, watermark in known.items() if name not in names}
         states = last.intake.streams if last is not None else {}
         return tuple(
             feed.status(
-                states.get(feed.stream.name, StreamState()),
+                StreamState() if feed in coming else states.get(feed.stream.name, StreamState()),
                 watermarks.get(feed.stream.name, NEVER),
                 waiting_for(feed.stream.name, groups, watermarks) if feed.condition.state != "idle" else (),
             )

@@ -168,3 +168,19 @@ def test_who_keeps_a_query_waiting_is_listed(rig: HttpRig, capsys: pytest.Captur
     lines = capsys.readouterr().out.splitlines()[-2:]
     assert lines[0].startswith("stream u holds back s since 20") and lines[0].endswith("; waiting: both")
     assert lines[1].startswith("stream c failed since 20") and lines[1].endswith("; waiting: lone")
+
+
+def test_a_stream_is_answered_from_its_registration_on(rig: HttpRig) -> None:
+    """Even if nothing moves, as while Spark starts again; and so is one that takes its place."""
+    write(rig, "s", *tuples(1, 2))
+    rig.register(STREAM)
+    assert [one["stream"] for one in rig.ask("GET", "/v1/streams")[1]] == ["s"]
+    rig.run()
+    assert rig.ask("GET", "/v1/streams")[1][0]["position"]["arrivals"] == 2
+    rig.register("DROP STREAM s;" + STREAM)
+    (again,) = rig.ask("GET", "/v1/streams")[1]
+    assert (again["position"]["arrivals"], again["watermark"]) == (0, None)
+    rig.register("DROP STREAM s;")
+    assert rig.ask("GET", "/v1/streams")[1] == []
+    rig.run()
+    assert rig.ask("GET", "/v1/streams")[1] == []

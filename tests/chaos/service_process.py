@@ -1,0 +1,125 @@
+"""The service under attack: a process that is started again whenever it has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from seine.errors import RunError, SeineError
+from seine.service.client import Client
+from tests.support.command import kill, python_path, start
+from tests.support.processes import Process, descendants
+
+Answer = TypeVar("Answer")
+
+ALIVE_SECONDS = 300.0  # what takes longer than this on any machine will never happen
+_CLOCK = Path(__file__).parent / "jumping_clock"
+_WORDS = ["--master", "local[2]", "--buckets", "2", "--depth", "2", "--batch-rows", "2000"]
+_DONE_ALREADY = ("exists already", "there is no", "no query", "no stream")  # of CREATE and DROP
+_BUDGET = ["--budget-candidates", "3000000"]
+
+
+class ServiceProcess:
+    """`seine serve` and all that it started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state, self.log = folder / "state", folder / "serve.log"
+        self.clock = folder / "clock"
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self.ended: list[tuple[float, int]] = []  # when it ended by itself, and with which status
+        self.starts = 0
+        self._forgiven = False
+        self.start()
+
+    def start(self) -> None:
+        """Serve the folder; it is up when it answers."""
+        (self.state / "service.json").unlink(missing_ok=True)  # of one that was killed
+        self.starts += 1
+        self.process = start(
+            *["serve", str(self.state), *_WORDS, *_BUDGET],
+            log=self.log,
+            PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
+            SEINE_CHAOS_CLOCK=str(self.clock),
+            TMPDIR=str(self.temporary),
+        )
+
+    def supervise(self) -> None:
+        """Start it again if it has ended, which is noted unless it was forgiven beforehand."""
+        status = self.process.poll()
+        if status is None:
+            return
+        if not self._forgiven:
+            self.ended.append((time.monotonic(), status))
+        kill(self.process)  # what it may have left of its group
+        self.start()
+
+    @contextmanager
+    def forgiven(self) -> Iterator[None]:
+        """Within this the service may end by itself; it is started again."""
+        self._forgiven = True
+        try:
+            yield
+        finally:
+            self.supervise()
+            self._forgiven = False
+
+    def ask(self, question: Callable[[Client], Answer]) -> Answer:
+        """An answer of the service, if need be after it has come back; a refusal is raised at once."""
+        deadline = time.monotonic() + ALIVE_SECONDS
+        while True:
+            self.supervise()
+            try:
+                return question(Client(str(self.state)))
+            except (RunError, OSError) as error:  # nobody serves at the moment, or it could not
+                reason = error
+            except SeineError as error:
+                if "no service runs" not in error.message:
+                    raise
+                reason = error
+            assert time.monotonic() < deadline, f"{reason}\n{self.last_words()}"
+            time.sleep(0.2)
+
+    def change(self, script: str) -> None:
+        """Carry out a script; an answer may get lost, so what is done already is fine."""
+        try:
+            self.ask(lambda client: client.register(script, file="chaos.sql", folder=str(self.state.parent)))
+        except SeineError as error:
+            if not any(words in error.message for words in _DONE_ALREADY):
+                raise
+
+    def wait(self, what: str, done: Callable[[Client], bool]) -> None:
+        """Until something is so of the service."""
+        deadline = time.monotonic() + ALIVE_SECONDS
+        while not self.ask(done):
+            assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.last_words()}"
+            time.sleep(0.2)
+
+    def below(self) -> list[Process]:
+        """The JVM and the workers."""
+        return descendants(self.process.pid)
+
+    def send(self, number: int, *, group: bool = False) -> None:
+        (os.killpg if group else os.kill)(self.process.pid, number)
+
+    def stop(self, number: int = signal.SIGTERM, *, group: bool = False) -> int:
+        """End it in good order; its status."""
+        self.send(number, group=group)
+        try:
+            return self.process.wait(ALIVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not stop\n{self.last_words()}") from None
+
+    def kill(self) -> None:
+        """SIGKILL for all of its group."""
+        kill(self.process)
+
+    def last_words(self) -> str:
+        """The end of what it has said."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
