@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow as pa
 from tests.reference.lifted import HIDDEN, lift
 from tests.reference.lives import Life, Lives, lives_of
 from tests.reference.script import Script, Table, read_script
+from tests.reference.trees import Trees, is_search
 
 BOUND = 2**62  # stands for infinity in hidden columns
 
@@ -30,7 +32,9 @@ class Answers:
     def __init__(self, script: str | Script, folder: Path) -> None:
         self.script = read_script(script) if isinstance(script, str) else script
         self.lives = {name: lives_of(table, folder) for name, table in self.script.tables.items()}
-        self.lifted = {name: lift(text) for name, text in self.script.queries.items()}
+        queries = self.script.queries.items()
+        self.lifted = {name: lift(text) for name, text in queries if not is_search(text)}
+        self.trees = Trees(self.script, self.lives)
         self.dead = sorted((name, line) for name, lives in self.lives.items() for line in lives.dead)
         self.final = max((lives.last for lives in self.lives.values()), default=-math.inf)
         times = {t.columns[t.time] for t in self.script.tables.values() if t.time is not None}
@@ -38,18 +42,26 @@ class Answers:
         self._database = _load(self.script, self.lives)
 
     def is_changelog(self, query: str) -> bool:
-        return self.lifted[query][1]
+        return query in self.lifted and self.lifted[query][1]
 
     def records(self, query: str) -> list[Record]:
-        """Every combination that lives, and the early end of those that end early."""
+        """Every combination or tree that lives, and the early end of those that end early."""
         found: list[Record] = []
-        for row in self._rows(query, "lives"):
-            start, natural, end = (row[name] for name in ("__s", "__e", "__d"))
-            visible = {name: value for name, value in row.items() if name not in HIDDEN}
+        for start, natural, end, visible in self._living(query):
             found.append(("+", self._time(start), self._time(natural), visible))
             if end < natural:
                 found.append(("-", self._time(start), self._time(end), visible))
         return found
+
+    def _living(self, query: str) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+        """Start, natural and actual end, and the row of each result."""
+        if query not in self.lifted:
+            for tree in self.trees.of(query):
+                yield int(tree.start), _bounded(tree.natural), _bounded(tree.end), _plain(tree.row)
+            return
+        for row in self._rows(query, "lives"):
+            start, natural, end = (row[name] for name in ("__s", "__e", "__d"))
+            yield start, natural, end, {name: value for name, value in row.items() if name not in HIDDEN}
 
     def net(self, query: str, at: float) -> list[dict[str, Any]]:
         """The SELECT over the tuples alive at an instant."""
@@ -126,6 +138,10 @@ def _bounded(value: float) -> int:
 
 def _plain(value: Any) -> Any:
     """A value as it is in JSON."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dt.datetime):

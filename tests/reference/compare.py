@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from tests.reference.tree_form import is_tree, renumbered
+
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
@@ -26,6 +28,8 @@ def canonical(value: Any, blur: bool = False) -> str:
     if isinstance(value, str):
         return _moment(value) if _MOMENT.fullmatch(value) else json.dumps(value)
     if isinstance(value, dict):
+        if is_tree(value):
+            value = renumbered(value, canonical)
         known = sorted(key for key in value if value[key] is not None)
         return "{" + ",".join(f"{json.dumps(key)}:{canonical(value[key], blur)}" for key in known) + "}"
     return "[" + ",".join(canonical(item, blur) for item in value) + "]"

@@ -36,10 +36,14 @@ class Table:
         return self.time is not None
 
 
+Edge = tuple[tuple[str, str], tuple[str, str]]  # two tables, with a column of each
+
+
 @dataclass
 class Script:
     tables: dict[str, Table] = field(default_factory=dict)
-    queries: dict[str, str] = field(default_factory=dict)  # name -> SELECT
+    queries: dict[str, str] = field(default_factory=dict)  # name -> SELECT or SEARCH
+    edges: list[Edge] = field(default_factory=list)  # of CREATE JOIN
 
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$\$.*?\$\$|;|.", re.S)
@@ -68,6 +72,7 @@ _NAME = r'("[^"]*"|`[^`]*`|\w+)'
 _CREATE = re.compile(rf"CREATE\s+(STREAM|RELATION)\s+{_NAME}\s*\(", re.I)
 _QUERY = re.compile(rf"CREATE\s+QUERY\s+{_NAME}\s+(?:WITH\s*\([^)]*\)\s*)?AS\s+(.*)", re.I | re.S)
 _DROP = re.compile(rf"DROP\s+(QUERY|STREAM|RELATION)\s+{_NAME}", re.I)
+_JOIN = re.compile(rf"(CREATE|DROP)\s+JOIN\s+{_NAME}\.{_NAME}\s*=\s*{_NAME}\.{_NAME}", re.I)
 
 
 def read_script(text: str) -> Script:
@@ -82,6 +87,13 @@ def read_script(text: str) -> Script:
         elif match := _DROP.match(statement):
             holder = script.queries if match.group(1).upper() == "QUERY" else script.tables
             del holder[fold(match.group(2))]
+        elif match := _JOIN.match(statement):
+            left, left_column, right, right_column = map(fold, match.groups()[1:])
+            edge = ((left, left_column), (right, right_column))
+            if match.group(1).upper() == "CREATE":
+                script.edges.append(edge)
+            else:
+                script.edges = [other for other in script.edges if {*other} != {*edge}]
         else:
             raise ValueError(f"not a statement this reader knows: {statement[:60]}")
     return script
