@@ -79,16 +79,16 @@ def _bound_by(statement: ast.stmt) -> list[str]:
 @cache
 def definitions() -> dict[str, ast.stmt]:
     """Every definition, methods included."""
-    found: dict[str, ast.stmt] = {}
+    collected: dict[str, ast.stmt] = {}
     for module in modules().values():
         for statement in module.tree.body:
             for name in _bound_by(statement):
-                found[f"{module.name}:{name}"] = statement
+                collected[f"{module.name}:{name}"] = statement
             if isinstance(statement, ast.ClassDef):
                 for member in statement.body:
                     if isinstance(member, _Function):
-                        found[f"{module.name}:{statement.name}.{member.name}"] = member
-    return found
+                        collected[f"{module.name}:{statement.name}.{member.name}"] = member
+    return collected
 
 
 def _resolved(target: str) -> str:
@@ -102,33 +102,33 @@ def _resolved(target: str) -> str:
 
 
 def _references(module: _Module, nodes: Iterable[ast.AST]) -> _References:
-    found = _References()
+    references = _References()
     nodes = list(nodes)
     owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in module.names:
             target = _resolved(module.names[node.id])
-            (found.definitions if ":" in target else found.modules).add(target)
+            (references.definitions if ":" in target else references.modules).add(target)
             if ":" not in target and id(node) not in owners:
-                found.values.add(target)
+                references.values.add(target)
         elif isinstance(node, ast.Attribute):
-            found.attributes.add(node.attr)
+            references.attributes.add(node.attr)
             origin = module.names.get(node.value.id) if isinstance(node.value, ast.Name) else None
             if origin is not None and ":" not in origin:
-                found.definitions.add(_resolved(f"{origin}:{node.attr}"))
+                references.definitions.add(_resolved(f"{origin}:{node.attr}"))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            _note_text(found, node.value)
+            _note_text(references, node.value)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("seine."):
-            found.modules.add((node.module or "").removeprefix("seine."))
-    return found
+            references.modules.add((node.module or "").removeprefix("seine."))
+    return references
 
 
-def _note_text(found: _References, text: str) -> None:
+def _note_text(references: _References, text: str) -> None:
     """A module may be named by a string, for somebody else to import; so may a method, for `getattr`."""
     if text.startswith("seine."):
-        found.modules.add(text.removeprefix("seine."))
+        references.modules.add(text.removeprefix("seine."))
     elif text.isidentifier():
-        found.attributes.add(text)
+        references.attributes.add(text)
 
 
 def _code_of(name: str) -> Iterator[ast.AST]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tests.architecture.source_tree import FILES, SOURCE, module_of, tree_of
+from tests.support.paths import ROOT
 
 MOST_LINES = 500  # of a file
 BARE_WORDS = {"told", "found", "way", "some", "own", "asked"}
@@ -66,8 +68,11 @@ def test_no_docstring_leans_on_another() -> None:
 
 
 def test_nothing_is_named_by_a_bare_word() -> None:
-    """A name says what a thing is: `matches`, not `found`."""
-    assert _named_by(BARE_WORDS) == []
+    """A name says what a thing is: `matches`, not `found`; in tests too."""
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(tests) > 100
+    assert _named_by(BARE_WORDS, FILES) == []
+    assert _named_by(BARE_WORDS, tests) == []
 
 
 def test_a_constant_says_what_it_bounds() -> None:
@@ -105,10 +110,10 @@ lambda found: 1
     assert len(list(_names(ast.parse(text)))) == 21
 
 
-def _named_by(words: set[str]) -> list[str]:
+def _named_by(words: set[str], files: Sequence[Path]) -> list[str]:
     return [
-        f"{path.relative_to(SOURCE)}:{line} {name}"
-        for path in FILES
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in files
         for name, line in _names(tree_of(path))
         if name.strip("_").lower() in words
     ]

@@ -55,15 +55,15 @@ def test_reference_agrees_with_case(path: Path, tmp_path: Path) -> None:
     answers = Answers(case.sections["script"], tmp_path)
     assert difference(case.dead(), answers.dead) == ([], [])
     for query in answers.script.queries:
-        own = [record for record in case.records() if record[0] == query]
+        records = [record for record in case.records() if record[0] == query]
         if answers.is_changelog(query):
-            _check_changelog(answers, query, own)
+            _check_changelog(answers, query, records)
         else:
-            assert difference(own, [(query, *record) for record in answers.records(query)]) == ([], [])
+            assert difference(records, [(query, *record) for record in answers.records(query)]) == ([], [])
 
 
-def _check_changelog(answers: Answers, query: str, own: list[Record]) -> None:
-    records = [{"op": op, "t_start": start, "row": row} for _, op, start, _, row in own]
+def _check_changelog(answers: Answers, query: str, reported: list[Record]) -> None:
+    records = [{"op": op, "t_start": start, "row": row} for _, op, start, _, row in reported]
     for at in (-math.inf, *answers.instants()):
         net = net_of(record for record in records if start_of(record) <= at)
         assert difference(answers.net(query, at), net) == ([], []), f"{query} at {at}"

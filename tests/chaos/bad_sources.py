@@ -60,8 +60,8 @@ class BadSource:
             f"{self._stream} is read to its end",
             lambda client: len(scene.records(self._query)) >= len(expected),
         )
-        found = sorted(record["row"]["a"] for record in scene.records(self._query))
-        assert found == expected, f"{self._stream}: {found}"
+        values = sorted(record["row"]["a"] for record in scene.records(self._query))
+        assert values == expected, f"{self._stream}: {values}"
         assert scene.stream(self._stream)["state"] == "running"
         _drop(scene, self._stream, self._query)
 
@@ -89,8 +89,8 @@ class VanishedFile:
         scene.service.wait("it is missed", lambda client: scene.stream(self._stream)["state"] == "failed")
         _write_json(self._path, range(_ROWS, 2 * _ROWS))
         scene.service.wait("it goes on", lambda client: len(scene.records(self._query)) >= 2 * _ROWS)
-        found = sorted(record["row"]["a"] for record in scene.records(self._query))
-        assert found == list(range(2 * _ROWS)), f"{self._stream}: {found}"
+        values = sorted(record["row"]["a"] for record in scene.records(self._query))
+        assert values == list(range(2 * _ROWS)), f"{self._stream}: {values}"
         _drop(scene, self._stream, self._query)
 
 
@@ -117,8 +117,8 @@ class FilthyLines:
 
     def mend(self, scene: Scene) -> None:
         scene.service.wait("it is read", lambda client: len(scene.records(self._query)) >= self._good)
-        found = [record["row"]["a"] for record in scene.records(self._query)]
-        assert sorted(found) == list(range(self._good)), f"{self._stream}: {found}"
+        values = [record["row"]["a"] for record in scene.records(self._query)]
+        assert sorted(values) == list(range(self._good)), f"{self._stream}: {values}"
         assert scene.stream(self._stream)["refused"]["dead"] == self._bad
         _drop(scene, self._stream, self._query)
 

@@ -30,8 +30,8 @@ def report(scene: Scene, seed: int, seconds: float, strikes: Iterable[Strike], b
     for strike in strikes:
         by_name[strike.name].append(strike)
     rows = [
-        f"{name:28} {len(own):7} {max(_wait(scene, one) for one in own):9.1f} {_span(own):9.1f}"
-        for name, own in sorted(by_name.items())
+        f"{name:28} {len(calls):7} {max(_wait(scene, one) for one in calls):9.1f} {_span(calls):9.1f}"
+        for name, calls in sorted(by_name.items())
     ]
     waits = sorted(wait for watch in scene.watches.values() for _, wait in watch.waits)
     lines = sum(map(len, scene.good.lines.values()))

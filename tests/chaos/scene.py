@@ -84,7 +84,7 @@ class Scene:
         answers = self.good.answers(self.folder / "truth")
         records = {query: self.records(query) for query in answers.script.queries}
         wrong = wrong_answers(answers, records, self.rng)
-        wrong += [f"{query} has no records" for query, found in records.items() if not found]
+        wrong += [f"{query} has no records" for query, reported in records.items() if not reported]
         for name, watch in self.watches.items():
             expected = sorted(record["row"]["id"] for record in records[WATCHED[name]])
             deadline = time.monotonic() + ALIVE_SECONDS

@@ -22,7 +22,7 @@ def test_reference_gives_the_expected_answers(case: Path) -> None:
     answers = Answers((case / "script.sql").read_text(encoding="utf-8"), case)
     assert len(answers.dead) == expected.get("stats", {}).get("dead_letters", len(answers.dead))
     for query in answers.script.queries:
-        told = expected["queries"][query]
-        got = answers.net(query, answers.final) if told["mode"] == "net" else answers.records(query)
-        assert answers.is_changelog(query) == (told["mode"] == "net")
-        assert difference(told["expect"], got) == ([], []), query
+        wanted = expected["queries"][query]
+        got = answers.net(query, answers.final) if wanted["mode"] == "net" else answers.records(query)
+        assert answers.is_changelog(query) == (wanted["mode"] == "net")
+        assert difference(wanted["expect"], got) == ([], []), query

@@ -19,7 +19,7 @@ def read(path: Path) -> str:
 
 def blocks(path: Path, language: str) -> list[str]:
     """The fenced blocks of a page in one language."""
-    return [body for found, body in _FENCE.findall(read(path)) if found == language]
+    return [body for tag, body in _FENCE.findall(read(path)) if tag == language]
 
 
 def prose(path: Path) -> str:
@@ -46,9 +46,11 @@ def check_generated(path: Path, name: str, expected: str, update: bool) -> None:
     """The part of a page between <!-- name: ... --> and <!-- /name --> is `expected`; `update` writes it."""
     text = read(path)
     part = re.compile(rf"(<!-- {name}:[^\n]*-->\n)(.*?)(<!-- /{name} -->)", re.DOTALL)
-    found = part.search(text)
-    assert found, f"{path.name} has no part {name}"
+    generated = part.search(text)
+    assert generated, f"{path.name} has no part {name}"
     if update:
-        path.write_text(f"{text[: found.end(1)]}\n{expected}\n{text[found.start(3) :]}", encoding="utf-8")
+        path.write_text(
+            f"{text[: generated.end(1)]}\n{expected}\n{text[generated.start(3) :]}", encoding="utf-8"
+        )
         return
-    assert found.group(2).strip() == expected.strip(), "run make test TESTS='tests/docs --update'"
+    assert generated.group(2).strip() == expected.strip(), "run make test TESTS='tests/docs --update'"

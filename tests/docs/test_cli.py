@@ -32,8 +32,8 @@ def _shown(action: argparse.Action) -> str:
 def _table(name: str, parser: argparse.ArgumentParser) -> list[str]:
     actions = [action for action in parser._actions if action.dest != "help"]
     head = " ".join([f"seine {name}", *[_shown(action) for action in actions if not action.option_strings]])
-    told = [f"| `{_shown(action)}` | {action.help} |" for action in actions if action.help]
-    return [f"| `{head}` | |", "| --- | --- |", *told, ""] if told else []
+    listed = [f"| `{_shown(action)}` | {action.help} |" for action in actions if action.help]
+    return [f"| `{head}` | |", "| --- | --- |", *listed, ""] if listed else []
 
 
 def _tables() -> str:
@@ -79,6 +79,6 @@ def test_environment_variables_are_documented() -> None:
 
 def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", read(ROOT / "Makefile"), re.MULTILINE))
-    told = read(ROOT / "README.md") + read(ROOT / "CONTRIBUTING.md")
-    named = set(re.findall(r"(?:^\$ |`)make (\w+)", told, re.MULTILINE))
+    text = read(ROOT / "README.md") + read(ROOT / "CONTRIBUTING.md")
+    named = set(re.findall(r"(?:^\$ |`)make (\w+)", text, re.MULTILINE))
     assert {"install", "test", "lint", "demo", "bench"} <= named <= targets

@@ -24,7 +24,7 @@ README = ROOT / "README.md"
 LIFE = DOCS / "life_of_a_query.md"
 
 
-def _told(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def _printed(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(command) == 0
     return capsys.readouterr().out
 
@@ -34,14 +34,14 @@ def test_readme_shows_the_example() -> None:
 
 
 def test_example_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _told(["check", str(EXAMPLE)], capsys).count("safe") == 2
+    assert _printed(["check", str(EXAMPLE)], capsys).count("safe") == 2
 
 
 @pytest.mark.parametrize(("page", "query"), [(README, []), (LIFE, ["corridor"])], ids=["readme", "life"])
 def test_network_is_the_real_one(page: Path, query: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     first, shown = blocks(page, "console")[0].split("\n", 1)
     assert first.split() == ["$", "seine", "explain", str(EXAMPLE.relative_to(ROOT)), *query]
-    assert shown == _told(["explain", str(EXAMPLE), *query], capsys)
+    assert shown == _printed(["explain", str(EXAMPLE), *query], capsys)
 
 
 def test_records_are_the_real_ones() -> None:
@@ -84,15 +84,15 @@ def test_python_examples_compile() -> None:
 
 
 def test_answers_of_commands_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = []
+    verdicts = []
     for page in (README, DOCS / "cli.md"):
         for block in blocks(page, "console"):
             first, _, shown = block.partition("\n")
             words = first.split()[2:]
             if words[0] in ("check", "optimum"):
-                assert shown == _told([words[0], str(ROOT / words[1]), *words[2:]], capsys)
-                asked.append(words[0])
-    assert sorted(asked) == ["check", "check", "optimum"]
+                assert shown == _printed([words[0], str(ROOT / words[1]), *words[2:]], capsys)
+                verdicts.append(words[0])
+    assert sorted(verdicts) == ["check", "check", "optimum"]
 
 
 def test_readme_tells_what_the_auction_is_told_without_punctuations(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_auction_tells_each_item_once_and_keeps_nothing() -> None:
 
 def test_readme_tells_what_too_little_memory_reports(capsys: pytest.CaptureFixture[str]) -> None:
     script = str(DOCS / "examples" / "star.sql")
-    told = run_local(script).stats["queries"]["limited"]
-    assert f"reports results of importance {told['importance']:.0f}," in read(README)
-    best = _told(["optimum", script, "limited"], capsys).splitlines()[0]
+    result = run_local(script).stats["queries"]["limited"]
+    assert f"reports results of importance {result['importance']:.0f}," in read(README)
+    best = _printed(["optimum", script, "limited"], capsys).splitlines()[0]
     assert f"`{best.partition(' (')[0]}`" in read(README)

@@ -26,8 +26,8 @@ def _broken(page: Path) -> list[str]:
         target, _, anchor = link.partition("#")
         if "://" in target:
             continue
-        found = (page.parent / target).resolve() if target else page
-        if not found.exists() or (anchor and anchor not in _anchors(found)):
+        linked = (page.parent / target).resolve() if target else page
+        if not linked.exists() or (anchor and anchor not in _anchors(linked)):
             wrong.append(link)
     return wrong
 

@@ -20,13 +20,13 @@ def nested_groups(rng: Random, maker: Queries, count: int) -> list[str]:
     calls += [f"{word}(DISTINCT {rng.choice(keys)})" for word in ("COUNT", "COUNT", "MIN")]
     calls += [f"MAX({rng.choice(keys)})", f"COUNT({rng.choice(keys)})"]
     source = maker.from_where(block)
-    subsets = [keys, *(_some(rng, keys) for _ in range(count - 1))]
+    subsets = [keys, *(_sample(rng, keys) for _ in range(count - 1))]
     texts = [_grouped(rng, chosen, rng.sample(calls, rng.randint(1, 3)), source) for chosen in subsets]
     rng.shuffle(texts)
     return texts
 
 
-def _some(rng: Random, keys: list[str]) -> list[str]:
+def _sample(rng: Random, keys: list[str]) -> list[str]:
     chosen = [key for key in keys if rng.random() < 0.5]
     if chosen and rng.random() < 0.2:
         chosen[0] = f"COALESCE({chosen[0]}, {chosen[0]})"

@@ -58,7 +58,7 @@ def _lives(tuples: list[Line], window: int | None, key: Callable[[Line], Any]) -
     groups = defaultdict(list)
     for line in tuples:
         groups[key(line)].append(line)
-    found: Counter = Counter()
+    finals: Counter = Counter()
     for name, members in groups.items():
         lives: list[list[Line]] = []
         for line in sorted(members, key=lambda line: line["ts"]):
@@ -69,11 +69,11 @@ def _lives(tuples: list[Line], window: int | None, key: Callable[[Line], Any]) -
         for life in lives:
             at = life[-1]["ts"]
             alive = [line["v"] for line in life if window is None or at < line["ts"] + window]
-            found[name, at, len(alive), sum(alive)] += 1
-    return found
+            finals[name, at, len(alive), sum(alive)] += 1
+    return finals
 
 
-def _told(records: list[dict[str, Any]], name: str) -> Counter:
+def _reported(records: list[dict[str, Any]], name: str) -> Counter:
     assert all(record["op"] == "+" and record["t_end"] is None for record in records)
     return Counter((r["row"][name], r["t_start"], r["row"]["n"], r["row"]["total"]) for r in records)
 
@@ -87,7 +87,7 @@ def test_groups_of_a_stream(window: int | None, seed: int, tmp_path: Path) -> No
     sql = "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k"
     records = _run(tmp_path / "here", rng, {"s": (clauses, _punctuating(tuples))}, sql)
     expected = _lives(tuples, window, lambda line: line["k"])
-    assert _told(records, "k") == expected and expected.total() > 5
+    assert _reported(records, "k") == expected and expected.total() > 5
     if window is None:
         odd = [record["row"]["k"] % 2 for record in records]
         assert odd[: len(odd) // 3] == [0] * (len(odd) // 3)  # others wait for the end
@@ -108,7 +108,7 @@ def test_groups_by_time_are_final_with_the_watermark(
     clauses = f"WINDOW {window}" if window else ""
     records = _run(tmp_path / "here", rng, {"s": (clauses, tuples)}, sql)
     counted = [line for line in tuples if line["v"] > -4]
-    assert _told(records, "slot") == _lives(counted, window, lambda line: number(line["ts"]))
+    assert _reported(records, "slot") == _lives(counted, window, lambda line: number(line["ts"]))
     slots = [record["row"]["slot"] for record in records]
     assert len(slots) > 5
 
@@ -121,15 +121,15 @@ def test_groups_of_a_join_need_the_punctuations_of_both(seed: int, tmp_path: Pat
     sql += " HAVING COUNT(*) > 2"
     given = {name: ("PUNCTUATED ON (k)", _punctuating(tuples)) for name, tuples in streams.items()}
     records = _run(tmp_path / "here", rng, given, sql)
-    found: dict[int, list[int]] = defaultdict(list)
+    values: dict[int, list[int]] = defaultdict(list)
     times: dict[int, int] = {}
     for a in streams["s"]:
         for b in streams["t"]:
             if a["k"] == b["k"]:
-                found[a["k"]].append(a["v"])
+                values[a["k"]].append(a["v"])
                 times[a["k"]] = max(times.get(a["k"], 0), a["ts"], b["ts"])
-    expected = Counter((k, times[k], len(vs), sum(vs)) for k, vs in found.items() if len(vs) > 2)
-    assert _told(records, "k") == expected and expected
+    expected = Counter((k, times[k], len(vs), sum(vs)) for k, vs in values.items() if len(vs) > 2)
+    assert _reported(records, "k") == expected and expected
     odd = [record["row"]["k"] % 2 for record in records]
     assert odd == sorted(odd)
 
@@ -180,7 +180,7 @@ def test_final_groups_may_be_made_of_finer_ones(window: int | None, tmp_path: Pa
     finer = "; CREATE QUERY fine WITH (unbounded = true) AS SELECT k, v, COUNT(*) AS n FROM s GROUP BY k, v"
     records = _run(tmp_path, rng, {"s": (clauses, _punctuating(tuples))}, sql + finer)
     final = [record for record in records if record["query"] == "q"]
-    assert _told(final, "k") == _lives(tuples, window, lambda line: line["k"])
+    assert _reported(final, "k") == _lives(tuples, window, lambda line: line["k"])
     assert len(final) < len(records)
 
 
@@ -205,8 +205,8 @@ def test_final_groups_do_not_depend_on_their_neighbours(window: int | None, tmp_
         f"CREATE QUERY {name} WITH (emit = 'final', unbounded = true) AS {alone[name]}" for name in "rtu"
     )
     records = _run(tmp_path / "all", Random(1), given, "; ".join([alone["q"], *others]))
-    for name, told in expected.items():
-        assert told and Counter(_shown(record) for record in records if record["query"] == name) == told
+    for name, wanted in expected.items():
+        assert wanted and Counter(_shown(record) for record in records if record["query"] == name) == wanted
 
 
 def _shown(record: dict[str, Any]) -> str:

@@ -156,9 +156,9 @@ class Story:
 
     def records(self, name: str) -> Counter[str]:
         """What a query reported of the time before the end."""
-        found = read_records(self.service.sink.index, name, 0, 1 << 30)
-        told = [json.loads(line) for line in found.lines.splitlines()]
-        return Counter(_whole(record) for record in told if (record["t_start"] or 0) < END)
+        page = read_records(self.service.sink.index, name, 0, 1 << 30)
+        parsed = [json.loads(line) for line in page.lines.splitlines()]
+        return Counter(_whole(record) for record in parsed if (record["t_start"] or 0) < END)
 
 
 def _check(rng: Random, pool: tuple[str, ...]) -> int:

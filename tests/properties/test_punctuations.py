@@ -170,7 +170,7 @@ def test_state_is_told_by_query_and_stream(tmp_path: Path) -> None:
     stats = run_local(_write(tmp_path / "here", streams, queries, True), batch_rows=10).stats["queries"]
     assert stats["q2"]["state_rows_by_stream"] == {}
     assert list(stats["q1"]["state_rows_by_stream"]) == ["s"]
-    told = stats["q0"]["state_rows_by_stream"]
-    assert set(told) == {"s", "t"} and all(part["final"] == 0 < part["peak"] for part in told.values())
-    assert max(part["peak"] for part in told.values()) <= stats["q0"]["state_rows_peak"]
-    assert stats["q0"]["state_rows_peak"] <= sum(part["peak"] for part in told.values())
+    held = stats["q0"]["state_rows_by_stream"]
+    assert set(held) == {"s", "t"} and all(part["final"] == 0 < part["peak"] for part in held.values())
+    assert max(part["peak"] for part in held.values()) <= stats["q0"]["state_rows_peak"]
+    assert stats["q0"]["state_rows_peak"] <= sum(part["peak"] for part in held.values())

@@ -36,8 +36,10 @@ from tests.support.seeds import seeds
 
 def old(pipeline: Pipeline) -> list[int]:
     """When the tuples began that something is held for and that are over."""
-    found = [s for store in pipeline.stores() for name in ("groups", "rows") for s in _live(store, name)]
-    starts = [start for starts in found for start in starts.tolist()] + joined_starts(pipeline)
+    live_starts = [
+        s for store in pipeline.stores() for name in ("groups", "rows") for s in _live(store, name)
+    ]
+    starts = [start for starts in live_starts for start in starts.tolist()] + joined_starts(pipeline)
     return [start for start in starts if start < OVER]
 
 

@@ -52,9 +52,9 @@ class Drawn:
 
     def script(self) -> str:
         lines = []
-        for name, own in self.schemes.items():
+        for name, stream_schemes in self.schemes.items():
             window = f" WINDOW {self.windows[name]}" if self.windows[name] else ""
-            clauses = "".join(f" PUNCTUATED ON ({', '.join(columns)})" for columns in own)
+            clauses = "".join(f" PUNCTUATED ON ({', '.join(columns)})" for columns in stream_schemes)
             lines.append(
                 f"CREATE STREAM {name} (a BIGINT, b BIGINT, c STRING, v BIGINT, ts BIGINT)"
                 f" TIMESTAMP BY ts{window}{clauses} FROM '{name}.jsonl';"
@@ -63,21 +63,21 @@ class Drawn:
 
     def answers(self, rows: dict[str, list[dict[str, Any]]]) -> Counter[tuple[int, ...]]:
         """By brute force: one alias after the other."""
-        found: list[tuple[dict[str, Any], ...]] = [()]
+        chains: list[tuple[dict[str, Any], ...]] = [()]
         for alias, stream in enumerate(self.streams):
-            found = [
-                (*some, row) for some in found for row in rows[stream] if self._fits((*some, row), alias)
+            chains = [
+                (*chain, row) for chain in chains for row in rows[stream] if self._fits((*chain, row), alias)
             ]
-        return Counter(tuple(row["v"] for row in some) for some in found if self._alive(some))
+        return Counter(tuple(row["v"] for row in chain) for chain in chains if self._alive(chain))
 
-    def _fits(self, some: tuple[dict[str, Any], ...], last: int) -> bool:
+    def _fits(self, chain: tuple[dict[str, Any], ...], last: int) -> bool:
         for (i, one), (j, other) in self.equal:
-            if max(i, j) == last and some[i][one] != some[j][other]:
+            if max(i, j) == last and chain[i][one] != chain[j][other]:
                 return False
-        return all(some[i]["ts"] <= some[j]["ts"] + m for i, j, m in self.bounds if max(i, j) == last)
+        return all(chain[i]["ts"] <= chain[j]["ts"] + m for i, j, m in self.bounds if max(i, j) == last)
 
-    def _alive(self, some: tuple[dict[str, Any], ...]) -> bool:
-        lives = [(row["ts"], self.windows[name]) for row, name in zip(some, self.streams, strict=True)]
+    def _alive(self, chain: tuple[dict[str, Any], ...]) -> bool:
+        lives = [(row["ts"], self.windows[name]) for row, name in zip(chain, self.streams, strict=True)]
         ends = [start + window for start, window in lives if window is not None]
         return not ends or max(start for start, _ in lives) < min(ends)
 
@@ -125,12 +125,12 @@ def _numbers(rng: Random, one: int, other: int) -> list[tuple[Column, Column]]:
 
 def _schemes(rng: Random, joined: list[str]) -> Iterator[tuple[str, ...]]:
     """Mostly each column that is joined; sometimes several together."""
-    found = {(column,) for column in joined if rng.random() < 0.85}
+    schemes = {(column,) for column in joined if rng.random() < 0.85}
     if len(joined) > 1 and rng.random() < 0.4:
-        found.add(tuple(sorted(rng.sample(joined, 2))))  # type: ignore[arg-type]
+        schemes.add(tuple(sorted(rng.sample(joined, 2))))  # type: ignore[arg-type]
     if rng.random() < 0.2:
-        found.add((rng.choice(COLUMNS),))
-    yield from found or {(joined[0],)}
+        schemes.add((rng.choice(COLUMNS),))
+    yield from schemes or {(joined[0],)}
 
 
 def safe_query(rng: Random, folder: Path) -> Drawn:
@@ -152,55 +152,55 @@ def values(column: str) -> list[Any]:
 def lines(rng: Random, schemes: list[tuple[str, ...]]) -> list[dict[str, Any]]:
     """Tuples and promises that they keep; at the end every promise."""
     wanted = [
-        dict(zip(scheme, some, strict=True))
+        dict(zip(scheme, values_, strict=True))
         for scheme in schemes
-        for some in itertools.product(*map(values, scheme))
+        for values_ in itertools.product(*map(values, scheme))
     ]
     rng.shuffle(wanted)
-    found: list[dict[str, Any]] = []
+    collected: list[dict[str, Any]] = []
     punctuated: list[dict[str, Any]] = []
     last = rng.choice([12, 16, 20])
     for time in range(last):
         if wanted and rng.random() < 0.4:
             punctuated.append(wanted.pop())
-            found.append({"@punctuate": punctuated[-1], "ts": time})
+            collected.append({"@punctuate": punctuated[-1], "ts": time})
         row = {name: rng.choice(values(name)) for name in COLUMNS}
         if not any(p.items() <= row.items() for p in punctuated):
-            found.append({**row, "v": time, "ts": time})
-    return [*found, *({"@punctuate": one, "ts": last} for one in wanted)]
+            collected.append({**row, "v": time, "ts": time})
+    return [*collected, *({"@punctuate": one, "ts": last} for one in wanted)]
 
 
 def with_strangers(fed: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """As many lines of every stream, so that all are open until the last tuples come, which join nothing."""
     longest = max(map(len, fed.values()))
     return {
-        name: [*own, *(strangers(number, longest - len(own)))]
-        for number, (name, own) in enumerate(fed.items())
+        name: [*lines_, *(strangers(number, longest - len(lines_)))]
+        for number, (name, lines_) in enumerate(fed.items())
     }
 
 
 def strangers(number: int, more: int) -> list[dict[str, Any]]:
-    found = []
+    collected = []
     for time in (*range(FAR, FAR + more), *range(LATE, LATE + 2 * LARGEST_BATCH)):
         a = 10_000 * (number + 1) + 2 * time
-        found.append({"a": a, "b": a + 1, "c": f"none {number} {time}", "v": -1, "ts": time})
-    return found
+        collected.append({"a": a, "b": a + 1, "c": f"none {number} {time}", "v": -1, "ts": time})
+    return collected
 
 
 def answer(pipeline: Pipeline) -> Counter[tuple[int, ...]]:
     """What was reported; a stranger meets nobody but itself."""
     rows = [record["row"] for records in pipeline.records for record in records]
-    found = Counter(tuple(row[key] for key in sorted(row)) for row in rows)
-    return Counter({values: count for values, count in found.items() if -1 not in values})
+    bag = Counter(tuple(row[key] for key in sorted(row)) for row in rows)
+    return Counter({values: count for values, count in bag.items() if -1 not in values})
 
 
-def run(folder: Path, drawn: Drawn, way: str, rng: Random) -> Pipeline:
+def run(folder: Path, drawn: Drawn, plans: str, rng: Random) -> Pipeline:
     script = folder / "script.sql"
     query = query_of(script)
-    story = read_story(script, folder / f"journal {way}", rng.choice([7, 20, LARGEST_BATCH]))
-    (folder / way).mkdir()
+    story = read_story(script, folder / f"journal {plans}", rng.choice([7, 20, LARGEST_BATCH]))
+    (folder / plans).mkdir()
     buckets = rng.choice([1, 2, 3])
-    pipeline = Pipeline(folder / way, story, live=False, strategy=WAYS[way], buckets=buckets)
+    pipeline = Pipeline(folder / plans, story, live=False, strategy=WAYS[plans], buckets=buckets)
     pipeline.network.add(query)
     for input_ in story.inputs:
         if max(input_.clock.watermarks.values()) < FOREVER:
@@ -227,16 +227,16 @@ def is_tree(network: Network) -> bool:
 def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     drawn = safe_query(rng, tmp_path)
-    fed = {name: lines(rng, own) for name, own in drawn.schemes.items()}
-    for name, own in with_strangers(fed).items():
-        write_lines(tmp_path / f"{name}.jsonl", own)
-    tuples = {name: [line for line in own if "v" in line] for name, own in fed.items()}
+    fed = {name: lines(rng, schemes) for name, schemes in drawn.schemes.items()}
+    for name, lines_ in with_strangers(fed).items():
+        write_lines(tmp_path / f"{name}.jsonl", lines_)
+    tuples = {name: [line for line in lines_ if "v" in line] for name, lines_ in fed.items()}
     expected = drawn.answers(tuples)
-    for way in WAYS:
-        pipeline = run(tmp_path, drawn, way, rng)
-        assert answer(pipeline) == expected, (way, drawn.text)
-        assert not joined_starts(pipeline, FAR), (way, drawn.text)
-        assert not [*untold(pipeline)], (way, drawn.text)
+    for plans in WAYS:
+        pipeline = run(tmp_path, drawn, plans, rng)
+        assert answer(pipeline) == expected, (plans, drawn.text)
+        assert not joined_starts(pipeline, FAR), (plans, drawn.text)
+        assert not [*untold(pipeline)], (plans, drawn.text)
 
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
@@ -254,6 +254,6 @@ def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
         wide += at_once and not is_tree(network)
         mixed += at_once and is_tree(network)
         assert any(isinstance(node, JoinNode | MultiJoinNode) for node in network)
-        fed = {name: lines(rng, own) for name, own in drawn.schemes.items()}
-        answered += bool(drawn.answers({n: [x for x in own if "v" in x] for n, own in fed.items()}))
+        fed = {name: lines(rng, schemes) for name, schemes in drawn.schemes.items()}
+        answered += bool(drawn.answers({n: [x for x in lines_ if "v" in x] for n, lines_ in fed.items()}))
     assert trees > 10 and wide > 2 and mixed > 2 and answered > 15, (trees, wide, mixed, answered)

@@ -67,20 +67,22 @@ class Construction:
                 ):
                     if (table.name, scheme, values) not in self.punctuated:
                         self.punctuated.add((table.name, scheme, values))
-                        told = {"abc"[c]: value for c, value in zip(scheme, values, strict=True)}
-                        self.lines.setdefault(table.name, []).append({"@punctuate": told, "ts": time})
+                        punctuated_values = {"abc"[c]: value for c, value in zip(scheme, values, strict=True)}
+                        self.lines.setdefault(table.name, []).append(
+                            {"@punctuate": punctuated_values, "ts": time}
+                        )
 
 
 def kept_and_known(query: Any, case: Case, item: int) -> tuple[set[int], set[tuple[int, int]]]:
     """The items that can be closed for a tuple of an item, and itself, and the columns that are known."""
     block, graph = Sources().block(query.plan)
-    found = closure(graph.graph, [graph.items.index(item)])
-    closed = {graph.items[place] for place in found.items}
+    reached = closure(graph.graph, [graph.items.index(item)])
+    closed = {graph.items[place] for place in reached.items}
     closed |= {i for i, table in enumerate(case.tables) if table.is_relation}
     columns = [(i, c, block.offsets[i] + c) for i in range(len(case.tables)) for c in range(3)]
-    told = {graph.classes.of(column) for i, _, column in columns if i in closed}
-    told |= {graph.classes.of(c) for _, _, c in columns if graph.known.get(c) in found.causes}
-    return closed, {(i, c) for i, c, column in columns if graph.classes.of(column) in told}
+    determined = {graph.classes.of(column) for i, _, column in columns if i in closed}
+    determined |= {graph.classes.of(c) for _, _, c in columns if graph.known.get(c) in reached.causes}
+    return closed, {(i, c) for i, c, column in columns if graph.classes.of(column) in determined}
 
 
 def class_values(query: Any, case: Case, first: int) -> dict[tuple[int, int], int]:
@@ -106,8 +108,8 @@ def constructed(query: Any, case: Case, item: int, first: list[Row]) -> Construc
         for i in outside:
             a, b, c = (first[i][c] if (i, c) in known else values[i, c] for c in range(3))
             rows[i] = (a, b, c, first[i][3] + APART * number)
-        told = tuple(100 * number + i if i in outside else ids[i] for i in range(len(first)))
-        made.feed(rows, told, outside)
+        combination = tuple(100 * number + i if i in outside else ids[i] for i in range(len(first)))
+        made.feed(rows, combination, outside)
     made.punctuation(APART * (ROUNDS + 1))
     return made
 
@@ -135,8 +137,8 @@ def write_all(folder: Path, made: Construction) -> None:
     streams = sorted({table.name for table in made.case.tables if not table.is_relation})
     longest = max(len(made.lines[name]) for name in streams)
     for number, name in enumerate(streams):
-        own = made.lines[name]
-        write_lines(folder / f"{name}.jsonl", [*own, *strangers(50 + number, longest - len(own))])
+        lines = made.lines[name]
+        write_lines(folder / f"{name}.jsonl", [*lines, *strangers(50 + number, longest - len(lines))])
     facts = [
         {**dict(zip(("a", "b", "c", "ts"), row, strict=True)), "id": i + 1}
         for i, (row, table) in enumerate(zip(made.first, made.case.tables, strict=True))
@@ -152,8 +154,8 @@ def test_an_unsafe_query_keeps_a_tuple_and_joins_it_for_ever(seed: int, tmp_path
         path, made = next(unsafe_cases(rng, tmp_path / str(number)))
         pipeline = fed(path, rng.choice([3, 11, LARGEST_BATCH]))
         records = [record for entry in pipeline.records for record in entry]
-        told = {tuple(record["row"][f"i{i}"] for i in range(len(made.first))) for record in records}
-        assert set(made.results) <= told, (path.read_text(encoding="utf-8"), made.item)
+        reported = {tuple(record["row"][f"i{i}"] for i in range(len(made.first))) for record in records}
+        assert set(made.results) <= reported, (path.read_text(encoding="utf-8"), made.item)
         assert made.first[made.item][3] in joined_starts(pipeline, before=FAR)
 
 

@@ -46,12 +46,12 @@ class Answers:
 
     def records(self, query: str) -> list[Record]:
         """Every combination or tree that lives, and the early end of those that end early."""
-        found: list[Record] = []
+        collected: list[Record] = []
         for start, natural, end, visible in self._living(query):
-            found.append(("+", self._time(start), self._time(natural), visible))
+            collected.append(("+", self._time(start), self._time(natural), visible))
             if end < natural:
-                found.append(("-", self._time(start), self._time(end), visible))
-        return found
+                collected.append(("-", self._time(start), self._time(end), visible))
+        return collected
 
     def _living(self, query: str) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
         """Start, natural and actual end, and the row of each result."""

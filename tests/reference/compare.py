@@ -81,10 +81,10 @@ def difference(expected: Iterable[Any], got: Iterable[Any]) -> tuple[list[Any], 
 
 
 def _take(shelf: dict[str, list[Any]], key: str) -> bool:
-    found = bool(shelf.get(key))
-    if found:
+    taken = bool(shelf.get(key))
+    if taken:
         shelf[key].pop()
-    return found
+    return taken
 
 
 def _pair_off(missing: list[Any], extra: list[Any]) -> tuple[list[Any], list[Any]]:

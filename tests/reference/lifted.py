@@ -51,8 +51,8 @@ def _is_plain(block: exp.Expr) -> bool:
     """A block without aggregates, DISTINCT or set operators of its own."""
     if not isinstance(block, exp.Select) or block.args.get("distinct") or block.args.get("group"):
         return False
-    own = (block.args.get("having"), *block.expressions)
-    return not any(part is not None and part.find(exp.AggFunc) for part in own)
+    expressions = (block.args.get("having"), *block.expressions)
+    return not any(part is not None and part.find(exp.AggFunc) for part in expressions)
 
 
 def _lift(tree: exp.Expr, hand_on: bool) -> exp.Expr:

@@ -56,11 +56,11 @@ def compute_max_importance(
     size: int,
 ) -> State:
     """Algorithm 3.1: the stop vertex of one window's graph."""
-    own, opposite = streams[side], streams[1 - side]
+    tuples, opposite = streams[side], streams[1 - side]
     states = {frozenset(): State(frozenset(), 0.0, None)}
-    for now in range(len(own)):
+    for now in range(len(tuples)):
         qualified = find_qualified(opposite[now], 1 - side, facts) if now < len(opposite) else []
-        new = own[now] if find_qualified(own[now], side, facts) else None
+        new = tuples[now] if find_qualified(tuples[now], side, facts) else None
         following: dict[frozenset[StreamTuple], State] = {}
         for state in states.values():
             alive = frozenset(one for one in state.tuples if one.ts + life > now)
@@ -122,9 +122,9 @@ def same_instant(streams: tuple[list[StreamTuple], list[StreamTuple]], facts: li
 
 def states_before(stop: State) -> list[frozenset[StreamTuple]]:
     """Algorithm 3.3: the states on the path, the first one first."""
-    found = []
+    collected = []
     state = stop.previous
     while state is not None and state.previous is not None:
-        found.append(state.tuples)
+        collected.append(state.tuples)
         state = state.previous
-    return found[::-1]
+    return collected[::-1]

@@ -51,16 +51,16 @@ _TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$\$.
 
 def statements(text: str) -> list[str]:
     """Cut at semicolons outside quotes, without comments."""
-    found: list[str] = []
+    collected: list[str] = []
     current: list[str] = []
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token == ";":
-            found.append("".join(current).strip())
+            collected.append("".join(current).strip())
             current = []
         elif not token.startswith(("--", "/*")):
             current.append(token)
-    return [statement for statement in (*found, "".join(current).strip()) if statement]
+    return [statement for statement in (*collected, "".join(current).strip()) if statement]
 
 
 def fold(name: str) -> str:
@@ -148,8 +148,8 @@ def _length(word: str, clauses: str) -> int | None:
 
 
 def _schemes(clauses: str) -> tuple[Scheme, ...]:
-    found = []
+    collected = []
     for match in re.finditer(r"PUNCTUATED\s+ON\s*\(([^)]*)\)(\s+LIFESPAN\s+[^)]*)?", clauses, re.I):
         columns = tuple(fold(name.strip()) for name in match.group(1).split(","))
-        found.append(Scheme(columns, _length("LIFESPAN", match.group(2) or "")))
-    return tuple(found)
+        collected.append(Scheme(columns, _length("LIFESPAN", match.group(2) or "")))
+    return tuple(collected)

@@ -28,7 +28,7 @@ def renumbered(row: Row, label: Callable[[Any], str]) -> Row:
         number: [b if a == number else a for a, b in edges if number in (a, b)]
         for number in range(len(tuples))
     }
-    labels = [label([one, found]) for one, found in zip(tuples, matches, strict=True)]
+    labels = [label([one, held]) for one, held in zip(tuples, matches, strict=True)]
 
     def rooted(number: int, parent: int | None) -> tuple[str, list[int]]:
         below = sorted(rooted(other, number) for other in near[number] if other != parent)

@@ -74,7 +74,7 @@ class Trees:
         return self._trees(chosen, terms, int(match.group(3) or 4))
 
     def _trees(self, nodes: list[Node], terms: list[Term], most: int) -> Iterator[Tree]:
-        found = {
+        hits = {
             node: frozenset(i for i, (meaning, _) in enumerate(terms) if self._contains(node, meaning))
             for node in nodes
         }
@@ -85,12 +85,12 @@ class Trees:
             if joined(edge, a, b)
         ]
         for chosen in connected_sets(nodes, links, most):
-            total = frozenset().union(*(found[node] for node in chosen))
+            total = frozenset().union(*(hits[node] for node in chosen))
             if len(total) < len(terms) or not any(node.is_stream for node in chosen):
                 continue
             for edges in spanning_trees(chosen, links):
-                if _minimal(chosen, edges, found):
-                    yield _tree(sorted(chosen, key=lambda node: node.number), edges, found, terms)
+                if _minimal(chosen, edges, hits):
+                    yield _tree(sorted(chosen, key=lambda node: node.number), edges, hits, terms)
 
     def _contains(self, node: Node, meaning: Meaning) -> bool:
         columns = self.script.tables[node.table].columns
@@ -108,18 +108,18 @@ def tokens(text: str) -> list[str]:
     return ["".join(run).lower() for inside, run in itertools.groupby(text, str.isalnum) if inside]
 
 
-def _holds(found: list[str], words: tuple[str, ...], prefix: bool) -> bool:
+def _holds(text_tokens: list[str], words: tuple[str, ...], prefix: bool) -> bool:
     if prefix:
-        return any(token.startswith(words[0]) for token in found)
-    return any(tuple(found[i : i + len(words)]) == words for i in range(len(found)))
+        return any(token.startswith(words[0]) for token in text_tokens)
+    return any(tuple(text_tokens[i : i + len(words)]) == words for i in range(len(text_tokens)))
 
 
 def _terms(text: str) -> list[Term]:
     """The distinct terms of a text, in order, as they were first typed."""
-    found: dict[Meaning, str] = {}
+    texts: dict[Meaning, str] = {}
     for term in _TERM.findall(text):
-        found.setdefault(_meaning(term), term.lower())
-    return list(found.items())
+        texts.setdefault(_meaning(term), term.lower())
+    return list(texts.items())
 
 
 def _meaning(term: str) -> Meaning:
@@ -199,22 +199,22 @@ def spanning_trees(chosen: frozenset[Node], links: list[Link]) -> Iterator[tuple
             yield edges
 
 
-def _minimal(chosen: frozenset[Node], edges: Any, found: Mapping[Node, frozenset[int]]) -> bool:
+def _minimal(chosen: frozenset[Node], edges: Any, hits: Mapping[Node, frozenset[int]]) -> bool:
     """Every leaf has a term that no other tuple of the tree has."""
     for node in chosen:
         degree = sum(node in (a, b) for a, b, _ in edges)
-        others = frozenset().union(*(found[other] for other in chosen if other is not node))
-        if degree == 1 and not found[node] - others:
+        others = frozenset().union(*(hits[other] for other in chosen if other is not node))
+        if degree == 1 and not hits[node] - others:
             return False
     return True
 
 
-def _tree(nodes: list[Node], edges: Any, found: Mapping[Node, frozenset[int]], terms: list[Term]) -> Tree:
+def _tree(nodes: list[Node], edges: Any, hits: Mapping[Node, frozenset[int]], terms: list[Term]) -> Tree:
     start, natural, end = lifetime(frozenset(nodes))
     place = {node: at for at, node in enumerate(nodes)}
     row = {
         "tuples": [{"stream": node.table, "row": node.life.row} for node in nodes],
         "edges": [[place[a], place[b]] for a, b, _ in edges],
-        "matches": [[text for i, (_, text) in enumerate(terms) if i in found[node]] for node in nodes],
+        "matches": [[text for i, (_, text) in enumerate(terms) if i in hits[node]] for node in nodes],
     }
     return Tree(start, natural, end, row)

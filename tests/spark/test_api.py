@@ -110,7 +110,7 @@ def test_streaming_frames_in_and_out(
     rows = collected(frame, "named", tmp_path / "named")
     records = [{**row, "row": json.loads(row["row"])} for row in rows]
 
-    found = sorted(
+    answers = sorted(
         (r["t_start"], r["t_end"], r["row"]["name"], r["row"]["price"])
         for r in records
         if r["query"] == "named"
@@ -121,7 +121,7 @@ def test_streaming_frames_in_and_out(
         for b in bids
         if b["item"] in names
     ]
-    assert found == sorted(expected) != []
+    assert answers == sorted(expected) != []
 
     alive: dict[int, list[float]] = {}
     for bid in bids:

@@ -58,9 +58,9 @@ class Cluster:
     def _read_url(self) -> str:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            found = re.search(r"spark://127\.0\.0\.1:\d+", (self._folder / "master.log").read_text())
-            if found:
-                return found.group()
+            address = re.search(r"spark://127\.0\.0\.1:\d+", (self._folder / "master.log").read_text())
+            if address:
+                return address.group()
             time.sleep(0.2)
         raise RuntimeError((self._folder / "master.log").read_text())
 

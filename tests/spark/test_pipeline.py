@@ -109,9 +109,9 @@ def test_the_command_tells_a_failure_without_a_stack_trace(tmp_path: Path) -> No
     words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
     process = start(*words, log=log)
     assert process.wait(240) == 3
-    told = log.read_text()
-    assert "the checkpoint is damaged" in told and "Traceback" not in told
-    assert told.splitlines()[1:] == [f"  hint: Spark's log is {tmp_path / 'spark.log'}"], told
+    logged = log.read_text()
+    assert "the checkpoint is damaged" in logged and "Traceback" not in logged
+    assert logged.splitlines()[1:] == [f"  hint: Spark's log is {tmp_path / 'spark.log'}"], logged
 
 
 def test_a_master_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
@@ -120,5 +120,5 @@ def test_a_master_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> No
     words = ["run", str(script), "--master", "spark://127.0.0.1:1", "--log", str(tmp_path / "spark.log")]
     process = start(*words, log=log)
     assert process.wait(60) == 1
-    told = log.read_text()
-    assert "no Spark master answers at spark://127.0.0.1:1" in told and "Traceback" not in told
+    logged = log.read_text()
+    assert "no Spark master answers at spark://127.0.0.1:1" in logged and "Traceback" not in logged

@@ -135,9 +135,9 @@ def call(name: str, *args: Expression) -> Expression | None:
 def random_operand(rng: random.Random, depth: int) -> Expression:
     """A value of any type; mostly columns, constants and arithmetic on them."""
     while True:
-        found = _operand(rng, depth)
-        if found is not None:
-            return found
+        operand = _operand(rng, depth)
+        if operand is not None:
+            return operand
 
 
 def _operand(rng: random.Random, depth: int) -> Expression | None:
@@ -184,9 +184,9 @@ def _partner(rng: random.Random, type_: Type, depth: int) -> Expression:
 def random_condition(rng: random.Random, depth: int) -> Expression:
     """A BOOLEAN expression."""
     while True:
-        found = _condition(rng, depth)
-        if found is not None and found.type == BOOLEAN:
-            return found
+        condition = _condition(rng, depth)
+        if condition is not None and condition.type == BOOLEAN:
+            return condition
 
 
 def _condition(rng: random.Random, depth: int) -> Expression | None:
@@ -230,9 +230,9 @@ def _text_condition(rng: random.Random) -> Expression | None:
 def random_case(rng: random.Random) -> Expression:
     parts = [random_condition(rng, 0) for _ in range(rng.randint(2, 4))]
     other = rng.choice([literal(True), literal(False), parts[1]])
-    found = call("case", *parts) if rng.random() < 0.6 else call("coalesce", parts[0], other)
-    assert found is not None
-    return found
+    chosen = call("case", *parts) if rng.random() < 0.6 else call("coalesce", parts[0], other)
+    assert chosen is not None
+    return chosen
 
 
 def holds(conditions: PredicateSet, columns: list[pa.Array], count: int) -> np.ndarray:

@@ -107,18 +107,18 @@ def check(
     wanted = expected(world, results, begin)
     identities = set()
     for steps in (1, 3, 14):
-        told = drive(world, make(), steps, random)
-        records = told_records(told)
+        deltas = drive(world, make(), steps, random)
+        records = emitted_records(deltas)
         assert records == wanted, (steps, wanted - records, records - wanted)
-        identities.add(frozenset(_plus(told)))
+        identities.add(frozenset(_plus(deltas)))
     if world.hashes is None:
         assert len(identities) == 1, "identities depend on the cut"
     return wanted
 
 
-def _plus(told: list[Delta]) -> dict[int, tuple[Any, ...]]:
+def _plus(deltas: list[Delta]) -> dict[int, tuple[Any, ...]]:
     rows: dict[int, tuple[Any, ...]] = {}
-    for delta in told:
+    for delta in deltas:
         for row in delta.plus.to_pylist():
             identity = row.pop("_i0")
             assert identity not in rows
@@ -126,11 +126,11 @@ def _plus(told: list[Delta]) -> dict[int, tuple[Any, ...]]:
     return rows
 
 
-def told_records(told: list[Delta]) -> Counter:
+def emitted_records(deltas: list[Delta]) -> Counter:
     """The records of an output, having made sure that each minus repeats its plus, once."""
-    plus = _plus(told)
+    plus = _plus(deltas)
     records = Counter(("+", row[0], row[2:]) for row in plus.values())
-    for delta in told:
+    for delta in deltas:
         for row in delta.minus.to_pylist():
             ended = row.pop("_d")
             repeated = plus.pop(row.pop("_i0"))
@@ -151,18 +151,18 @@ def drive(world: World, operator: Any, steps: int, random: Random) -> list[Delta
         plus[at].append(row)
         if row.early is not None:
             minus[_arrival(row.early, row.port, marks, at, random)].append(row)
-    told: list[Delta] = []
+    deltas: list[Delta] = []
     now = NEVER
     for i in range(steps):
         now = max([now, *(row.start for row in plus[i])])
         last = i == steps - 1
         clock = Clock(dict(zip(world.streams, marks[i], strict=True)), {"plain": now}, {}, end=last)
         inputs = [_pieces(world, port, plus[i], minus[i], random) for port in range(_ports(world))]
-        told += operator.step(inputs, clock, store)
+        deltas += operator.step(inputs, clock, store)
         store.head = json.loads(json.dumps(store.head))
     assert operator.state_rows(store) == 0
     assert all(batch.num_rows for batch in store.runs.values())
-    return told
+    return deltas
 
 
 def _ports(world: World) -> int:

@@ -75,24 +75,24 @@ def write_script(rng: Random, folder: Path, streams: Mapping[str, Stream], query
 
 def _lines(rng: Random, schemes: Schemes, number: int, longest: int) -> list[dict[str, Any]]:
     """As many for every stream, so that all are open until the last strangers come."""
-    found: list[dict[str, Any]] = [
+    rows: list[dict[str, Any]] = [
         {**{name: rng.choice(DOMAIN) for name in COLUMNS}, "ts": time}
         for time in range(OVER)
         for _ in range(2)
     ]
     punctuations = _punctuations(schemes)
     rng.shuffle(punctuations)
-    found += punctuations
-    return [*found, *strangers(number, longest - len(punctuations))]
+    rows += punctuations
+    return [*rows, *strangers(number, longest - len(punctuations))]
 
 
 def strangers(number: int, more: int = 0) -> list[dict[str, Any]]:
     """Tuples of a stream that join nothing: enough to see what is held before it ends, and more."""
-    found = []
+    collected = []
     for time in (*range(FAR, FAR + more), *range(LATE, LATE + 2 * LARGEST_BATCH)):
         first = 10_000 * (number + 1) + 3 * time
-        found.append({**{name: first + i for i, name in enumerate(COLUMNS)}, "ts": time})
-    return found
+        collected.append({**{name: first + i for i, name in enumerate(COLUMNS)}, "ts": time})
+    return collected
 
 
 def _punctuations(schemes: Schemes) -> list[dict[str, Any]]:
@@ -141,8 +141,8 @@ def count_outcomes(
 
 def joined_starts(pipeline: Pipeline, before: int = OVER) -> list[int]:
     """When the tuples began that joins hold and that are over."""
-    found = [starts for store in pipeline.stores() for name in JOINED for starts in _rows(store, name)]
-    return [start for starts in found for start in starts.tolist() if start < before]
+    starts_held = [starts for store in pipeline.stores() for name in JOINED for starts in _rows(store, name)]
+    return [start for starts in starts_held for start in starts.tolist() if start < before]
 
 
 def _rows(store: Store, name: str) -> Iterator[np.ndarray]:

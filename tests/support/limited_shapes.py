@@ -170,7 +170,7 @@ def is_active(row: Row, ts: int) -> bool:
 
 def combinations(shape: Shape, tables: dict[str, list[Row]]) -> list[tuple[Row, ...]]:
     """Every result of the exact join."""
-    found = []
+    collected = []
     for rows in itertools.product(*(tables[item] for item in shape.items)):
         tuples = [rows[i] for i in shape.streams]
         start = max(row["ts"] for row in tuples)
@@ -182,10 +182,10 @@ def combinations(shape: Shape, tables: dict[str, list[Row]]) -> list[tuple[Row, 
             continue
         try:
             if shape.holds(*rows) and not _null_met(shape, rows):
-                found.append(rows)
+                collected.append(rows)
         except TypeError:  # NULL is compared
             continue
-    return found
+    return collected
 
 
 def _null_met(shape: Shape, rows: tuple[Row, ...]) -> bool:
@@ -219,14 +219,14 @@ def simulated(
                 gone[i, row["number"]] = now
                 shed += 1
             held[i] = ranked[max(0, len(ranked) - capacity) :]
-    told: Counter[Any] = Counter()
+    reported: Counter[Any] = Counter()
     for rows in exact:
         last = max(rows[i]["ts"] for i in shape.streams)
         if all(
             rows[i]["ts"] == last or gone.get((i, rows[i]["number"]), 10**9) > last for i in shape.streams
         ):
-            told[record(shape, rows)] += 1
-    return told, shed
+            reported[record(shape, rows)] += 1
+    return reported, shed
 
 
 def useful_until(shape: Shape, tables: dict[str, list[Row]], item: int, row: Row) -> int | None:
@@ -235,11 +235,11 @@ def useful_until(shape: Shape, tables: dict[str, list[Row]], item: int, row: Row
         return None
     if "f" not in shape.items:
         return 10**9
-    column, own = {"r": ("x", "a"), "s": ("y", "b"), "t": ("z", "a")}[shape.items[item]]
+    column, key = {"r": ("x", "a"), "s": ("y", "b"), "t": ("z", "a")}[shape.items[item]]
     ends = [
         10**9 if f["end"] is None else f["end"]
         for f in tables["f"]
-        if f[column] == row[own] and is_active(f, row["ts"])
+        if f[column] == row[key] and is_active(f, row["ts"])
     ]
     return max(ends, default=None)
 
@@ -251,7 +251,7 @@ def useful_until(shape: Shape, tables: dict[str, list[Row]], item: int, row: Row
 class Played:
     """What an operator told, how much it held after each step, and what it came to."""
 
-    told: Counter[Any]
+    reported: Counter[Any]
     sizes: list[int]
     account: MemoryAccount
 
@@ -269,7 +269,7 @@ def play(shape: Shape, tables: dict[str, list[Row]], options: str, rng: Random, 
     operator = LimitedOperator(node, _relations(tables))
     ports = [_stream_of(network, port.node) for port in node.ports]
     places = {name: sorted(rng.choices(range(len(tables[name]) + 1), k=steps - 1)) for name in set(ports)}
-    store, told, sizes = MemoryStore(), Counter[Any](), []
+    store, reported, sizes = MemoryStore(), Counter[Any](), []
     for step in range(steps):
         parts = {
             name: tables[name][([0, *cuts][step]) : ([*cuts, len(tables[name])][step])]
@@ -280,9 +280,9 @@ def play(shape: Shape, tables: dict[str, list[Row]], options: str, rng: Random, 
         ]
         store.head = json.loads(json.dumps(store.head))
         for delta in operator.step(inputs, _clock(tables, places, step, steps), store):
-            told.update(_records(shape, node, delta.plus))
+            reported.update(_records(shape, node, delta.plus))
         sizes.append(operator.state_rows(store))
-    return Played(told, sizes, operator.account(store))
+    return Played(reported, sizes, operator.account(store))
 
 
 def _clock(tables: dict[str, list[Row]], places: dict[str, list[int]], step: int, steps: int) -> Clock:

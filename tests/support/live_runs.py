@@ -60,7 +60,7 @@ def read_story(script: Path, folder: Path, batch_rows: int) -> Story:
     while (entry := intake.next_entry()) is not None:
         rows = {name: batch for name in entry.rows if (batch := entry.batch(name)) is not None}
         punctuations = {
-            name: told for name in entry.punctuation_counts if (told := entry.punctuations(name)) is not None
+            name: made for name in entry.punctuation_counts if (made := entry.punctuations(name)) is not None
         }
         inputs.append(Input(rows, entry.clock, entry.end, punctuations))
     intake.close()
@@ -109,14 +109,14 @@ class Pipeline:
             version, input_.clock, input_.rows, input_.punctuations, [], end=input_.end, epoch=version
         )
         entry = self._deployment.journal.append(draft)
-        found = []
+        collected = []
         for report in self._host.run(entry.number):
             assert not report.state.notices, report.state.notices
             if report.results:
                 path = Path(self._deployment.results(entry.number), report.results.file)
                 lines = path.read_text(encoding="utf-8").splitlines()
-                found += map(json.loads, lines)
-        self.records.append(found)
+                collected += map(json.loads, lines)
+        self.records.append(collected)
 
     def stores(self) -> Iterator[Store]:
         """What every node holds in every bucket."""
@@ -128,8 +128,8 @@ class Pipeline:
 
     def answer(self, query: str, first: int, last: int) -> Counter[str]:
         """What a query reported in the entries from first to last, the last one apart."""
-        own = [r for records in self.records[first:last] for r in records if r["query"] == query]
-        return Counter(json.dumps({**record, "query": ""}) for record in own)
+        records_of = [r for records in self.records[first:last] for r in records if r["query"] == query]
+        return Counter(json.dumps({**record, "query": ""}) for record in records_of)
 
     def _commit(self) -> None:
         change = self.network.take_change()
@@ -181,7 +181,7 @@ def _other_deletions(stream: StreamDef, batches: Sequence[pa.RecordBatch | None]
             if entry >= born:
                 young.add(row["_q"])
     window = float("inf") if stream.window is None else stream.window
-    found = []
+    collected = []
     for time, number, sign, content in sorted(events):
         if sign > 0:
             alive.append((time, number, content))
@@ -190,8 +190,8 @@ def _other_deletions(stream: StreamDef, batches: Sequence[pa.RecordBatch | None]
         if fits:
             alive.remove(min(fits))
         if not fits or min(fits)[1] not in young:
-            found.append(number)
-    return found
+            collected.append(number)
+    return collected
 
 
 def _plain(batch: pa.RecordBatch, stream: StreamDef) -> pa.RecordBatch:

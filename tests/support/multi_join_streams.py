@@ -128,13 +128,13 @@ def random_setting(
     groups = rng.randint(1, width)
     columns = []
     for _ in range(width):
-        own = [rng.randrange(groups) for _ in range(rng.choice([1, 2, 2, 3] if width < 4 else [1, 2]))]
-        columns.append((*own, None) if rng.random() < 0.3 else tuple(own))
+        groups_of = [rng.randrange(groups) for _ in range(rng.choice([1, 2, 2, 3] if width < 4 else [1, 2]))]
+        columns.append((*groups_of, None) if rng.random() < 0.3 else tuple(groups_of))
     columns = _joined(columns)
     schemes = []
-    for own in columns:
+    for groups_of in columns:
         sets = {
-            tuple(sorted(rng.sample(range(len(own)), rng.randint(1, min(2, len(own))))))
+            tuple(sorted(rng.sample(range(len(groups_of)), rng.randint(1, min(2, len(groups_of))))))
             for _ in range(rng.choice([0, 1, 1, 2]))
         }
         lifespans = [None, None, rng.randint(1, 20)] if timed else [None]
@@ -145,15 +145,15 @@ def random_setting(
 
 def _joined(columns: Sequence[tuple[int | None, ...]]) -> list[tuple[int | None, ...]]:
     """The columns without groups that only one port has."""
-    having = Counter(group for own in columns for group in {*own} if group is not None)
-    return [tuple(group if having[group] > 1 else None for group in own) for own in columns]
+    having = Counter(group for groups_of in columns for group in {*groups_of} if group is not None)
+    return [tuple(group if having[group] > 1 else None for group in groups_of) for groups_of in columns]
 
 
 def random_events(
     rng: random.Random, setting: Setting, count: int, domain: Sequence[Any], rate: float = 0.4
 ) -> list[list[Tuple | Punctuation]]:
     """What each port sends: tuples, none of which breaks a promise made before it, and promises."""
-    found: list[list[Tuple | Punctuation]] = []
+    collected: list[list[Tuple | Punctuation]] = []
     for port, columns in enumerate(setting.columns[: setting.streams]):
         events: list[Tuple | Punctuation] = []
         time = 0
@@ -176,8 +176,8 @@ def random_events(
             )
             if not any(isinstance(e, Punctuation) and breaks(setting, one, e) for e in events):
                 events.append(one)
-        found.append(events)
-    return found
+        collected.append(events)
+    return collected
 
 
 def breaks(setting: Setting, one: Tuple, punctuation: Punctuation) -> bool:
@@ -194,19 +194,19 @@ def breaks(setting: Setting, one: Tuple, punctuation: Punctuation) -> bool:
 
 def group_values(setting: Setting, one: Tuple) -> dict[int, Any] | None:
     """The values of a tuple by group; None if it joins nothing."""
-    found: dict[int, Any] = {}
+    collected: dict[int, Any] = {}
     for group, value in zip(setting.columns[one.port], one.values, strict=True):
-        if group is not None and (value is None or found.setdefault(group, value) != value):
+        if group is not None and (value is None or collected.setdefault(group, value) != value):
             return None
-    return found
+    return collected
 
 
 def joins(setting: Setting, parts: Sequence[Tuple]) -> bool:
     """Whether tuples agree in their groups and live together."""
     known: dict[int, Any] = {}
     for one in parts:
-        own = group_values(setting, one)
-        if own is None or any(known.setdefault(group, value) != value for group, value in own.items()):
+        values = group_values(setting, one)
+        if values is None or any(known.setdefault(group, value) != value for group, value in values.items()):
             return False
     if max(one.start for one in parts) >= min(one.end for one in parts):
         return False
@@ -248,15 +248,15 @@ def possible(
     """Tuples that a port could still send: every choice of known values and a new one for each group."""
     groups = sorted({group for group in setting.columns[port] if group is not None})
     window = setting.windows[port]
-    found = []
+    collected = []
     for values in itertools.product(*([*domain, f"new{group}"] for group in groups)):
         named: dict[int | None, Any] = dict(zip(groups, values, strict=True))
         for instant in sorted(instants):
             end = FOREVER if window is None else instant + window
             one = Tuple(port, instant, end, tuple(named.get(g, 10**6) for g in setting.columns[port]))
             if instant >= lows[port] and not any(breaks(setting, one, p) for p in punctuations):
-                found.append(one)
-    return found
+                collected.append(one)
+    return collected
 
 
 def lasting(
@@ -274,30 +274,30 @@ def lasting(
     future += [[] for _ in setting.relations]
     came = [*came, *(setting.tuples(port) for port in range(setting.streams, setting.width))]
     new = {one for ones in future for one in ones}
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     for port, ones in enumerate(came[: setting.streams]):
         others = [[*future[i], *dict.fromkeys(came[i])] for i in range(setting.width)]
         for one in {*ones}:
             others[port] = [one]
             whole = combinations(setting, others)
             if any(any(part in new for part in parts if part is not one) for parts in whole):
-                found[one] = ones.count(one)
-    return found
+                emitted[one] = ones.count(one)
+    return emitted
 
 
 def reached(setting: Setting, port: int) -> set[int]:
     """The ports that promises can close for tuples of a port, in any order (no windows)."""
-    found, grown = {port}, True
+    ports_reached, grown = {port}, True
     while grown:
-        known = {group for own in found for group in setting.columns[own]}
+        known = {group for port_reached in ports_reached for group in setting.columns[port_reached]}
         more = {
-            own
-            for own, number in setting.punctuated()
-            if {setting.columns[own][c] for c in setting.schemes[own][number][0]} <= known
+            port_reached
+            for port_reached, number in setting.punctuated()
+            if {setting.columns[port_reached][c] for c in setting.schemes[port_reached][number][0]} <= known
         }
-        grown = not more <= found
-        found |= more
-    return found
+        grown = not more <= ports_reached
+        ports_reached |= more
+    return ports_reached
 
 
 def all_punctuations(setting: Setting, domain: Sequence[Any], time: int) -> list[list[Tuple | Punctuation]]:
@@ -377,13 +377,13 @@ class Drive:
             [_rows(self.setting, [e for e in events if isinstance(e, Tuple)], port)]
             for port, events in enumerate(fresh)
         ]
-        told = [e for events in fresh for e in events if isinstance(e, Punctuation)]
+        punctuations = [e for events in fresh for e in events if isinstance(e, Punctuation)]
         for port, number in self.setting.punctuated():
-            mine = [p for p in told if (p.port, p.scheme) == (port, number)]
+            mine = [p for p in punctuations if (p.port, p.scheme) == (port, number)]
             inputs.append([_punctuations(self.setting, mine, port, number)])
         for port, events in enumerate(fresh):
             self.came[port] += [e for e in events if isinstance(e, Tuple)]
-        self.punctuations += told
+        self.punctuations += punctuations
         clock = Clock({stream(port): low for port, low in enumerate(self.lows)})
         for delta in self.operator.step(inputs, clock, self.store):
             self.output.update(tuples(delta.plus))
@@ -391,14 +391,14 @@ class Drive:
 
     def held(self) -> Counter:
         """The tuples in the state."""
-        found: Counter = Counter()
+        emitted: Counter = Counter()
         for port, columns in enumerate(self.setting.columns[: self.setting.streams]):
             for entry in self.store.head[f"rows{port}"]:
                 for row in self.store.get(entry["run"]).to_pylist():
-                    found[
+                    emitted[
                         Tuple(port, row["_s"], row["_e"], tuple(row[f"c{i}"] for i in range(len(columns))))
                     ] += 1
-        return found
+        return emitted
 
     def punctuations_held(self) -> int:
         return sum(
@@ -433,19 +433,19 @@ def _lives(batch: pa.RecordBatch, lives: Sequence[tuple[int, int]]) -> pa.Record
 
 def with_relation(rng: random.Random, setting: Setting, domain: Sequence[Any]) -> Setting:
     """The same with a port more that is a relation, joined by some of the groups and by one of its own."""
-    groups = sorted({group for own in setting.columns for group in own if group is not None})
+    groups = sorted({group for columns_of in setting.columns for group in columns_of if group is not None})
     fresh = len(groups) + 10
-    own = (rng.choice(groups), fresh, None) if groups else (fresh, fresh, None)
+    columns_of = (rng.choice(groups), fresh, None) if groups else (fresh, fresh, None)
     port = rng.randrange(setting.width)
     columns = [(*c, fresh) if i == port else c for i, c in enumerate(setting.columns)]
     values = [*domain] * 8 + [None]
-    rows = tuple(tuple(rng.choice(values) for _ in own) for _ in range(rng.randint(3, 7)))
+    rows = tuple(tuple(rng.choice(values) for _ in columns_of) for _ in range(rng.randint(3, 7)))
     schemes = list(setting.schemes)
     if rng.random() < 0.6:
         schemes[port] = (*schemes[port], ((len(columns[port]) - 1,), None))
     return replace(
         setting,
-        columns=(*columns, own),
+        columns=(*columns, columns_of),
         windows=(*setting.windows, None),
         schemes=(*schemes, ()),
         relations=(rows,),

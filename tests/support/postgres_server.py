@@ -50,18 +50,18 @@ def _run(user: str, *command: str | Path) -> None:
     other = user if os.geteuid() == 0 else None
     group = pwd.getpwnam(user).pw_gid if other else None
     # A server keeps its starter's output open for ever: a pipe would never end.
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as log:
         done = subprocess.run(
             command,
-            stdout=told,
-            stderr=told,
+            stdout=log,
+            stderr=log,
             user=other,
             group=group,
             extra_groups=[] if other else None,
             cwd="/",
         )
-        told.seek(0)
-        assert done.returncode == 0, told.read().decode()
+        log.seek(0)
+        assert done.returncode == 0, log.read().decode()
 
 
 def _programs() -> Path | None:

@@ -18,10 +18,10 @@ class Process:
 def descendants(root: int) -> list[Process]:
     """All processes below one, those above first."""
     every = [one for path in Path("/proc").iterdir() if path.name.isdigit() for one in _read(path)]
-    found = [one for one in every if one.parent == root]
-    for one in found:
-        found += [child for child in every if child.parent == one.pid]
-    return found
+    children = [one for one in every if one.parent == root]
+    for one in children:
+        children += [child for child in every if child.parent == one.pid]
+    return children
 
 
 def _read(path: Path) -> list[Process]:

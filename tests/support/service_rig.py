@@ -38,8 +38,8 @@ class Rig:
             pass
 
     def records(self, query: str) -> list[Any]:
-        found = read_records(self.service.sink.index, query, 0)
-        return [json.loads(line)["row"] for line in found.lines.splitlines()]
+        page = read_records(self.service.sink.index, query, 0)
+        return [json.loads(line)["row"] for line in page.lines.splitlines()]
 
     def crash(self) -> None:
         """Leave everything as a kill would: nothing is closed in order, only the lock goes."""

@@ -25,19 +25,19 @@ class Tuple:
 
 def random_streams(seed: int, streams: int = 2, length: int = 40) -> list[list[Tuple]]:
     """Tuples with few tokens and few importances, so that there are matches and ties; bursts and gaps."""
-    some = random.Random(seed)
-    life = some.randint(2, 12) if length < 100 else 60
-    found = []
+    rng = random.Random(seed)
+    life = rng.randint(2, 12) if length < 100 else 60
+    collected = []
     for _ in range(streams):
-        times = sorted(some.sample(range(length), length // 2) + some.choices(range(length), k=length // 2))
-        found.append([random_tuple(some, number, ts, life) for number, ts in enumerate(times)])
-    return found
+        times = sorted(rng.sample(range(length), length // 2) + rng.choices(range(length), k=length // 2))
+        collected.append([random_tuple(rng, number, ts, life) for number, ts in enumerate(times)])
+    return collected
 
 
-def random_tuple(some: random.Random, number: int, ts: int, life: int) -> Tuple:
-    tokens = tuple(sorted(some.sample(range(7), some.choice((0, 1, 1, 2, 3)))))
-    until = some.choice((FOREVER, FOREVER, ts + some.randint(1, life + 2)))
-    return Tuple(number, ts, ts + life, until, float(some.randint(1, 3)), tokens)
+def random_tuple(rng: random.Random, number: int, ts: int, life: int) -> Tuple:
+    tokens = tuple(sorted(rng.sample(range(7), rng.choice((0, 1, 1, 2, 3)))))
+    until = rng.choice((FOREVER, FOREVER, ts + rng.randint(1, life + 2)))
+    return Tuple(number, ts, ts + life, until, float(rng.randint(1, 3)), tokens)
 
 
 def as_arrivals(tuples: list[Tuple]) -> Arrivals:

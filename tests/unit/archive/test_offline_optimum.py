@@ -42,15 +42,15 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]], rubbish: str = ""
 
 
 def data(folder: Path, seed: int) -> None:
-    some = Random(seed)
+    rng = Random(seed)
     for name, key in (("r", "a"), ("s", "b")):
-        times = sorted(some.choices(range(60), k=50))
-        rows = [{"ts": t, key: some.randrange(6), "imp": some.choice((1, 2, 3, 5))} for t in times]
+        times = sorted(rng.choices(range(60), k=50))
+        rows = [{"ts": t, key: rng.randrange(6), "imp": rng.choice((1, 2, 3, 5))} for t in times]
         rows.insert(25, {"ts": 0, key: 1, "imp": 9})  # late
         write(folder, f"{name}.jsonl", rows, '{"ts": "broken"}\n')
-    pairs = [{"a": some.randrange(6), "b": some.randrange(6), "begin": some.randrange(30)} for _ in range(9)]
-    write(folder, "f.jsonl", [{**pair, "end": some.choice((None, 40))} for pair in pairs])
-    write(folder, "g.jsonl", [{"b": some.randrange(6), "c": some.randrange(6)} for _ in range(6)])
+    pairs = [{"a": rng.randrange(6), "b": rng.randrange(6), "begin": rng.randrange(30)} for _ in range(9)]
+    write(folder, "f.jsonl", [{**pair, "end": rng.choice((None, 40))} for pair in pairs])
+    write(folder, "g.jsonl", [{"b": rng.randrange(6), "c": rng.randrange(6)} for _ in range(6)])
 
 
 def script(folder: Path, join: str, options: str = "memory = 6", more: str = "IMPORTANCE BY imp") -> str:
@@ -65,10 +65,10 @@ def script(folder: Path, join: str, options: str = "memory = 6", more: str = "IM
 def test_it_knows_the_exact_answer(tmp_path: Path, join: str) -> None:
     data(tmp_path, 1)
     path = script(tmp_path, join, "memory = 2")
-    told = run_local(path).stats["queries"]["exact"]
+    result = run_local(path).stats["queries"]["exact"]
     best = optimum_of(read_script(path).declarations.queries["q"])
-    assert best.exact_outputs == told["outputs"] > 10
-    assert best.exact_importance == pytest.approx(told["importance"])
+    assert best.exact_outputs == result["outputs"] > 10
+    assert best.exact_importance == pytest.approx(result["importance"])
     assert 0 < best.importance < best.exact_importance
 
 
@@ -90,13 +90,13 @@ def test_the_most_results_may_be_less_important() -> None:
 
 def test_the_most_results_need_no_importance(tmp_path: Path) -> None:
     data(tmp_path, 1)
-    found = []
+    collected = []
     for more in ("", "IMPORTANCE BY imp"):
         declared = read_script(script(tmp_path, JOINS["star"], "memory = 2", more)).declarations
-        found.append(optimum_of(declared.queries["q"], by_outputs=True))
-    best, told = found
-    assert best.outputs == told.outputs == best.importance > 0
-    assert best.exact_outputs == told.exact_outputs == best.exact_importance > best.outputs
+        collected.append(optimum_of(declared.queries["q"], by_outputs=True))
+    best, reported = collected
+    assert best.outputs == reported.outputs == best.importance > 0
+    assert best.exact_outputs == reported.exact_outputs == best.exact_importance > best.outputs
 
 
 def test_importances_beyond_all_numbers_are_refused(
@@ -130,9 +130,9 @@ def test_timestamps_are_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     path.write_text(f"{tables} CREATE QUERY q WITH (memory = 4) AS SELECT r.ts FROM r, s WHERE r.a = s.b;")
     assert main(["optimum", str(path), "Q", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["outputs"], told["share"]) == (7, 1.0)
-    assert told["states"][0] == {"t": "2026-01-01T00:00:01Z", "r": [0], "s": [0]}
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["outputs"], printed["share"]) == (7, 1.0)
+    assert printed["states"][0] == {"t": "2026-01-01T00:00:01Z", "r": [0], "s": [0]}
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_what_it_does_not_know_it_says(
 ) -> None:
     data(tmp_path, 1)
     assert main(["optimum", script(tmp_path, join, options, more), "q"]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert message in told[0] and told[1].startswith("  hint:")
+    printed = capsys.readouterr().err.splitlines()
+    assert message in printed[0] and printed[1].startswith("  hint:")
 
 
 def test_a_query_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

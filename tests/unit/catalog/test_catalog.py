@@ -335,17 +335,17 @@ def test_of_two_writers_one_wins(url: str) -> None:
     start = threading.Barrier(6)
 
     def write(number: int) -> None:
-        own = shared if url == "sqlite://" else Catalog(url)
+        catalog = shared if url == "sqlite://" else Catalog(url)
         start.wait()
         try:
-            with own.change() as c:
+            with catalog.change() as c:
                 c.add_queries([StoredQuery(f"only{number}", "", None)])
                 c.add_queries([StoredQuery("same", str(number), None)])
             won.append(number)
         except SeineError as error:
             refused.append(error.message)
-        if own is not shared:
-            own.close()
+        if catalog is not shared:
+            catalog.close()
 
     writers = [threading.Thread(target=write, args=(number,)) for number in range(6)]
     for writer in writers:
@@ -392,15 +392,15 @@ def test_constraints_reach_the_database(url: str) -> None:
         pytest.skip("nothing else can look into it")
     catalog = Catalog(url)
     engine = create_engine(url)
-    found = inspect(engine)
+    inspector = inspect(engine)
     for table in metadata.tables.values():
-        assert found.get_pk_constraint(table.name)["constrained_columns"] == [
+        assert inspector.get_pk_constraint(table.name)["constrained_columns"] == [
             c.name for c in table.primary_key
         ]
-        assert len(found.get_foreign_keys(table.name)) == len(table.foreign_key_constraints)
-        indexed = {tuple(index["column_names"]) for index in found.get_indexes(table.name)}
+        assert len(inspector.get_foreign_keys(table.name)) == len(table.foreign_key_constraints)
+        indexed = {tuple(index["column_names"]) for index in inspector.get_indexes(table.name)}
         assert {tuple(c.name for c in index.columns) for index in table.indexes} <= indexed
-    keys = found.get_unique_constraints("seine_query")
+    keys = inspector.get_unique_constraints("seine_query")
     assert [key["column_names"] for key in keys] == [["key"]]
     engine.dispose()
     catalog.close()

@@ -54,8 +54,8 @@ def script() -> str:
 
 @cache
 def selects() -> dict[str, sqlglot.exp.Query]:
-    found = re.findall(r"CREATE QUERY (\w+) AS\s+(.*?);", script(), flags=re.DOTALL)
-    return {name: sqlglot.parse_one(select, read="spark") for name, select in found}
+    statements = re.findall(r"CREATE QUERY (\w+) AS\s+(.*?);", script(), flags=re.DOTALL)
+    return {name: sqlglot.parse_one(select, read="spark") for name, select in statements}
 
 
 @cache
@@ -106,7 +106,11 @@ def _among_active(select: sqlglot.exp.Expression) -> sqlglot.exp.Expression:
 
 
 def _aliases(select: sqlglot.exp.Expression, table: str) -> list[str]:
-    return [found.alias_or_name for found in select.find_all(sqlglot.exp.Table) if found.name == table]
+    return [
+        table_node.alias_or_name
+        for table_node in select.find_all(sqlglot.exp.Table)
+        if table_node.name == table
+    ]
 
 
 def _rows(select: sqlglot.exp.Expression) -> list[dict[str, object]]:
@@ -133,10 +137,10 @@ def test_changelogs_have_something_to_tell(name: str) -> None:
 @pytest.mark.parametrize("pattern", list(FOUND_BY))
 def test_planted_combinations_are_found(pattern: str) -> None:
     query, columns = FOUND_BY[pattern]
-    found = {tuple(row[column] for column in columns) for row in answers(query)}
+    reported = {tuple(row[column] for column in columns) for row in answers(query)}
     planted = set(map(tuple, made().planted[pattern].tolist()))
     assert planted
-    assert planted <= found
+    assert planted <= reported
 
 
 def test_planted_smurfing_is_found() -> None:

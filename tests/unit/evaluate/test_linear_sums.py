@@ -44,8 +44,8 @@ def test_decimals_beyond_their_digits_are_the_nearest_that_fits(types: tuple[Typ
     most = 10**38 - 1
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     wanted = [None if None in (x, y) else clamped(3 * units(x) - 2 * units(y), most, -most) for x, y in rows]
-    found = evaluate(call, columns, 300).to_pylist()
-    assert [None if value is None else units(value) for value in found] == wanted
+    computed = evaluate(call, columns, 300).to_pylist()
+    assert [None if value is None else units(value) for value in computed] == wanted
 
 
 def units(value: Decimal | int) -> int:

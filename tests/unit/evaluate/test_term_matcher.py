@@ -85,9 +85,9 @@ def test_every_code_point_is_found_by_the_word_that_it_makes_in_a_query():
     words = [tokens_of(text) for text in texts]
     numbers = {tuple(w): n for n, w in enumerate(dict.fromkeys(map(tuple, words)))}
     terms = {number: [Alternative(word)] for word, number in numbers.items() if len(word) == 1}
-    found = matched(terms, [{"title": text} for text in texts])
-    assert found == [[numbers[tuple(word)]] if len(word) == 1 else [] for word in words]
-    assert 100_000 < sum(map(len, found)) < len(points)
+    masks = matched(terms, [{"title": text} for text in texts])
+    assert masks == [[numbers[tuple(word)]] if len(word) == 1 else [] for word in words]
+    assert 100_000 < sum(map(len, masks)) < len(points)
 
 
 def test_very_many_terms_are_one_lookup_a_token():

@@ -39,7 +39,9 @@ class PlainJudge:
         self.stream = definition
         self.clock: int | None = None
         self.punctuations: list[tuple[int, tuple[Any, ...], int]] = []
-        self.told: list[tuple[int, int, int, dict[str, Any]]] = []  # punctuations for ever that are new
+        self.new_punctuations: list[
+            tuple[int, int, int, dict[str, Any]]
+        ] = []  # punctuations for ever that are new
         self.accepted: list[tuple[int, int, dict[str, Any]]] = []
         self.dead: list[int] = []
 
@@ -62,7 +64,7 @@ class PlainJudge:
                 key = tuple(record["@punctuate"][FIELDS[c].name] for c in scheme.columns)
                 if scheme.lifespan is None and all(p[:2] != (index, key) for p in self.punctuations):
                     values = {f"c{c}": value for c, value in zip(scheme.columns, key, strict=True)}
-                    self.told.append((len(self.accepted), index, record["ts"], values))
+                    self.new_punctuations.append((len(self.accepted), index, record["ts"], values))
                 self.punctuations.append((index, key, record["ts"]))
                 return
 
@@ -133,7 +135,9 @@ def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     assert [row.pop("_o", 1) for row in rows] == [op for _, op, _ in judge.accepted]
     assert rows == [row for _, _, row in judge.accepted]
     for_ever = [mark for mark in marks if definition.schemes[mark["_scheme"]].lifespan is None]
-    assert [(m["_q"], m["_scheme"], m["_t"], bound(definition, m)) for m in for_ever] == judge.told
+    assert [
+        (m["_q"], m["_scheme"], m["_t"], bound(definition, m)) for m in for_ever
+    ] == judge.new_punctuations
     assert admission.clock == judge.clock and admission.watermark == judge.clock - definition.lateness
 
 

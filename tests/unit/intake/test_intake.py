@@ -37,15 +37,15 @@ def entries(intake: Intake) -> Iterator[Entry]:
         yield entry
 
 
-def story(found: list[Entry], streams: list[StreamDef]) -> dict[str, Any]:
+def story(written: list[Entry], streams: list[StreamDef]) -> dict[str, Any]:
     """Everything that was admitted and refused, stream by stream."""
-    told: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for stream in streams:
-        batches = [entry.batch(stream.name) for entry in found]
-        told[stream.name] = [row for batch in batches if batch is not None for row in batch.to_pylist()]
-    letters = [letter for entry in found for letter in entry.dead_letters()]
-    told["dead"] = sorted((letter["stream"], letter["line"]) for letter in letters)
-    return told
+        batches = [entry.batch(stream.name) for entry in written]
+        facts[stream.name] = [row for batch in batches if batch is not None for row in batch.to_pylist()]
+    letters = [letter for entry in written for letter in entry.dead_letters()]
+    facts["dead"] = sorted((letter["stream"], letter["line"]) for letter in letters)
+    return facts
 
 
 def make_streams(folder: Path, rng: random.Random, lines: int = 150) -> list[StreamDef]:
@@ -72,7 +72,7 @@ def make_streams(folder: Path, rng: random.Random, lines: int = 150) -> list[Str
 
 
 def judged(streams: list[StreamDef]) -> dict[str, Any]:
-    told: dict[str, Any] = {"dead": []}
+    expected: dict[str, Any] = {"dead": []}
     for stream in streams:
         judge = PlainJudge(stream)
         assert stream.source is not None
@@ -82,12 +82,12 @@ def judged(streams: list[StreamDef]) -> dict[str, Any]:
                 judge.dead.append(number)
             elif line.strip():
                 judge.line(number, line)
-        told["dead"] += [(stream.name, line) for line in judge.dead]
-        told[stream.name] = [
+        expected["dead"] += [(stream.name, line) for line in judge.dead]
+        expected[stream.name] = [
             {"_q": q, **({"_o": op} if stream.retractable else {}), **row} for q, op, row in judge.accepted
         ]
-    told["dead"].sort()
-    return told
+    expected["dead"].sort()
+    return expected
 
 
 @seeds(8)
@@ -97,26 +97,26 @@ def test_entries_tell_what_the_plain_judge_says(tmp_path: Path, seed: int) -> No
     expected = judged(streams)
     rows = rng.choice([5, 13, 40, None])
     intake = Intake(streams, Journal(str(tmp_path / "j")), batch_rows=rows, network=lambda: 3)
-    found = list(entries(intake))
-    assert story(found, streams) == expected and expected["dead"] and expected["s0"]
-    assert [entry.end for entry in found] == [False] * (len(found) - 1) + [True]
+    written = list(entries(intake))
+    assert story(written, streams) == expected and expected["dead"] and expected["s0"]
+    assert [entry.end for entry in written] == [False] * (len(written) - 1) + [True]
     assert intake.next_entry() is None
-    for entry in found[:-1]:
+    for entry in written[:-1]:
         marks = [entry.punctuations(stream.name) for stream in streams]
         assert entry.rows or entry.dead or any(mark is not None for mark in marks)
         assert all(count <= (rows or 10**9) for count in entry.rows.values())
         assert entry.network == 3
-    final = found[-1].clock
-    assert set(final.watermarks.values()) == {FOREVER} and not found[-1].rows
+    final = written[-1].clock
+    assert set(final.watermarks.values()) == {FOREVER} and not written[-1].rows
     tuples = [row for s in streams for row in expected[s.name] if row.get("_o", 1) == 1]
     assert final.now == {"plain": max(row["c3"] for row in tuples)}
 
 
 def test_watermarks_keep_their_punctuation(tmp_path: Path) -> None:
     streams = make_streams(tmp_path, random.Random(5))
-    found = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=9)))
+    written = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=9)))
     for stream in streams:
-        for earlier, later in itertools.pairwise(found):
+        for earlier, later in itertools.pairwise(written):
             batch = later.batch(stream.name)
             if batch is not None:
                 assert min(batch.column("c3").to_pylist()) >= earlier.clock.watermarks[stream.name]
@@ -148,13 +148,13 @@ def test_resuming_in_a_copy_of_the_files_goes_on(tmp_path: Path) -> None:
     expected = judged(streams)
     journal = Journal(str(tmp_path / "j"))
     first = Intake(streams, journal, batch_rows=20)
-    found = [first.next_entry() for _ in range(4)]
+    written = [first.next_entry() for _ in range(4)]
     for stream in streams:
         assert stream.source is not None
         shutil.copy(stream.source.path, tmp_path / "copy")
         (tmp_path / "copy").replace(stream.source.path)
-    found += list(entries(Intake(streams, journal, batch_rows=20)))
-    assert story([entry for entry in found if entry], streams) == expected
+    written += list(entries(Intake(streams, journal, batch_rows=20)))
+    assert story([entry for entry in written if entry], streams) == expected
 
 
 def test_streams_advance_together(tmp_path: Path) -> None:
@@ -165,20 +165,20 @@ def test_streams_advance_together(tmp_path: Path) -> None:
         StreamDef(name, (Field("ts", BIGINT),), 0, Source(str(tmp_path / f"{name}.jsonl")))
         for name in ("dense", "sparse")
     ]
-    found = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=100)))
-    assert len(found) == 11 and sum(entry.rows.get("sparse", 0) for entry in found) == 10
-    for entry in found[:-2]:
+    written = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=100)))
+    assert len(written) == 11 and sum(entry.rows.get("sparse", 0) for entry in written) == 10
+    for entry in written[:-2]:
         batch = entry.batch("sparse")
         assert batch is not None
         assert max(batch.column("c0").to_pylist()) <= entry.clock.watermarks["dense"]
-    assert found[-2].clock.watermarks == {"dense": FOREVER, "sparse": FOREVER}
+    assert written[-2].clock.watermarks == {"dense": FOREVER, "sparse": FOREVER}
 
 
 def test_empty_sources_end_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n \n")
     stream = StreamDef("a", FIELDS, 3, Source(str(tmp_path / "a.jsonl")))
-    found = list(entries(Intake([stream], Journal(str(tmp_path / "j")))))
-    assert [entry.end for entry in found] == [True] and found[0].clock.now == {}
+    written = list(entries(Intake([stream], Journal(str(tmp_path / "j")))))
+    assert [entry.end for entry in written] == [True] and written[0].clock.now == {}
 
 
 def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ def test_a_folder_is_read_in_name_order(tmp_path: Path) -> None:
         (folder / name).write_text(f'{{"a":{value},"ts":1}}')
     for path in (folder, folder / "*.jsonl"):
         stream = StreamDef("s", FIELDS, 3, Source(str(path)))
-        found = list(entries(Intake([stream], Journal(str(tmp_path / f"j{path.name[0]}")), batch_rows=2)))
-        assert [row["c0"] for row in story(found, [stream])["s"]] == [1, 2, 3]
+        written = list(entries(Intake([stream], Journal(str(tmp_path / f"j{path.name[0]}")), batch_rows=2)))
+        assert [row["c0"] for row in story(written, [stream])["s"]] == [1, 2, 3]
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -215,9 +215,9 @@ def test_csv(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("\ufeff" + text)
     source = Source(str(tmp_path / "s.csv"), "CSV", (("delimiter", ";"),))
     stream = StreamDef("s", fields, 3, source, retractable=True)
-    told = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=2))), [stream])
-    assert [(row["c1"], row["_o"]) for row in told["s"]] == [('x;"y', 1), (None, -1), ("", 1)]
-    assert told["dead"] == [("s", line) for line in (5, 7, 8, 9)]
+    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=2))), [stream])
+    assert [(row["c1"], row["_o"]) for row in admitted["s"]] == [('x;"y', 1), (None, -1), ("", 1)]
+    assert admitted["dead"] == [("s", line) for line in (5, 7, 8, 9)]
 
 
 def test_csv_without_header_and_with_a_wrong_one(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_csv_without_header_and_with_a_wrong_one(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("1,true,5\n2,yes,6\n,FALSE,7\n2147483648,,8\n")
     source = Source(str(tmp_path / "s.csv"), "CSV", (("header", "false"),))
     stream = StreamDef("s", fields, 2, source)
-    told = story(list(entries(Intake([stream], Journal(str(tmp_path / "j"))))), [stream])
-    assert [(row["c0"], row["c1"]) for row in told["s"]] == [(1, True), (None, False)]
-    assert told["dead"] == [("s", 2), ("s", 4)]
+    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j"))))), [stream])
+    assert [(row["c0"], row["c1"]) for row in admitted["s"]] == [(1, True), (None, False)]
+    assert admitted["dead"] == [("s", 2), ("s", 4)]
     wrong = replace(stream, source=Source(str(tmp_path / "s.csv"), "CSV"))
     with pytest.raises(SeineError, match="unknown column"):
         Intake([wrong], Journal(str(tmp_path / "k"))).next_entry()
@@ -244,16 +244,16 @@ def test_parquet(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "s.parquet", row_group_size=30)
     fields = (Field("a", INT), Field("b", STRING), Field("x", DOUBLE), Field("ts", BIGINT))
     stream = StreamDef("s", fields, 3, Source(str(tmp_path / "s.parquet"), "PARQUET"))
-    found = []
+    collected = []
     for _ in range(100):
         entry = Intake([stream], Journal(str(tmp_path / "j")), batch_rows=17).next_entry()
         if entry is None:
             break
-        found.append(entry)
-    told = story(found, [stream])
-    assert told["dead"] == [("s", 8)] and found[-1].end
-    assert [row["c3"] for row in told["s"]] == [i for i in range(100) if i != 7]
-    assert told["s"][9]["c1"] == "10" and told["s"][9]["c2"] is None
+        collected.append(entry)
+    admitted = story(collected, [stream])
+    assert admitted["dead"] == [("s", 8)] and collected[-1].end
+    assert [row["c3"] for row in admitted["s"]] == [i for i in range(100) if i != 7]
+    assert admitted["s"][9]["c1"] == "10" and admitted["s"][9]["c2"] is None
     for bad in (table.rename_columns(["TS", "a", "z"]), table.drop_columns(["TS"])):
         pq.write_table(bad, tmp_path / "bad.parquet")
         wrong = replace(stream, source=Source(str(tmp_path / "bad.parquet"), "PARQUET"))
@@ -275,8 +275,8 @@ def test_a_row_group_is_decoded_once_whatever_the_batches(
         return read_group(path, file, group)
 
     monkeypatch.setattr(parquet, "_read_group", counting)
-    told = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=7))), [stream])
-    assert [row["c1"] for row in told["s"]] == [f"t{i}" for i in range(100)]
+    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=7))), [stream])
+    assert [row["c1"] for row in admitted["s"]] == [f"t{i}" for i in range(100)]
     assert decoded == [0, 1, 2, 3]
 
 
@@ -317,9 +317,9 @@ def test_the_bad_input_of_the_conformance_kit(tmp_path: Path, rows: int | None) 
     )
     product = RelationDef("product", fields("b:item s:name d:price"), source("product"))
     streams = [bids, orders, pays]
-    found = list(entries(Intake(streams, Journal(str(tmp_path)), batch_rows=rows)))
-    told = story(found, streams)
-    assert len(told["dead"]) + len(load_relation(product)[1]) == 91
-    assert all(len(told[stream.name]) > 50 for stream in streams)
-    letter = json.loads(json.dumps(found[0].dead_letters()[0]))
+    written = list(entries(Intake(streams, Journal(str(tmp_path)), batch_rows=rows)))
+    admitted = story(written, streams)
+    assert len(admitted["dead"]) + len(load_relation(product)[1]) == 91
+    assert all(len(admitted[stream.name]) > 50 for stream in streams)
+    letter = json.loads(json.dumps(written[0].dead_letters()[0]))
     assert list(letter) == ["stream", "file", "line", "reason", "record"]

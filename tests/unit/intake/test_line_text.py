@@ -30,8 +30,8 @@ def test_lines_and_marks_equal_the_plain_ones(seed: int) -> None:
     data = b"\n".join(lines) + rng.choice([b"", b"\n"])
     block = LineBlock("k", "f", data, 1, 0, b"")
     assert lines_with(block, MARK).tolist() == [i for i, line in enumerate(lines) if MARK in line]
-    found = [i for i in lines_with_at(block, 1, MARK).tolist() if len(lines[i]) >= 1 + len(MARK)]
-    assert found == [i for i, line in enumerate(lines) if line[1:].startswith(MARK)]
+    marked = [i for i in lines_with_at(block, 1, MARK).tolist() if len(lines[i]) >= 1 + len(MARK)]
+    assert marked == [i for i, line in enumerate(lines) if line[1:].startswith(MARK)]
     for share in (0.0, 0.02, 0.5, 0.98, 1.0):
         chosen = np.flatnonzero([rng.random() < share for _ in lines])
         wanted = [lines[i].strip() for i in chosen if lines[i].strip()]

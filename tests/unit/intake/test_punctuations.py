@@ -73,7 +73,7 @@ def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> Non
     broken = 0
     for step in range(12):
         tuples, made = int(rng.integers(1, 3_000)), int(rng.choice([0, 3, 1_500]))
-        asked = PunctuationProbe(keys_of(rng, tuples, span), rng.integers(20 * step, 20 * step + 60, tuples))
+        probe = PunctuationProbe(keys_of(rng, tuples, span), rng.integers(20 * step, 20 * step + 60, tuples))
         times = rng.integers(20 * step, 20 * step + 60, made)
         fresh = (
             FreshPunctuations(keys_of(rng, made, span), limits_of(times, lifespan), np.arange(made))
@@ -81,8 +81,8 @@ def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> Non
             else None
         )
         since = np.sort(rng.integers(0, tuples + 1, made))
-        wanted, repeated = judge(plain, asked, fresh, since)
-        assert punctuations.broken(asked, fresh, since).tolist() == wanted
+        wanted, repeated = judge(plain, probe, fresh, since)
+        assert punctuations.broken(probe, fresh, since).tolist() == wanted
         broken += len(wanted)
         if fresh is not None:
             assert punctuations.repeated(fresh).tolist() == repeated
@@ -93,16 +93,16 @@ def test_broken_and_repeated_punctuations_equal_the_plain_ones(seed: int) -> Non
 
 
 def judge(
-    plain: PlainPunctuations, asked: PunctuationProbe, fresh: FreshPunctuations | None, since: np.ndarray
+    plain: PlainPunctuations, probe: PunctuationProbe, fresh: FreshPunctuations | None, since: np.ndarray
 ) -> tuple[list[int], list[int]]:
     """What one after the other breaks, and says again."""
     punctuated = rows_of(fresh.keys) if fresh is not None else []
     wanted, repeated, at = [], [], 0
-    for place, (key, time) in enumerate(zip(rows_of(asked.keys), asked.times.tolist(), strict=True)):
+    for place, (key, time) in enumerate(zip(rows_of(probe.keys), probe.times.tolist(), strict=True)):
         at = tell(plain, fresh, punctuated, since, at, place, repeated)
         if plain.breaks(key, time):
             wanted.append(place)
-    tell(plain, fresh, punctuated, since, at, len(asked.times), repeated)
+    tell(plain, fresh, punctuated, since, at, len(probe.times), repeated)
     return wanted, repeated
 
 

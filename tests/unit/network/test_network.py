@@ -210,10 +210,10 @@ def sample(data: Data) -> Estimates:
     """Estimates as if these rows were what has been seen."""
     types = {plan.stream.name: plan.stream.types for plan in SOURCES if isinstance(plan, Scan)}
     samples = {}
-    for name, own in types.items():
-        columns = list(zip(*data[name], strict=True)) or [()] * len(own)
-        arrays = [pa.array(column, type_.arrow()) for column, type_ in zip(columns, own, strict=True)]
-        rows = pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(own))])
+    for name, type_of in types.items():
+        columns = list(zip(*data[name], strict=True)) or [()] * len(type_of)
+        arrays = [pa.array(column, type_.arrow()) for column, type_ in zip(columns, type_of, strict=True)]
+        rows = pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(type_of))])
         samples[name] = Sample(rows, float(rows.num_rows), 1.0)
     return Estimates(samples)
 

@@ -114,16 +114,16 @@ def test_the_arrival_is_no_column_of_a_sample() -> None:
 def test_distinct_values_are_near_the_truth(index: int) -> None:
     arrays = columns()
     exact = arrays[index].drop_null().unique()
-    found = Estimates({"s": sample_of(arrays)}).column("s", index)
-    assert len(exact) / 2 < found.distinct < len(exact) * 2
+    statistics = Estimates({"s": sample_of(arrays)}).column("s", index)
+    assert len(exact) / 2 < statistics.distinct < len(exact) * 2
 
 
 def test_a_column_is_described() -> None:
-    found = Estimates({"s": sample_of(columns())}).column("s", 1)
-    assert found.nulls == pytest.approx(0.25, abs=0.03)
-    assert found.common[7] == pytest.approx(0.3, abs=0.04)
-    assert found.low < 50 and found.high > 950 and len(found.quantiles) == 11
-    assert list(found.quantiles) == sorted(found.quantiles)
+    statistics = Estimates({"s": sample_of(columns())}).column("s", 1)
+    assert statistics.nulls == pytest.approx(0.25, abs=0.03)
+    assert statistics.common[7] == pytest.approx(0.3, abs=0.04)
+    assert statistics.low < 50 and statistics.high > 950 and len(statistics.quantiles) == 11
+    assert list(statistics.quantiles) == sorted(statistics.quantiles)
     empty = describe_column(pa.array([None, None], pa.int64()), 10)
     assert (empty.distinct, empty.nulls, empty.low, empty.common) == (0.0, 1.0, None, {})
 

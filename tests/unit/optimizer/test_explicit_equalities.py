@@ -46,20 +46,20 @@ def _parts(plan):
 def holding(words: list[Expression], rows: list[tuple]) -> list[bool]:
     kinds = {node.index: node.type for word in words for node in walk(word) if isinstance(node, Column)}
     columns = {i: pa.array([row[i % 5] for row in rows], _arrow(type_)) for i, type_ in kinds.items()}
-    found = [True] * len(rows)
+    passed = [True] * len(rows)
     for word in words:
         mask = truth(word, columns, len(rows))
-        found = [a and bool(b) for a, b in zip(found, mask, strict=True)]
-    return found
+        passed = [a and bool(b) for a, b in zip(passed, mask, strict=True)]
+    return passed
 
 
 def _arrow(type_) -> pa.DataType:
     return {"STRING": pa.string(), "DOUBLE": pa.float64()}.get(str(type_), pa.int64())
 
 
-@pytest.mark.parametrize("way", spellings.EQUAL)
-def test_every_spelling_says_the_same_and_nothing_less(way: str) -> None:
-    words = conditions(way.format(l="x.a", r="y.b"))
+@pytest.mark.parametrize("spelling", spellings.EQUAL)
+def test_every_spelling_says_the_same_and_nothing_less(spelling: str) -> None:
+    words = conditions(spelling.format(l="x.a", r="y.b"))
     plain = explicit_equalities(words)
     assert {frozenset(pair) for word in plain if (pair := equal_columns(word))} == {frozenset((0, 6))}
     assert explicit_equalities(plain) == plain
@@ -68,15 +68,15 @@ def test_every_spelling_says_the_same_and_nothing_less(way: str) -> None:
     assert before == after and any(before)
 
 
-@pytest.mark.parametrize("way", spellings.UNTOLD)
-def test_what_loses_values_is_no_equality(way: str) -> None:
-    assert not any(map(equal_columns, explicit_equalities(conditions(way.format(l="x.a", r="y.b")))))
+@pytest.mark.parametrize("spelling", spellings.UNTOLD)
+def test_what_loses_values_is_no_equality(spelling: str) -> None:
+    assert not any(map(equal_columns, explicit_equalities(conditions(spelling.format(l="x.a", r="y.b")))))
 
 
 @pytest.mark.parametrize("column", ["s", "d"])
-@pytest.mark.parametrize("way", ["{l} <= {r} AND {r} <= {l}", "NOT ({l} <> {r})", "{l} IN ({r})"])
-def test_texts_and_doubles(way: str, column: str) -> None:
-    plain = explicit_equalities(conditions(way.format(l=f"x.{column}", r=f"y.{column}")))
+@pytest.mark.parametrize("spelling", ["{l} <= {r} AND {r} <= {l}", "NOT ({l} <> {r})", "{l} IN ({r})"])
+def test_texts_and_doubles(spelling: str, column: str) -> None:
+    plain = explicit_equalities(conditions(spelling.format(l=f"x.{column}", r=f"y.{column}")))
     assert [equal_columns(word) is not None for word in plain] == [True]
 
 
@@ -109,10 +109,10 @@ def classes(items, words) -> set[frozenset[tuple[str, str]]]:
         while not isinstance(scan, Scan):
             (scan,) = scan.inputs
         names += [(scan.stream.name, field.name) for field in item.schema]
-    found = ColumnClasses(pair for word in words if (pair := equal_columns(word)) is not None)
+    equal_classes = ColumnClasses(pair for word in words if (pair := equal_columns(word)) is not None)
     groups: dict[int, set[tuple[str, str]]] = {}
     for place, name in enumerate(names):
-        groups.setdefault(found.of(place), set()).add(name)
+        groups.setdefault(equal_classes.of(place), set()).add(name)
     return {frozenset(group) for group in groups.values() if len(group) > 1}
 
 

@@ -60,10 +60,10 @@ def random_block(seed: int, count: int) -> tuple[Block, Estimates]:
 def test_the_order_is_the_cheapest_of_all(seed: int) -> None:
     block, estimates = random_block(seed, count=2 + seed % 5)
     costs = JoinCosts(block, estimates)
-    every = [list(found) for found in itertools.permutations(range(len(block.items)))]
+    every = [list(ordering) for ordering in itertools.permutations(range(len(block.items)))]
     cheapest = min(map(costs.total, every))
     assert costs.total(order(block, estimates)) == pytest.approx(cheapest)
-    assert all(costs.total(found) > 0 for found in every)
+    assert all(costs.total(ordering) > 0 for ordering in every)
 
 
 def test_orders_differ_in_cost_and_beat_the_rule() -> None:
@@ -71,7 +71,7 @@ def test_orders_differ_in_cost_and_beat_the_rule() -> None:
     for seed in seed_range(30):
         block, estimates = random_block(seed, count=4)
         costs = JoinCosts(block, estimates)
-        ours, rule = (costs.total(found) for found in (order(block, estimates), choose_order(block)))
+        ours, rule = (costs.total(ordering) for ordering in (order(block, estimates), choose_order(block)))
         assert ours <= rule * 1.000001
         better += ours < rule / 2
     assert better > 5
@@ -79,8 +79,8 @@ def test_orders_differ_in_cost_and_beat_the_rule() -> None:
 
 def test_greedy_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     block, estimates = random_block(5, count=12)
-    found = order(block, estimates)
-    assert sorted(found) == list(range(12))
+    chosen = order(block, estimates)
+    assert sorted(chosen) == list(range(12))
     near = 0
     for seed in seed_range(20):
         block, estimates = random_block(seed, count=5)
@@ -111,8 +111,8 @@ def test_a_selective_stream_comes_early_and_a_relation_never_first() -> None:
     large = {"a": sample(1, 100_000, 50), "c": sample(2, 100_000, 50)}
     for relation in (1, 100_000):
         samples = {**large, "b": sample(3, 500, 50), "r": sample(4, relation, 50)}
-        found = order(block, Estimates(samples))
-        assert found[0] != 0 and found.index(3) < found.index(2)
+        chosen = order(block, Estimates(samples))
+        assert chosen[0] != 0 and chosen.index(3) < chosen.index(2)
     assert order(block, None) == choose_order(block)
 
 

@@ -72,8 +72,8 @@ def test_buckets_and_batches_change_nothing(tmp_path: Path, seed: int) -> None:
         result = run_local(script, buckets=buckets, batch_rows=batch_rows)
         assert bag(result) == bag(reference)
         assert Counter(map(str, result.dead)) == Counter(map(str, reference.dead))
-        for query, told in result.stats["queries"].items():
-            assert told["outputs"] == sum(r["query"] == query for r in result.records)
+        for query, statistics in result.stats["queries"].items():
+            assert statistics["outputs"] == sum(r["query"] == query for r in result.records)
         assert result.stats["queries"]["few"]["outputs"] == 3
         assert result.stats["output_rows"] == len(result.records)
         assert result.stats["state_rows"]["peak"] > result.stats["state_rows"]["final"]
@@ -108,8 +108,8 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
         finally:
             run.close()
     assert finished
-    found = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
-    assert bag(LocalResult(found, [], {})) == bag(reference)
+    reported = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert bag(LocalResult(reported, [], {})) == bag(reference)
 
 
 def test_a_checkpoint_of_another_script_is_refused(tmp_path: Path) -> None:

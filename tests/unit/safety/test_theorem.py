@@ -38,8 +38,8 @@ def _combinations(
     if place == len(rows):
         yield [row for row in rows if row is not None]
         return
-    own = history[place][:1] if place == item else [*history[place], *_coming(case, history, place)]
-    for row in own:
+    rows_there = history[place][:1] if place == item else [*history[place], *_coming(case, history, place)]
+    for row in rows_there:
         rows[place] = row
         if case.holds(rows):
             yield from _combinations(case, history, rows, item, place + 1)
@@ -59,9 +59,9 @@ def _coming(case: Case, history: list[list[Row]], place: int) -> list[Row]:
 
 def test_the_verdict_is_what_can_still_come():
     rng = random.Random(4)
-    told = [0, 0]
+    counts = [0, 0]
     shapes = set()
-    while sum(told) < 600:
+    while sum(counts) < 600:
         case = random_case(rng)
         rows = random_result(rng, case)
         if rows is None:
@@ -73,8 +73,8 @@ def test_the_verdict_is_what_can_still_come():
             if not table.is_relation:
                 still = new_result(case, history, i)
                 assert freed[f"x{i}"] == (still is None), (case.script(), i, history, still)
-                told[freed[f"x{i}"]] += 1
-    assert min(told) > 150 and len(shapes) == 4
+                counts[freed[f"x{i}"]] += 1
+    assert min(counts) > 150 and len(shapes) == 4
 
 
 def _strangers(rng: random.Random, case: Case, place: int) -> list[Row]:

@@ -91,11 +91,11 @@ def test_the_graph_is_told():
 def test_a_safe_plan_is_told():
     ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
     at_once, tree = ("x", "y", "z"), (("x", "y"), "z")
-    told = "joined as (x, y, z); punctuations on x.b, y.b, z.b are enough"
-    assert told in safety_lines(plan_of(ring), [at_once])
+    joined = "joined as (x, y, z); punctuations on x.b, y.b, z.b are enough"
+    assert joined in safety_lines(plan_of(ring), [at_once])
     chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
-    told = "joined as ((x, y), z); punctuations on x.b, y.b, z.b are enough"
-    assert told in safety_lines(plan_of(chain), [at_once[:2], tree])
+    joined = "joined as ((x, y), z); punctuations on x.b, y.b, z.b are enough"
+    assert joined in safety_lines(plan_of(chain), [at_once[:2], tree])
     assert safety_lines(plan_of(chain), [at_once[:2]]) == safety_lines(plan_of(chain))
 
 
@@ -112,8 +112,8 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     for name in "xyz":
         (tmp_path / f"{name}.jsonl").touch()
     assert main(["check", str(script)]) == 0
-    told = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
-    assert [line for line in told if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
+    printed = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in printed if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
     assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
     assert "joined as ((x, y), z); punctuations on" in capsys.readouterr().out
     assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
@@ -133,15 +133,15 @@ def test_check_and_explain_show_it(tmp_path, capsys):
     sql = "SELECT item.seller, bid.price FROM item, bid WHERE item.itemid = bid.itemid"
     script.write_text(f"{DECLARED}CREATE QUERY auction AS {sql};")
     assert main(["check", str(script)]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told == [
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [
         "safe     auction: windows, punctuations and watermarks free all that it keeps",
         "    item: freed once bid punctuates itemid",
         "    bid: freed once item punctuates itemid",
         "    punctuation graph: bid -> item by itemid; item -> bid by itemid",
     ]
     assert main(["explain", str(script), "auction"]) == 0
-    assert capsys.readouterr().out.splitlines()[-4:] == ["what it holds:", *told[1:]]
+    assert capsys.readouterr().out.splitlines()[-4:] == ["what it holds:", *printed[1:]]
     assert main(["check", str(script), "--dot"]) == 0
     assert '"0/bid" -> "0/item" [label="itemid"];' in capsys.readouterr().out
     page = tmp_path / "page.html"
@@ -175,9 +175,9 @@ def test_a_query_of_a_thousand_streams_is_checked(closed, tmp_path, capsys):
 )
 def test_punctuations_that_stay_are_told(schemes: str, clauses: str, end: str | None) -> None:
     """In a cycle those of one column stay; if both columns are promised they take one another away."""
-    told = " ".join(f"PUNCTUATED ON {scheme}" for scheme in schemes.split("|"))
+    declared = " ".join(f"PUNCTUATED ON {scheme}" for scheme in schemes.split("|"))
     tables = "".join(
-        f"CREATE STREAM {name} (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts {clauses} {told} FROM 'x';"
+        f"CREATE STREAM {name} (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts {clauses} {declared} FROM 'x';"
         for name in "txy"
     )
     sql = "SELECT t.a FROM t, x, y WHERE t.b = x.a AND x.b = y.a AND y.b = t.a"

@@ -56,12 +56,12 @@ def test_acknowledged_changes_outlive_kills(tmp_path: Path) -> None:
             (standing.add if word == "+" else standing.discard)(changed)
         number = max([number, *[changed for _, changed in acknowledged]])
         service = _open(tmp_path)
-        found = {int(name[1:]) for name in service.registrar.network.queries}
+        registered = {int(name[1:]) for name in service.registrar.network.queries}
         # one change may have become true and not been acknowledged: the next query, or the drop after it
-        assert found - standing <= {number + 1} and standing - found <= {number - 1}
+        assert registered - standing <= {number + 1} and standing - registered <= {number - 1}
         with service._catalog.read() as r:
-            assert {int(query.name[1:]) for query in r.queries()} == found
-        standing, number = found, max([number, *found])
+            assert {int(query.name[1:]) for query in r.queries()} == registered
+        standing, number = registered, max([number, *registered])
         _check_results(service, tmp_path)
         service.close()
     assert number > KILLS
@@ -102,6 +102,6 @@ def _check_results(service: Service, folder: Path) -> None:
     lines = (folder / "s.jsonl").read_text().splitlines(keepends=True)
     values = [json.loads(line)["a"] for line in lines if line.endswith("\n")]
     for one in service.published.view.registered.values():
-        found = read_records(service.sink.index, one.query.name, 0, 1 << 30)
-        got = [json.loads(line)["row"]["a"] for line in found.lines.splitlines()]
+        page = read_records(service.sink.index, one.query.name, 0, 1 << 30)
+        got = [json.loads(line)["row"]["a"] for line in page.lines.splitlines()]
         assert got == values[one.position.streams.get("s", 0) :]

@@ -47,8 +47,8 @@ class Pipeline:
             pass
 
     def state(self, query: str) -> dict[str, int]:
-        found: dict[str, int] = self.service.query(query)["state_rows"]
-        return found
+        held: dict[str, int] = self.service.query(query)["state_rows"]
+        return held
 
 
 def closed(key: int, ts: int) -> dict[str, object]:

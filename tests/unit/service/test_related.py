@@ -32,7 +32,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.service.close()
 
 
-def told(rig: Rig, name: str, select_: str) -> list[str]:
+def related_to(rig: Rig, name: str, select_: str) -> list[str]:
     """What is said of a query when it is registered."""
     outcome = rig.service.registrar.relate(rig.register(f"CREATE QUERY {name} AS {select_};"))
     assert outcome.related is not None
@@ -63,12 +63,12 @@ def entered(rig: Rig) -> dict[str, int]:
 
 
 def test_selections_are_equal_weaker_and_stronger(rig: Rig) -> None:
-    assert told(rig, "q1", "SELECT a FROM s WHERE a > 5") == []
-    assert told(rig, "q2", "SELECT a + 1 AS b FROM s WHERE NOT a <= 5") == ["s: equal to q1"]
-    assert told(rig, "q3", "SELECT a FROM s WHERE a > 7 AND ts < 3") == ["s: covered by q1, q2"]
-    assert told(rig, "q4", "SELECT a FROM s WHERE a >= 1") == ["s: covers q1, q2, q3"]
-    assert told(rig, "q5", "SELECT a FROM t WHERE a >= 1") == []
-    assert told(rig, "q6", "SELECT a FROM s WHERE a < 0") == []
+    assert related_to(rig, "q1", "SELECT a FROM s WHERE a > 5") == []
+    assert related_to(rig, "q2", "SELECT a + 1 AS b FROM s WHERE NOT a <= 5") == ["s: equal to q1"]
+    assert related_to(rig, "q3", "SELECT a FROM s WHERE a > 7 AND ts < 3") == ["s: covered by q1, q2"]
+    assert related_to(rig, "q4", "SELECT a FROM s WHERE a >= 1") == ["s: covers q1, q2, q3"]
+    assert related_to(rig, "q5", "SELECT a FROM t WHERE a >= 1") == []
+    assert related_to(rig, "q6", "SELECT a FROM s WHERE a < 0") == []
     assert later(rig, "Q1") == ["s: equal to q2; covered by q4; covers q3"]
 
 
@@ -91,33 +91,35 @@ def test_of_many_queries_nothing_is_said_at_once(rig: Rig) -> None:
 
 def test_mirrored_self_joins_meet(rig: Rig) -> None:
     join = "SELECT x.a FROM s x, s y WHERE x.a = y.a AND "
-    assert told(rig, "j1", join + "x.ts > y.ts AND x.ts <= y.ts + 10") == []
-    assert told(rig, "j2", join + "x.ts < y.ts AND y.ts - 20 <= x.ts") == ["s, s: covers j1"]
-    assert told(rig, "j3", join + "y.ts > x.ts AND x.ts >= y.ts - 10") == ["s, s: equal to j1; covered by j2"]
-    looser = told(rig, "j4", "SELECT x.a FROM s x, s y WHERE x.a = y.a")
+    assert related_to(rig, "j1", join + "x.ts > y.ts AND x.ts <= y.ts + 10") == []
+    assert related_to(rig, "j2", join + "x.ts < y.ts AND y.ts - 20 <= x.ts") == ["s, s: covers j1"]
+    assert related_to(rig, "j3", join + "y.ts > x.ts AND x.ts >= y.ts - 10") == [
+        "s, s: equal to j1; covered by j2"
+    ]
+    looser = related_to(rig, "j4", "SELECT x.a FROM s x, s y WHERE x.a = y.a")
     assert looser == ["s, s: covers j2, j1, j3"]
 
 
 def test_tables_have_one_order(rig: Rig) -> None:
-    assert told(rig, "p", "SELECT s.a FROM s, t WHERE s.a = t.a AND t.b > 3") == []
-    assert told(rig, "q", "SELECT t.ts FROM t, s WHERE t.a = s.a AND t.b > 5") == ["s, t: covered by p"]
+    assert related_to(rig, "p", "SELECT s.a FROM s, t WHERE s.a = t.a AND t.b > 3") == []
+    assert related_to(rig, "q", "SELECT t.ts FROM t, s WHERE t.a = s.a AND t.b > 5") == ["s, t: covered by p"]
 
 
 def test_aggregates_by_finer_and_coarser_keys(rig: Rig) -> None:
     group = "SELECT count(*) AS n FROM t WHERE a > 0 GROUP BY "
-    assert told(rig, "g1", group + "a") == []
-    assert told(rig, "g2", group + "b, a") == ["t: equal to g1", "finer than g1"]
-    assert told(rig, "g3", group + "b")[1:] == ["coarser than g2"]
-    assert told(rig, "g4", group.replace("count(*)", "sum(ts)") + "a, b")[1:] == [
+    assert related_to(rig, "g1", group + "a") == []
+    assert related_to(rig, "g2", group + "b, a") == ["t: equal to g1", "finer than g1"]
+    assert related_to(rig, "g3", group + "b")[1:] == ["coarser than g2"]
+    assert related_to(rig, "g4", group.replace("count(*)", "sum(ts)") + "a, b")[1:] == [
         "the groups of g2; finer than g1, g3"
     ]
-    assert told(rig, "g5", group.replace("a > 0", "a > 1") + "a") == ["t: covered by g1, g2, g3, g4"]
+    assert related_to(rig, "g5", group.replace("a > 0", "a > 1") + "a") == ["t: covered by g1, g2, g3, g4"]
 
 
 def test_conditions_on_groups(rig: Rig) -> None:
     having = "SELECT a, count(*) AS n FROM t GROUP BY a HAVING count(*) > "
-    told(rig, "h1", having + "3")
-    assert told(rig, "h2", having + "5") == [
+    related_to(rig, "h1", having + "3")
+    assert related_to(rig, "h2", having + "5") == [
         "t: equal to h1",
         "the groups of h1",
         "its group: covered by h1",
@@ -126,20 +128,20 @@ def test_conditions_on_groups(rig: Rig) -> None:
 
 def test_set_operators_by_their_inputs(rig: Rig) -> None:
     one, two, three = (f"SELECT a FROM s WHERE a = {i}" for i in (1, 2, 3))
-    told(rig, "u1", f"{one} UNION {two}")
-    assert told(rig, "u2", f"{two} UNION {one}")[-1] == "the union of u1"
-    assert told(rig, "u3", f"{three} UNION {two} UNION {one}")[-1] == "more inputs than u1, u2"
-    told(rig, "d1", f"SELECT DISTINCT a FROM s WHERE a = {1}")
+    related_to(rig, "u1", f"{one} UNION {two}")
+    assert related_to(rig, "u2", f"{two} UNION {one}")[-1] == "the union of u1"
+    assert related_to(rig, "u3", f"{three} UNION {two} UNION {one}")[-1] == "more inputs than u1, u2"
+    related_to(rig, "d1", f"SELECT DISTINCT a FROM s WHERE a = {1}")
     assert later(rig, "d1")[-1] == "fewer inputs than u1, u2, u3"
-    told(rig, "e1", f"{one} EXCEPT {two}")
-    assert told(rig, "e2", f"{one} EXCEPT {two}")[-1] == "the difference of e1"
-    assert "difference" not in " ".join(told(rig, "e3", f"{two} EXCEPT {one}"))
+    related_to(rig, "e1", f"{one} EXCEPT {two}")
+    assert related_to(rig, "e2", f"{one} EXCEPT {two}")[-1] == "the difference of e1"
+    assert "difference" not in " ".join(related_to(rig, "e3", f"{two} EXCEPT {one}"))
 
 
 def test_what_does_not_run_is_not_found(rig: Rig) -> None:
     nothing = entered(rig)
     for name in ("p", "q", "r"):
-        told(rig, name, "SELECT a FROM s WHERE a > 5 AND (ts = 1 OR a = 7)")
+        related_to(rig, name, "SELECT a FROM s WHERE a > 5 AND (ts = 1 OR a = 7)")
     rig.service.registrar.drop("q")
     rig.service.registrar.pause("r")
     assert later(rig, "p") == [] and later(rig, "r") == ["s: equal to p"]
@@ -154,7 +156,7 @@ def test_what_does_not_run_is_not_found(rig: Rig) -> None:
 
 
 def test_a_change_that_fails_enters_nothing(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    told(rig, "q", "SELECT a FROM s WHERE a > 5")
+    related_to(rig, "q", "SELECT a FROM s WHERE a > 5")
     before = entered(rig)
 
     def fail(*_: object, **__: object) -> None:
@@ -169,7 +171,7 @@ def test_a_change_that_fails_enters_nothing(rig: Rig, monkeypatch: pytest.Monkey
     assert entered(rig) == before
     rig.crash()
     assert entered(rig) == before
-    assert told(rig, "p", "SELECT a FROM s WHERE a > 6") == ["s: covered by q"]
+    assert related_to(rig, "p", "SELECT a FROM s WHERE a > 6") == ["s: covered by q"]
 
 
 # ---- at random, against the definition
@@ -203,8 +205,8 @@ def _query(draw: random.Random, aliases: list[str], terms: list[str]) -> str:
 def _computed(rig: Rig, name: str) -> Any:
     query = rig.service.published.view.find(name).query
     plan = rig.service.registrar.network.plan_of(query)
-    (found,) = placements(name, plan, Blocks())
-    return found
+    (placement,) = placements(name, plan, Blocks())
+    return placement
 
 
 @seeds(4)
@@ -218,8 +220,8 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         renamed = dict(zip(aliases, names, strict=True))
         said = ["".join(renamed.get(letter, letter) for letter in term) for term in terms]
         rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
-        (found,) = rig.service.registrar.related(f"q{number}")[1]
-        assert f"p{number}" in found.equal, (terms, said)
+        (related_query,) = rig.service.registrar.related(f"q{number}")[1]
+        assert f"p{number}" in related_query.equal, (terms, said)
 
 
 @seeds(4)
@@ -231,14 +233,14 @@ def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
         rig.register(f"CREATE QUERY {name} AS {_query(draw, aliases, _terms(draw, aliases))};")
     computed = {name: _computed(rig, name) for name in names}
     pairs = 0
-    for name, own in computed.items():
+    for name, placed in computed.items():
         for one in rig.service.registrar.related(name)[1]:
             for other in (*one.equal, *one.weaker, *one.stronger):
                 theirs = computed[other]
-                assert theirs.topology == own.topology
+                assert theirs.topology == placed.topology
                 if other not in one.stronger:
-                    assert implies(own.predicates, theirs.predicates)
+                    assert implies(placed.predicates, theirs.predicates)
                 if other not in one.weaker:
-                    assert implies(theirs.predicates, own.predicates)
+                    assert implies(theirs.predicates, placed.predicates)
                 pairs += 1
     assert pairs > 10

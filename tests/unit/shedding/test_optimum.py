@@ -35,25 +35,25 @@ Streams = tuple[list[StreamTuple], list[StreamTuple]]
 
 def arrivals_of(streams: Streams, facts: list[FactTuple], life: int) -> list[Arrivals]:
     """Tuples with the relation tuples that they match as tokens."""
-    found = []
-    for side, some in enumerate(streams):
+    collected = []
+    for side, stream_tuples in enumerate(streams):
         carried = [
             [
                 n
                 for n, fact in enumerate(facts)
                 if fact.keys[side] == one.key and fact.begin <= one.ts < fact.end
             ]
-            for one in some
+            for one in stream_tuples
         ]
         until = [max((facts[n].end for n in tokens), default=inf) for tokens in carried]
         tuples = [
             Tuple(
                 n, one.ts, one.ts + life, FOREVER if end == inf else int(end), one.importance, tuple(tokens)
             )
-            for n, (one, tokens, end) in enumerate(zip(some, carried, until, strict=True))
+            for n, (one, tokens, end) in enumerate(zip(stream_tuples, carried, until, strict=True))
         ]
-        found.append(as_arrivals(tuples))
-    return found
+        collected.append(as_arrivals(tuples))
+    return collected
 
 
 def unweighted(exact: ExactResults) -> ExactResults:
@@ -74,19 +74,19 @@ def test_the_papers_example() -> None:
 
 
 def random_star(seed: int) -> tuple[Streams, list[FactTuple], int, int]:
-    some = random.Random(seed)
-    keys, length = some.randint(2, 5), some.randint(5, 14)
+    rng = random.Random(seed)
+    keys, length = rng.randint(2, 5), rng.randint(5, 14)
     kinds = (1.0, 2.0, 3.0, 8.0) if seed % 2 else (0.1, 0.25, 0.7, 1.3)
     streams = tuple(
-        [StreamTuple(ts, some.randrange(keys), some.choice(kinds)) for ts in range(length)] for _ in "rs"
+        [StreamTuple(ts, rng.randrange(keys), rng.choice(kinds)) for ts in range(length)] for _ in "rs"
     )
-    pairs = [pair for pair in product(range(keys), repeat=2) if some.random() < 0.5]
-    begins = [some.choice((-1, -1, some.randrange(length))) for _ in pairs]
+    pairs = [pair for pair in product(range(keys), repeat=2) if rng.random() < 0.5]
+    begins = [rng.choice((-1, -1, rng.randrange(length))) for _ in pairs]
     facts = [
-        FactTuple(pair, begin, some.choice((inf, inf, begin + some.randint(1, length))))
+        FactTuple(pair, begin, rng.choice((inf, inf, begin + rng.randint(1, length))))
         for pair, begin in zip(pairs, begins, strict=True)
     ]
-    return streams, facts, some.randint(2, 7), some.choice((2, 4, 5, 6))  # type: ignore[return-value]
+    return streams, facts, rng.randint(2, 7), rng.choice((2, 4, 5, 6))  # type: ignore[return-value]
 
 
 def test_it_equals_the_papers_algorithm() -> None:
@@ -121,13 +121,13 @@ def gained(stays: list[TupleGains], last: list[int | None]) -> int:
 def test_best_stays_with_bursts_and_gaps() -> None:
     """Several tuples may start at one instant, and instants may be far apart."""
     for seed in seed_range(150):
-        some = random.Random(seed)
+        rng = random.Random(seed)
         stays = []
-        for _ in range(some.randint(1, 6)):
-            start = some.choice((0, 1, 1, 4, 10**15))
-            instants = sorted(some.sample(range(1, 8), some.randint(0, 3)))
-            stays.append(TupleGains(start, tuple((start + n, some.randint(1, 9)) for n in instants)))
-        capacity = some.randint(0, 3)
+        for _ in range(rng.randint(1, 6)):
+            start = rng.choice((0, 1, 1, 4, 10**15))
+            instants = sorted(rng.sample(range(1, 8), rng.randint(0, 3)))
+            stays.append(TupleGains(start, tuple((start + n, rng.randint(1, 9)) for n in instants)))
+        capacity = rng.randint(0, 3)
         assert gained(stays, best_stays(stays, capacity)) == brute(stays, capacity), seed
 
 
@@ -136,14 +136,14 @@ def test_exact_results_are_all_common_tokens_of_tuples_that_live_together() -> N
     for seed in seed_range(30):
         streams = random_streams(seed)
         exact = exact_results(*map(as_arrivals, streams))
-        found = sorted(zip(exact.left.tolist(), exact.right.tolist(), exact.importance.tolist(), strict=True))
-        assert found == sorted(
+        pairs = sorted(zip(exact.left.tolist(), exact.right.tolist(), exact.importance.tolist(), strict=True))
+        assert pairs == sorted(
             (r.number, s.number, min(r.importance, s.importance))
             for r, s in product(*streams)
             for _ in range(common(r, s))
             if r.ts < s.expiry and s.ts < r.expiry
         )
-        sizes += len(found)
+        sizes += len(pairs)
     assert sizes > 1000
 
 

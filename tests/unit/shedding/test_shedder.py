@@ -27,8 +27,11 @@ class Simulation:
         self.evicted: list[list[tuple[int, int]]] = [[], []]
 
     def run(self, streams: list[list[Tuple]]) -> list[list[tuple[int, int]]]:
-        for now in sorted({one.ts for some in streams for one in some}):
-            self.instant(now, [[one for one in some if one.ts == now and one.tokens] for some in streams])
+        for now in sorted({one.ts for stream_tuples in streams for one in stream_tuples}):
+            self.instant(
+                now,
+                [[one for one in stream_tuples if one.ts == now and one.tokens] for stream_tuples in streams],
+            )
         return self.evicted
 
     def instant(self, now: int, arrivals: list[list[Tuple]]) -> None:
@@ -77,13 +80,13 @@ class Simulation:
 
 def shed(shedder: Shedder, streams: list[list[Tuple]], cuts: list[int]) -> list[list[tuple[int, int]]]:
     """Run it, cut into steps at these instants; after each step it is saved and loaded into a new one."""
-    found: list[list[tuple[int, int]]] = [[] for _ in streams]
+    evicted: list[list[tuple[int, int]]] = [[] for _ in streams]
     for begin, end in zip([-1, *cuts], [*cuts, FOREVER], strict=True):
-        part = [as_arrivals([one for one in some if begin <= one.ts < end]) for some in streams]
+        part = [as_arrivals([one for one in tuples if begin <= one.ts < end]) for tuples in streams]
         for side, gone in enumerate(shedder.step(part)):
-            found[side] += pairs_of(gone)
+            evicted[side] += pairs_of(gone)
         assert max(shedder.held) <= shedder.capacity
-    return found
+    return evicted
 
 
 def pairs_of(gone: Evictions) -> list[tuple[int, int]]:
@@ -122,9 +125,9 @@ def test_dgl_loses_beta_also_where_all_arrivals_were_filtered() -> None:
 @pytest.mark.parametrize("streams", [2, 3])
 def test_decisions_do_not_depend_on_cuts_nor_on_a_resume(name: str, streams: int) -> None:
     for seed in seed_range(8):
-        tuples, some = random_streams(seed, streams), random.Random(seed)
+        tuples, rng = random_streams(seed, streams), random.Random(seed)
         whole = shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, [])
-        cuts = sorted(some.sample(range(40), 6))
+        cuts = sorted(rng.sample(range(40), 6))
         assert shed(Shedder(Shedding(name, seed=seed), 3, streams), tuples, cuts) == whole
         assert shed(Resumed(Shedding(name, seed=seed), 3, streams), tuples, cuts) == whole
         assert all(whole)
@@ -134,11 +137,11 @@ class Resumed(Shedder):
     """A shedder that forgets everything after each step, but what it saved."""
 
     def step(self, arrivals):  # type: ignore[no-untyped-def]
-        found = super().step(arrivals)
+        evictions = super().step(arrivals)
         fresh = Shedder(self.shedding, self.capacity, len(arrivals))
         fresh.load(self.save())
         self.__dict__ = fresh.__dict__
-        return found
+        return evictions
 
 
 def test_another_seed_draws_others() -> None:
@@ -150,14 +153,16 @@ def test_another_seed_draws_others() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_smaller_capacity_sheds_the_same_after_a_resume(name: str) -> None:
     for seed in seed_range(4):
-        found = []
+        collected = []
         for kind in (Shedder, Resumed):
             shedder = kind(Shedding(name), 6, 2)
-            shedder.step([as_arrivals([one for one in some if one.ts < 20]) for some in random_streams(seed)])
+            shedder.step(
+                [as_arrivals([one for one in tuples if one.ts < 20]) for tuples in random_streams(seed)]
+            )
             shedder.capacity = 2
-            found.append([pairs_of(gone) for gone in shedder.squeeze(20)])
+            collected.append([pairs_of(gone) for gone in shedder.squeeze(20)])
             assert max(shedder.held) <= 2
-        assert found[0] == found[1]
+        assert collected[0] == collected[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,7 +173,7 @@ def test_with_memory_for_the_window_nothing_goes(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_without_memory_everything_is_kept_out(name: str) -> None:
     tuples = random_streams(3)
-    expected = [[(one.number, one.ts) for one in some if one.tokens] for some in tuples]
+    expected = [[(one.number, one.ts) for one in stream if one.tokens] for stream in tuples]
     assert shed(Shedder(Shedding(name), 0, 2), tuples, []) == expected
 
 
@@ -187,18 +192,18 @@ def test_any_number_may_come_at_once(name: str) -> None:
             for _ in "rs"
         ]
         gone = shed(Shedder(Shedding(name), 20, 2), tuples, [])
-        assert [len({number for number, _ in some}) for some in gone] == [380, 380]
+        assert [len({number for number, _ in evicted}) for evicted in gone] == [380, 380]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_edges_that_do_not_reach_everybody(name: str) -> None:
     """Chains a - b - c under every policy: cuts and resumes change nothing."""
-    some = random.Random(5)
+    rng = random.Random(5)
     streams = random_streams(5, 3)
     carried = ((0, 2, 4), (0, 1, 2, 3), (1, 3, 5))
-    for own, tuples in zip(carried, streams, strict=True):
+    for expected, tuples in zip(carried, streams, strict=True):
         for one in tuples:
-            one.tokens = tuple(sorted(some.sample(own, 2)))
+            one.tokens = tuple(sorted(rng.sample(expected, 2)))
     edges = ((0, 1), (1, 2))
     whole = shed(Shedder(Shedding(name), 3, 3, edges), streams, [])
     assert shed(Shedder(Shedding(name), 3, 3, edges), streams, [7, 20, 31]) == whole
@@ -218,8 +223,8 @@ EXTREME = [
 def test_importances_may_be_nothing_or_enormous(shedding: Shedding, importances: tuple[float, ...]) -> None:
     """The important one stays; nothing is divided by zero."""
     tuples = random_streams(2)
-    for some in tuples:
-        for one in some:
+    for stream in tuples:
+        for one in stream:
             one.importance = importances[one.number % len(importances)]
     gone = shed(Shedder(shedding, 3, 2), tuples, [])
     assert all(gone)
@@ -240,12 +245,12 @@ def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("combine", ["min", "sum", "product"])
 def test_one_gain_is_what_many_are(combine: str) -> None:
-    some = random.Random(3)
+    rng = random.Random(3)
     known = rates.Rates(combine)
     for _ in range(50):
-        known.learn([((some.randrange(9), 9 + some.randrange(3)), some.random()) for _ in range(7)])
-    tokens = [some.randrange(14) for _ in range(30)]
-    importances = np.array([some.random() for _ in tokens])
+        known.learn([((rng.randrange(9), 9 + rng.randrange(3)), rng.random()) for _ in range(7)])
+    tokens = [rng.randrange(14) for _ in range(30)]
+    importances = np.array([rng.random() for _ in tokens])
     each = [known.gain(token, x) for token, x in zip(tokens, importances.tolist(), strict=True)]
     assert known.gains(tokens, importances) == pytest.approx(each)
     assert len(set(each)) > 20

@@ -18,8 +18,8 @@ def test_a_file_is_mapped_once_while_it_is_used(tmp_path: Path) -> None:
     used.unlink()  # what is mapped stays readable
     for _ in range(40):
         mappings.next_turn()
-        found = mappings.get(str(used))
-        assert found is first and found.to_pybytes() == b"used"
+        mapping = mappings.get(str(used))
+        assert mapping is first and mapping.to_pybytes() == b"used"
     assert mappings.get(str(idle)) is None
     mappings.forget(str(used))
     mappings.forget(str(used))

@@ -106,12 +106,12 @@ def test_chains_are_planted(transfers: pa.Table) -> None:
     """More pairs of large transfers follow one another than chance would bring."""
     database = duckdb.connect()
     database.register("transfer", transfers)
-    found = database.execute(
+    rows = database.execute(
         "SELECT COUNT(*) FROM transfer a JOIN transfer b ON b.sacct = a.racct WHERE a.amount > 900000 "
         "AND b.amount BETWEEN a.amount * 0.9 AND a.amount AND b.ts > a.ts AND b.ts < a.ts + INTERVAL 3 DAY"
     ).fetchone()
-    assert found is not None
-    assert found[0] >= 10  # one chain of each length has 1 + 2 + 3 + 4 steps
+    assert rows is not None
+    assert rows[0] >= 10  # one chain of each length has 1 + 2 + 3 + 4 steps
 
 
 def test_too_few_transfers_are_refused() -> None:
@@ -222,15 +222,15 @@ def test_every_configuration_has_a_name_in_the_paper() -> None:
 
 def test_a_sample_of_queries_alone_stands_for_all() -> None:
     alone = [replace(MEASURED, cpu=cpu, outputs={name: 3}) for name, cpu in (("a", 1.0), ("b", 2.0))]
-    found = separate_pipelines.together(alone, 10)
-    assert (found.cpu_per_batch, found.nodes, found.rows) == (7.5, 200, MEASURED.rows)
-    assert found.outputs == {"a": 3, "b": 3}
+    summed = separate_pipelines.together(alone, 10)
+    assert (summed.cpu_per_batch, summed.nodes, summed.rows) == (7.5, 200, MEASURED.rows)
+    assert summed.outputs == {"a": 3, "b": 3}
 
 
 def test_tables_have_ratios() -> None:
     slow = replace(MEASURED, cpu=8.0)
-    found = {(5, "all"): MEASURED, (5, "off"): slow}
-    assert [row[-1] for row in curves.tabulate(found).rows[1:]] == ["1.00x", "2.00x"]
+    figures = {(5, "all"): MEASURED, (5, "off"): slow}
+    assert [row[-1] for row in curves.tabulate(figures).rows[1:]] == ["1.00x", "2.00x"]
     assert [row[-1] for row in scale.tabulate({5: MEASURED, 9: slow}).rows[1:]] == ["1.00x", "0.50x"]
     sides = {alternatives.ONE: PACE, alternatives.BY_HAND: replace(PACE, rows_per_second=250.0)}
     assert [row[-1] for row in alternatives.tabulate(sides).rows[1:]] == ["4.00x", "1.00x"]
@@ -246,19 +246,19 @@ def test_portfolios_keep_the_matches(transfers: pa.Table) -> None:
         writer = Writer(Random(1), 6, share)
         texts = [selection.write(writer).replace("WHERE", "WHERE amount > 0 AND", 1) for _ in range(count)]
         loose = [re.sub(r"\b\d{8,9}\b", "100000", text) for text in texts]
-        found = [database.execute(text).fetchall() for text in loose]
-        totals.append(sum(map(len, found)))
+        answers = [database.execute(text).fetchall() for text in loose]
+        totals.append(sum(map(len, answers)))
     assert totals[0] > 1_000
     assert totals[1] == pytest.approx(totals[0], rel=0.3)
 
 
 def test_registering_is_timed() -> None:
-    found = registering.measure(Figures(), present=20, singles=5, bulks=(15,))
-    one, bulk = found.values()
+    measured = registering.measure(Figures(), present=20, singles=5, bulks=(15,))
+    one, bulk = measured.values()
     assert one["queries"] == 5
     assert 0 < one["median_ms"] <= one["p95_ms"]
     assert bulk["queries"] == 15
-    assert len(registering.tabulate(found).rows) == 3
+    assert len(registering.tabulate(measured).rows) == 3
 
 
 def test_templates_differ_and_are_safe() -> None:
@@ -274,13 +274,13 @@ def test_templates_differ_and_are_safe() -> None:
 def test_alternatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[object, ...]] = []
 
-    def runner(title: str, module: str, *told: object) -> BatchCost:
-        seen.append((module, *told))
+    def runner(title: str, module: str, *arguments: object) -> BatchCost:
+        seen.append((module, *arguments))
         return replace(PACE, total_out=len(seen) if module == alternatives.RULES_SIDE else 2)
 
     size = {"queries": 5, "templates": 2, "transfers": 600, "history": 300, "batches": 1}
-    found = alternatives.measure(Figures(), **size, runner=runner)
-    assert list(found) == [alternatives.ONE, alternatives.BY_HAND, "Seine, 2 templates"]
+    measured = alternatives.measure(Figures(), **size, runner=runner)
+    assert list(measured) == [alternatives.ONE, alternatives.BY_HAND, "Seine, 2 templates"]
     with pytest.raises(RunError, match="gives 2 results"):
         alternatives.measure(Figures(), **size, runner=runner)
 
@@ -288,19 +288,19 @@ def test_alternatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_jobs_are_scaled_from_a_sample() -> None:
     seen: list[tuple[object, ...]] = []
 
-    def runner(title: str, module: str, *told: object) -> BatchCost:
-        seen.append(told)
+    def runner(title: str, module: str, *arguments: object) -> BatchCost:
+        seen.append(arguments)
         return replace(PACE, cpu_per_batch=2.0 * len(seen))
 
     size = {"queries": 10, "sample": 3, "transfers": 600, "history": 300, "batches": 1}
-    found = jobs.measure(Figures(), **size, runner=runner)
-    assert [told[-1] for told in seen] == ["all", "off", "all", "all", "all"]
-    assert [row[-1] for row in jobs.tabulate(found).rows[1:]] == ["1.0x", "2.0x", "40.0x"]
+    measured = jobs.measure(Figures(), **size, runner=runner)
+    assert [arguments[-1] for arguments in seen] == ["all", "off", "all", "all", "all"]
+    assert [row[-1] for row in jobs.tabulate(measured).rows[1:]] == ["1.0x", "2.0x", "40.0x"]
 
 
 def test_jobs_must_agree() -> None:
-    def runner(title: str, module: str, *told: object) -> BatchCost:
-        return replace(PACE, total_out=3 if told[-1] == "off" else 2)
+    def runner(title: str, module: str, *arguments: object) -> BatchCost:
+        return replace(PACE, total_out=3 if arguments[-1] == "off" else 2)
 
     size = {"queries": 2, "sample": 1, "transfers": 600, "history": 300, "batches": 1}
     with pytest.raises(RunError, match="2 results if shared, 3 if not"):
@@ -311,8 +311,8 @@ def test_jobs_must_agree() -> None:
 
 
 def test_charts_are_well_formed() -> None:
-    some = [Curve("a < b & c", [(100, 0.5), (768, 2.0)]), Curve("flat", [(100, 0.5), (768, 0.5)])]
-    for chosen in (some, some[1:]):
+    curves = [Curve("a < b & c", [(100, 0.5), (768, 2.0)]), Curve("flat", [(100, 0.5), (768, 0.5)])]
+    for chosen in (curves, curves[1:]):
         root = ElementTree.fromstring(line_chart('CPU "seconds"', "queries", "s", chosen, "a note"))
         assert root.tag.endswith("svg")
         lines = [part for part in root if part.tag.endswith("polyline")]
@@ -338,9 +338,9 @@ def test_the_page_has_the_parts_that_are_asked_for(
 ) -> None:
     side = Counter()
 
-    def fake(told: list[str]) -> NetworkFigures:
-        alone = "apart-" in told[2]
-        side[separate_pipelines.NAME if alone else told[1]] += 1
+    def fake(arguments: list[str]) -> NetworkFigures:
+        alone = "apart-" in arguments[2]
+        side[separate_pipelines.NAME if alone else arguments[1]] += 1
         return replace(MEASURED, outputs={}) if alone else MEASURED
 
     parts = {
@@ -405,8 +405,8 @@ def test_batches_are_counted_up_to_the_first_result() -> None:
     for entry, outputs in enumerate([{"old": 4}, {"quick": 1}, {"quick": 2}, {"quick": 2, "slow": 1}]):
         _committed(recorder, entry, **outputs)
     assert {name: first.entry for name, first in recorder.firsts.items()} == {"quick": 1, "slow": 3}
-    asked = [AwaitedQuery("quick", 0.0, -1, 1), AwaitedQuery("slow", 0.0, 0, 2)]
-    assert [(one.batches, one.since_call) for one in waits(asked, recorder.firsts)] == [(1, 2), (2, 3)]
+    awaited = [AwaitedQuery("quick", 0.0, -1, 1), AwaitedQuery("slow", 0.0, 0, 2)]
+    assert [(one.batches, one.since_call) for one in waits(awaited, recorder.firsts)] == [(1, 2), (2, 3)]
     with pytest.raises(RunError, match="query silent, registered from entry 2 on, has no result"):
         waits([AwaitedQuery("silent", 0.0, 0, 2)], recorder.firsts)
     assert between(recorder.marks, 1, 3, True, 5) == on_service.ServiceStretch(True, 2, 200, 4.0, 6.0, 5)
@@ -431,12 +431,12 @@ def test_queries_come_while_a_service_runs() -> None:
         while service.driver.run_some(local.run):
             time.sleep(0.05)
 
-    found = on_service.run_side(on_service.Size(5, 4_000, 1, 3, 0.02), host)
-    assert [one.busy for one in found.stretches] == list(on_service.STRETCHES)
-    assert {(one.batches, one.rows) for one in found.stretches} == {(3, 12_000)}
-    assert [one.changes > 0 for one in found.stretches] == list(on_service.STRETCHES)
-    assert sum(one.changes for one in found.stretches) <= len(found.changes)  # some while it settles
-    assert {one.batches for one in found.waits} == {1}
+    measured = on_service.run_side(on_service.Size(5, 4_000, 1, 3, 0.02), host)
+    assert [one.busy for one in measured.stretches] == list(on_service.STRETCHES)
+    assert {(one.batches, one.rows) for one in measured.stretches} == {(3, 12_000)}
+    assert [one.changes > 0 for one in measured.stretches] == list(on_service.STRETCHES)
+    assert sum(one.changes for one in measured.stretches) <= len(measured.changes)  # some while it settles
+    assert {one.batches for one in measured.waits} == {1}
 
 
 def test_a_service_that_ends_early_is_an_error() -> None:
@@ -449,17 +449,17 @@ def test_live_figures_as_a_table() -> None:
         on_service.ServiceStretch(busy, 2, 1_000, 9.0 + busy, 4.0 + busy, 3 * busy) for busy in (0, 1)
     ]
     known = asdict(Live(stretches, [Wait(1, 3, 2.5), Wait(2, 4, 3.5)], [0.01, 0.02, 0.09]))
-    figures, asked = Figures(), []
+    figures, sizes = Figures(), []
 
     def side(size: on_service.Size) -> dict[str, object]:
-        asked.append(size)
+        sizes.append(size)
         return known
 
     size = {name: value for name, value in sharing_sizes.FULL["live"].items() if name != "side"}
     for _ in range(2):
-        found = live_registration.measure(figures, **size, side=side)
-    assert asked == [on_service.Size(**size)]
-    alone, registering = live_registration.tabulate(found).rows[1:]
+        measured = live_registration.measure(figures, **size, side=side)
+    assert sizes == [on_service.Size(**size)]
+    alone, registering = live_registration.tabulate(measured).rows[1:]
     assert alone == ("alone", "2", "0", "", "111", "1.00x", "4000.0", "1.00x", "", "", "")
     assert registering[1:8] == ("2", "3", "20, worst 90", "100", "0.90x", "5000.0", "0.80x")
     assert registering[8:] == ("1.5, worst 2", "3.5, worst 4", "3.0, worst 3.5")

@@ -17,12 +17,12 @@ from seine.cli.main import main
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_streams_are_what_they_say(name: str) -> None:
-    for some in make(name, 1, 1_000, 50, 250):
-        assert len(some) == 1_000
-        assert set(some.importance.tolist()) <= {float(level) for level in range(1, LEVELS + 1)}
-        assert (some.expiry - some.ts == 50).all()
-        assert some.tokens.max() < 250
-        assert 0.5 < (np.diff(some.offsets) > 0).mean() < 1
+    for stream in make(name, 1, 1_000, 50, 250):
+        assert len(stream) == 1_000
+        assert set(stream.importance.tolist()) <= {float(level) for level in range(1, LEVELS + 1)}
+        assert (stream.expiry - stream.ts == 50).all()
+        assert stream.tokens.max() < 250
+        assert 0.5 < (np.diff(stream.offsets) > 0).mean() < 1
 
 
 def test_rare_keys_are_more_important_in_the_papers_streams() -> None:
@@ -35,10 +35,10 @@ def test_rare_keys_are_more_important_in_the_papers_streams() -> None:
 @pytest.mark.parametrize("name", ["as in the paper", "importance by chance", "bursts"])
 def test_the_order_of_policies_and_bounds(name: str) -> None:
     runs = [StarBenchmark(make(name, 1, 2_000, 50, 250))]
-    found = star_figures.shares(runs, ("rand", "dgl", "auto"), 20)
-    assert list(found.values()) == sorted(found.values())
-    assert found["auto"] > 1.1 * found["dgl"]
-    assert found["optimum"] > 1.1 * found["auto"]
+    shares = star_figures.shares(runs, ("rand", "dgl", "auto"), 20)
+    assert list(shares.values()) == sorted(shares.values())
+    assert shares["auto"] > 1.1 * shares["dgl"]
+    assert shares["optimum"] > 1.1 * shares["auto"]
 
 
 def test_drift_is_followed() -> None:

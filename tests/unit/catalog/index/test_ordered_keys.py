@@ -27,9 +27,9 @@ def _reached(ranges: list[Range], atom: Atom) -> bool:
 @pytest.mark.parametrize("term", TERMS[:3], ids=lambda term: str(term.type))
 def test_ranges_hold_just_what_is_implied(term: Column) -> None:
     pairs = list(itertools.product(every_atom(term), repeat=2))
-    told = [(_reached(implied(a), b), _reached(implying(b), a), atom_implies(a, b)) for a, b in pairs]
-    assert [one for one, found in zip(pairs, told, strict=True) if len(set(found)) != 1] == []
-    assert sum(found[0] for found in told) > 150
+    answers = [(_reached(implied(a), b), _reached(implying(b), a), atom_implies(a, b)) for a, b in pairs]
+    assert [one for one, answer in zip(pairs, answers, strict=True) if len(set(answer)) != 1] == []
+    assert sum(answer[0] for answer in answers) > 150
 
 
 @pytest.mark.parametrize("term", TERMS[:3], ids=lambda term: str(term.type))

@@ -67,14 +67,14 @@ def contents(catalog: Catalog) -> dict[str, set[tuple[Any, ...]]]:
     """All rows of the index, queries by name."""
     with catalog.read() as r:
         connection = r._connection
-        found = {
+        tables = {
             table.name: {tuple(row) for row in connection.execute(select(table))} for table in TABLES[:-1]
         }
         ask = select(t.entry.c.set_id, text("seine_query.name"), t.entry.c.layer).join(
             text("seine_query"), text("seine_query.id = seine_index_entry.query_id")
         )
-        found["entry"] = {tuple(row) for row in connection.execute(ask)}
-    return found
+        tables["entry"] = {tuple(row) for row in connection.execute(ask)}
+    return tables
 
 
 def add(catalog: Catalog, placements: list[Placement]) -> None:
@@ -85,9 +85,9 @@ def add(catalog: Catalog, placements: list[Placement]) -> None:
         c.enter(placements)
 
 
-def sets_of(found: SearchResult) -> set[PredicateSet]:
-    assert all(match.queries for match in found.matches)
-    sets = [match.predicates for match in found.matches]
+def sets_of(result: SearchResult) -> set[PredicateSet]:
+    assert all(match.queries for match in result.matches)
+    sets = [match.predicates for match in result.matches]
     assert len(set(sets)) == len(sets)
     return set(sets)
 
@@ -98,29 +98,31 @@ def test_what_is_found_is_what_the_definitions_say(catalog: Catalog, seed: int) 
     entered = [Placement(f"q{i}", BID if i % 5 else ITEM, conditions.predicates()) for i in range(60)]
     add(catalog, entered)
     here = {placement.predicates for placement in entered if placement.topology == BID}
-    complete = found = 0
+    complete = matches = 0
     with catalog.read() as r:
         for _ in range(40):
-            asked = conditions.predicates()
-            weaker, stronger = (find(BID, asked, limit=100) for find in (r.index.weaker, r.index.stronger))
-            expected = {one for one in here if one != asked and set_implies(asked, one)}
+            predicates = conditions.predicates()
+            weaker, stronger = (
+                find(BID, predicates, limit=100) for find in (r.index.weaker, r.index.stronger)
+            )
+            expected = {one for one in here if one != predicates and set_implies(predicates, one)}
             assert sets_of(weaker) <= expected
             assert not weaker.complete or sets_of(weaker) == expected
-            expected = {one for one in here if one != asked and set_implies(one, asked)}
+            expected = {one for one in here if one != predicates and set_implies(one, predicates)}
             assert sets_of(stronger) <= expected
             assert not stronger.complete or sets_of(stronger) == expected
-            equal = r.index.equivalent(BID, asked)
-            assert (equal is not None) == (asked in here)
+            equal = r.index.equivalent(BID, predicates)
+            assert (equal is not None) == (predicates in here)
             complete += weaker.complete + stronger.complete
-            found += len(weaker.matches) + len(stronger.matches)
+            matches += len(weaker.matches) + len(stronger.matches)
             rows = [conditions.row() for _ in range(30)]
             for match in weaker.matches:
-                assert implies(asked, match.predicates)
-                assert all(satisfied(match.predicates, row) for row in rows if satisfied(asked, row))
+                assert implies(predicates, match.predicates)
+                assert all(satisfied(match.predicates, row) for row in rows if satisfied(predicates, row))
             for match in stronger.matches:
-                assert implies(match.predicates, asked)
-                assert all(satisfied(asked, row) for row in rows if satisfied(match.predicates, row))
-    assert complete > 50 and found > 100
+                assert implies(match.predicates, predicates)
+                assert all(satisfied(predicates, row) for row in rows if satisfied(match.predicates, row))
+    assert complete > 50 and matches > 100
 
 
 def test_canonical_conditions_of_all_types(catalog: Catalog) -> None:
@@ -128,18 +130,18 @@ def test_canonical_conditions_of_all_types(catalog: Catalog) -> None:
     random = Random(11)
     sets = [canonicalise(random_condition(random, 1 + n % 2)).clauses for n in range(250)]
     add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
-    found = 0
+    matches = 0
     with catalog.read() as r:
-        for asked in sets[:80]:
-            match = r.index.equivalent(BID, asked)
-            assert match is not None and match.predicates == asked
-            for weaker in r.index.weaker(BID, asked).matches:
-                assert implies(asked, weaker.predicates)
-                found += 1
-            for stronger in r.index.stronger(BID, asked).matches:
-                assert implies(stronger.predicates, asked)
-                found += 1
-    assert found > 20
+        for condition_set in sets[:80]:
+            match = r.index.equivalent(BID, condition_set)
+            assert match is not None and match.predicates == condition_set
+            for weaker in r.index.weaker(BID, condition_set).matches:
+                assert implies(condition_set, weaker.predicates)
+                matches += 1
+            for stronger in r.index.stronger(BID, condition_set).matches:
+                assert implies(stronger.predicates, condition_set)
+                matches += 1
+    assert matches > 20
 
 
 def test_among_many_hardly_any_search_finds_nothing(catalog: Catalog) -> None:
@@ -149,10 +151,13 @@ def test_among_many_hardly_any_search_finds_nothing(catalog: Catalog) -> None:
     add(catalog, [Placement(f"q{n}", BID, predicates) for n, predicates in enumerate(sets)])
     existing = missed = 0
     with catalog.read() as r:
-        for asked in [benchmark_conditions(random, 1_500) for _ in range(25)]:
-            exists = (any(implies(asked, one) for one in sets), any(implies(one, asked) for one in sets))
+        for conditions_ in [benchmark_conditions(random, 1_500) for _ in range(25)]:
+            exists = (
+                any(implies(conditions_, one) for one in sets),
+                any(implies(one, conditions_) for one in sets),
+            )
             for wanted, find in zip(exists, (r.index.weaker, r.index.stronger), strict=True):
-                got = find(BID, asked)
+                got = find(BID, conditions_)
                 assert wanted or not got.matches
                 assert not (got.complete and wanted and not got.matches)
                 existing += wanted
@@ -198,8 +203,8 @@ def test_a_common_first_condition_hides_nothing(catalog: Catalog) -> None:
     )
     with catalog.read() as r:
         for k in range(40):
-            asked = (equal(k), over(500, 1))
-            weaker, stronger = r.index.weaker(BID, asked), r.index.stronger(BID, asked)
+            predicates = (equal(k), over(500, 1))
+            weaker, stronger = r.index.weaker(BID, predicates), r.index.stronger(BID, predicates)
             assert ([m.queries for m in weaker.matches], weaker.complete) == ([(f"q{k}_100",)], True)
             assert ([m.queries for m in stronger.matches], stronger.complete) == ([(f"q{k}_900",)], True)
 
@@ -228,7 +233,7 @@ def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> Non
             with catalog.change() as c:
                 c.drop_query(name)
         else:
-            some = [
+            placed = [
                 Placement(
                     name,
                     conditions.random.choice([BID, ITEM]),
@@ -237,12 +242,12 @@ def test_entering_and_leaving_leave_no_trace(catalog: Catalog, seed: int) -> Non
                 )
                 for _ in range(3)
             ]
-            alive[name] = some
-            add(catalog, some)
+            alive[name] = placed
+            add(catalog, placed)
         if conditions.random.random() < 0.2:
             fresh.close()
             fresh = Catalog()
-            add(fresh, [placement for some in alive.values() for placement in some])
+            add(fresh, [placement for placed in alive.values() for placement in placed])
             assert contents(fresh) == contents(catalog)
 
 
@@ -252,13 +257,13 @@ def test_writers_at_once_leave_the_index_whole(catalog: Catalog) -> None:
 
     def write(number: int) -> None:
         conditions = RandomConditions(7, alternatives=0.5)
-        own = RandomConditions(number).random
+        rng = RandomConditions(number).random
         for turn in range(8):
             name = f"w{number}_{turn}"
             placements = [Placement(name, BID, conditions.predicates()) for _ in range(3)]
-            _insist(lambda name=name, some=placements: _register(catalog, name, some))
+            _insist(lambda name=name, group=placements: _register(catalog, name, group))
             kept[name] = placements
-            if own.random() < 0.6:
+            if rng.random() < 0.6:
                 _insist(lambda name=name: _drop(catalog, name))
                 del kept[name]
 
@@ -268,7 +273,7 @@ def test_writers_at_once_leave_the_index_whole(catalog: Catalog) -> None:
     for thread in threads:
         thread.join()
     fresh = Catalog()
-    add(fresh, [placement for some in kept.values() for placement in some])
+    add(fresh, [placement for group in kept.values() for placement in group])
     assert contents(fresh) == contents(catalog)
     assert {name.split("_")[0] for name in kept} == {"w0", "w1", "w2"}
 
@@ -322,14 +327,14 @@ def test_hostile_conditions_come_back(catalog: Catalog) -> None:
 
 def test_finer_and_coarser_groupings(catalog: Catalog) -> None:
     a, b, c = (Column(index, BIGINT) for index in range(3))
-    some, few = (over(1),), (over(2),)
+    weaker, few = (over(1),), (over(2),)
     groups = {"a": [a], "ab": [a, b], "abc": [a, b, c], "c": [c], "": []}
-    add(catalog, [grouping(name or "none", BID, some, keys) for name, keys in groups.items()])
+    add(catalog, [grouping(name or "none", BID, weaker, keys) for name, keys in groups.items()])
     with catalog.read() as r:
-        asked = grouping("new", BID, some, [b, a])
-        assert r.index.equivalent(asked.topology, asked.predicates).queries == ("ab",)
-        finer = r.index.stronger(asked.topology, asked.predicates)
-        coarser = r.index.weaker(asked.topology, asked.predicates)
+        grouped = grouping("new", BID, weaker, [b, a])
+        assert r.index.equivalent(grouped.topology, grouped.predicates).queries == ("ab",)
+        finer = r.index.stronger(grouped.topology, grouped.predicates)
+        coarser = r.index.weaker(grouped.topology, grouped.predicates)
         assert ({m.queries[0] for m in finer.matches}, finer.complete) == ({"abc"}, True)
         assert ({m.queries[0] for m in coarser.matches}, coarser.complete) == ({"a", "none"}, True)
         other = grouping("new", BID, few, [a])
@@ -348,11 +353,14 @@ def test_set_operators_over_fewer_and_more_inputs(catalog: Catalog) -> None:
     with catalog.read() as r:
 
         def ask(kind: str, inputs: list[str]) -> list[list[str]]:
-            asked = set_operation("new", kind, inputs)
-            same = r.index.equivalent(asked.topology, asked.predicates)
+            operation = set_operation("new", kind, inputs)
+            same = r.index.equivalent(operation.topology, operation.predicates)
             finds = [r.index.weaker, r.index.stronger]
-            others = [find(asked.topology, asked.predicates).matches for find in finds]
-            return [list(same.queries) if same else [], *([m.queries[0] for m in found] for found in others)]
+            others = [find(operation.topology, operation.predicates).matches for find in finds]
+            return [
+                list(same.queries) if same else [],
+                *([m.queries[0] for m in ranked] for ranked in others),
+            ]
 
         assert ask("union", ["b", "a"]) == [["ab"], [], ["abc"]]
         assert ask("union", ["a", "b", "c", "d"]) == [[], ["abc", "ab"], []]
@@ -427,8 +435,12 @@ def test_only_indexes_are_read(catalog: Catalog) -> None:
 
     with catalog.change() as c:
         for _ in range(10):
-            asked = conditions.predicates()
-            c.index.equivalent(BID, asked), c.index.weaker(BID, asked), c.index.stronger(BID, asked)
+            predicates = conditions.predicates()
+            (
+                c.index.equivalent(BID, predicates),
+                c.index.weaker(BID, predicates),
+                c.index.stronger(BID, predicates),
+            )
         c.leave(["q1", "q2", "q3"])
         event.remove(catalog._engine, "before_cursor_execute", note)
         assert len(statements) > 100

@@ -34,12 +34,12 @@ def read_if_available(path: Path) -> Script | None:
 
 
 def lines(key: str) -> list[tuple[Path, int | None]]:
-    found: list[tuple[Path, int | None]] = []
+    collected: list[tuple[Path, int | None]] = []
     for case in CASES:
         expected = json.loads(case.read_text(encoding="utf-8"))
         where = expected.get("refuse_lines", {})
-        found += [(case.parent / name, where.get(name)) for name in expected.get(key, [])]
-    return found
+        collected += [(case.parent / name, where.get(name)) for name in expected.get(key, [])]
+    return collected
 
 
 def name(value: object) -> str | None:

@@ -104,12 +104,12 @@ def aggregate(call: AggregateCall, rows: list[Row], types: list[pa.DataType]) ->
     args = [
         row for row in zip(*(values(arg, rows, types) for arg in call.args), strict=True) if None not in row
     ]
-    found = [row[0] for row in (set(args) if call.distinct else args)]
+    arguments = [row[0] for row in (set(args) if call.distinct else args)]
     if call.function == "count":
-        return len(found)
-    if not found:
+        return len(arguments)
+    if not arguments:
         return None
-    return {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}[call.function](found)
+    return {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}[call.function](arguments)
 
 
 QUERIES = [

@@ -154,12 +154,12 @@ def _changed(text: str, rng: Random) -> str:
 
 def _agree(texts: list[str], tables: dict[str, Table]) -> int:
     """Compare the two ways for each text; the result is how many were assembled from templates."""
-    templates, found = PlanTemplates(tables), 0
+    templates, known = PlanTemplates(tables), 0
     for text in texts:
         plan, expected = _from_templates(templates, text), _ordinary(text, tables)
         assert plan is None or plan == expected, text
-        found += plan is not None
-    return found
+        known += plan is not None
+    return known
 
 
 @seeds(12)
@@ -187,9 +187,9 @@ def test_a_refusal_has_its_place_whatever_came_before() -> None:
     good = "CREATE QUERY q{} AS\n  SELECT a FROM s WHERE a > {} AND c = 'x';\n"
     before = TABLES + "".join(good.format(i, i) for i in range(5))
     for wrong in ("a > 1 AND nope = 2", "a > 1 AND k > DATE '2020-01-01'", "a > 1 AND", "a > 1 AND c"):
-        told = refusal(f"{before}CREATE QUERY q AS\n  SELECT a FROM s WHERE {wrong};")
+        refused = refusal(f"{before}CREATE QUERY q AS\n  SELECT a FROM s WHERE {wrong};")
         alone = refusal(f"{TABLES}{chr(10) * 10}CREATE QUERY q AS\n  SELECT a FROM s WHERE {wrong};")
-        assert (str(told), told.where, told.hint) == (str(alone), alone.where, alone.hint)
+        assert (str(refused), refused.where, refused.hint) == (str(alone), alone.where, alone.hint)
 
 
 def test_what_was_learned_of_a_table_goes_with_it() -> None:
@@ -197,6 +197,6 @@ def test_what_was_learned_of_a_table_goes_with_it() -> None:
     queries = "".join(f"CREATE QUERY q{{0}}{i} AS SELECT w FROM m WHERE ts > {i};\n" for i in range(3))
     drop = "".join(f"DROP QUERY q1{i};\n" for i in range(3)) + "DROP STREAM m;\n"
     text = stream.format("u") + queries.format(1) + drop + stream.format("v") + queries.format(2)
-    found = parse(text).declarations.queries
+    parsed = parse(text).declarations.queries
     fresh = parse(stream.format("v") + queries.format(2)).declarations.queries
-    assert found == fresh and len(found) == 3
+    assert parsed == fresh and len(parsed) == 3

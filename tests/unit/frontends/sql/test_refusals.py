@@ -123,5 +123,5 @@ def test_a_very_long_text_is_refused_before_it_is_parsed(monkeypatch: pytest.Mon
         raise AssertionError("parsed")
 
     monkeypatch.setattr("seine.frontends.script.create_query.parse_select", parsed)
-    told = refusal(f"{TABLES}CREATE QUERY q AS SELECT a FROM s WHERE a IN ({', '.join(['1'] * 100_000)});")
-    assert "words and signs" in str(told) and "relation" in (told.hint or "")
+    refused = refusal(f"{TABLES}CREATE QUERY q AS SELECT a FROM s WHERE a IN ({', '.join(['1'] * 100_000)});")
+    assert "words and signs" in str(refused) and "relation" in (refused.hint or "")

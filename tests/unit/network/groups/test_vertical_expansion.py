@@ -47,10 +47,12 @@ class Built:
     def made_of(self) -> dict[str, str]:
         """What each aggregate computes, and what feeds it."""
         labels = Labels(self.network, self.declared.streams)
-        told = {node.id: labels.describe(node) for node in self.network if isinstance(node, AggregateNode)}
+        descriptions = {
+            node.id: labels.describe(node) for node in self.network if isinstance(node, AggregateNode)
+        }
         return {
-            text: told[finer_of(self.network._site, node).id] if node.regroups else "rows"
-            for i, text in told.items()
+            text: descriptions[finer_of(self.network._site, node).id] if node.regroups else "rows"
+            for i, text in descriptions.items()
             if isinstance(node := self.network.nodes[i], AggregateNode)
         }
 

@@ -133,16 +133,16 @@ def lines(rng: random.Random, clauses: str, count: int, domain: int) -> list[dic
     """Tuples and promises; no tuple breaks a promise."""
     schemes = [part.split(")")[0].split(", ") for part in clauses.split("PUNCTUATED ON (")[1:]]
     punctuated: list[dict[str, int]] = []
-    found: list[dict[str, Any]] = []
+    collected: list[dict[str, Any]] = []
     for time in range(count):
         if schemes and rng.random() < 0.25:
             punctuated.append({name: rng.randrange(domain) for name in rng.choice(schemes)})
-            found.append({"@punctuate": punctuated[-1], "ts": time})
+            collected.append({"@punctuate": punctuated[-1], "ts": time})
             continue
         row = {name: rng.randrange(domain) for name in "abc"} | {"v": rng.randrange(10), "ts": time}
         if not any(p.items() <= row.items() for p in punctuated):
-            found.append(row)
-    return found
+            collected.append(row)
+    return collected
 
 
 def random_script(rng: random.Random, folder: Path) -> Path:
@@ -176,7 +176,7 @@ def random_script(rng: random.Random, folder: Path) -> Path:
     return path
 
 
-def told(records: list[dict[str, Any]]) -> Counter[str]:
+def bag_of(records: list[dict[str, Any]]) -> Counter[str]:
     return Counter(json.dumps(record, sort_keys=True) for record in records)
 
 
@@ -205,9 +205,9 @@ def test_runs_with_punctuations_tell_what_runs_without_do(tmp_path: Path) -> Non
         queries = read_script(str(path)).declarations.queries.values()
         at_once += bool(multi_joins(build_network(queries, CONFIGURATIONS["at-once"])))
         for rows in (None, 7):
-            found = run_local(str(path), batch_rows=rows, buckets=rng.choice([1, 3]))
-            assert told(found.records) == told(expected.records), seed
-            assert not found.dead
+            result = run_local(str(path), batch_rows=rows, buckets=rng.choice([1, 3]))
+            assert bag_of(result.records) == bag_of(expected.records), seed
+            assert not result.dead
         total += len(expected.records)
     assert at_once > 2 and total > 200
 
@@ -219,11 +219,11 @@ def test_bounds_on_times_free_what_no_window_does(tmp_path: Path) -> None:
     chosen = "SELECT x.ts AS p, y.ts AS q, z.ts AS r FROM x, y, z WHERE "
     path = script(tmp_path, dict.fromkeys("xyz", ""), [chosen + near.format(span) for span in (2, 4)])
     rows = {name: lines(random.Random(name), "", 200, 3) for name in "xyz"}
-    for name, own in rows.items():
+    for name, tuples in rows.items():
         (tmp_path / f"{name}.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in own), encoding="utf-8"
+            "".join(json.dumps(row) + "\n" for row in tuples), encoding="utf-8"
         )
-    found = run_local(str(path), batch_rows=20)
+    result = run_local(str(path), batch_rows=20)
     for query, span in (("q0", 2), ("q1", 4)):
         expected = Counter(
             (x["ts"], y["ts"], z["ts"])
@@ -232,11 +232,11 @@ def test_bounds_on_times_free_what_no_window_does(tmp_path: Path) -> None:
             for z in rows["z"][max(0, y["ts"] - span) : y["ts"] + span + 1]
             if x["a"] == y["a"] and y["b"] == z["b"]
         )
-        told_ = (record["row"] for record in found.records if record["query"] == query)
-        assert Counter((row["p"], row["q"], row["r"]) for row in told_) == expected
+        rows_of = (record["row"] for record in result.records if record["query"] == query)
+        assert Counter((row["p"], row["q"], row["r"]) for row in rows_of) == expected
         assert expected.total() > 300
-    assert found.stats["network"]["joins"] == 1
-    assert found.stats["state_rows"]["peak"] < 90
+    assert result.stats["network"]["joins"] == 1
+    assert result.stats["state_rows"]["peak"] < 90
 
 
 STAR = """
@@ -263,7 +263,7 @@ def test_a_relation_tells_which_punctuations_are_missing(tmp_path: Path) -> None
                 streams[name].append({"@punctuate": {column: time // 20}, "ts": time})
     for name, rows in [*streams.items(), ("f", facts)]:
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = run_local(str(tmp_path / "script.sql"), batch_rows=21)
+    result = run_local(str(tmp_path / "script.sql"), batch_rows=21)
     tuples = {name: [row for row in rows if "@punctuate" not in row] for name, rows in streams.items()}
     expected = Counter(
         (x["ts"], y["ts"])
@@ -272,11 +272,11 @@ def test_a_relation_tells_which_punctuations_are_missing(tmp_path: Path) -> None
         for y in tuples["y"]
         if x["a"] == f["a"] and f["b"] == y["b"] and f["a"] + f["b"] < 30
     )
-    assert Counter((r["row"]["p"], r["row"]["q"]) for r in found.records) == expected
-    assert not found.dead and expected.total() > 1000
-    assert found.stats["network"]["joins"] == 1
-    assert found.stats["state_rows"]["peak"] < 250
-    assert found.stats["queries"]["q"]["state_rows_by_stream"]["x"]["peak"] > 20
+    assert Counter((r["row"]["p"], r["row"]["q"]) for r in result.records) == expected
+    assert not result.dead and expected.total() > 1000
+    assert result.stats["network"]["joins"] == 1
+    assert result.stats["state_rows"]["peak"] < 250
+    assert result.stats["queries"]["q"]["state_rows_by_stream"]["x"]["peak"] > 20
 
 
 def test_queries_that_come_later_share_the_state_and_see_nothing_older(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_queries_that_come_later_share_the_state_and_see_nothing_older(tmp_path:
         assert len(multi_joins(pipeline.network)) <= 1
         for query, born in zip(queries, births, strict=True):
             fresh = alone(folder / query.name, story, query, born)
-            own = pipeline.answer(query.name, born, len(story.inputs))
-            assert own == fresh.answer(query.name, 0, len(story.inputs)), (seed, query.name)
-            total += own.total()
+            live = pipeline.answer(query.name, born, len(story.inputs))
+            assert live == fresh.answer(query.name, 0, len(story.inputs)), (seed, query.name)
+            total += live.total()
     assert total > 20

@@ -83,11 +83,11 @@ def test_the_scan_of_a_live_query_asks_for_young_tuples() -> None:
 @seeds(2)
 def test_a_query_reports_what_arrives_after_its_birth(tmp_path: Path, seed: int) -> None:
     """Each query is registered in three copies, at different entries, among all the others."""
-    rng, told = Random(seed), story(tmp_path, seed)
-    queries = told.declarations.queries
+    rng, events = Random(seed), story(tmp_path, seed)
+    queries = events.declarations.queries
     births = {f"{name} {copy}": rng.randint(0, 4) for name in queries for copy in range(3)}
-    pipeline = Pipeline(tmp_path / "live", told, live=True)
-    for number, input_ in enumerate(told.inputs):
+    pipeline = Pipeline(tmp_path / "live", events, live=True)
+    for number, input_ in enumerate(events.inputs):
         for name, born in births.items():
             if born == number:
                 pipeline.add(replace(queries[name[:-2]], name=name))
@@ -95,32 +95,34 @@ def test_a_query_reports_what_arrives_after_its_birth(tmp_path: Path, seed: int)
     answered = 0
     for number, name in enumerate(queries):
         for born in {births[f"{name} {copy}"] for copy in range(3)}:
-            fresh = alone(tmp_path / f"{number}-{born}", told, queries[name], born)
+            fresh = alone(tmp_path / f"{number}-{born}", events, queries[name], born)
             expected = fresh.answer(name, 0, len(fresh.records))
             for copy in range(3):
                 if births[f"{name} {copy}"] == born:
-                    assert pipeline.answer(f"{name} {copy}", 0, len(told.inputs)) == expected
+                    assert pipeline.answer(f"{name} {copy}", 0, len(events.inputs)) == expected
             answered += bool(expected)
-    assert answered > 25 and len(told.inputs) > 5
+    assert answered > 25 and len(events.inputs) > 5
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4, 87])
 def test_queries_that_come_and_go_do_not_disturb_each_other(tmp_path: Path, seed: int) -> None:
     """Random queries over random streams; the service restarts now and then."""
     rng = Random(seed)
-    told = read_story(related_scenario(seed, 3, 3).write(tmp_path), tmp_path / "intake", rng.choice([8, 15]))
-    queries = list(told.declarations.queries.values())
+    events = read_story(
+        related_scenario(seed, 3, 3).write(tmp_path), tmp_path / "intake", rng.choice([8, 15])
+    )
+    queries = list(events.declarations.queries.values())
     strategy = rng.choice([*CONFIGURATIONS.values()])
-    pipeline = Pipeline(tmp_path / "live", told, live=True, strategy=strategy, buckets=rng.choice([1, 3]))
-    for stream in told.declarations.streams.values():
+    pipeline = Pipeline(tmp_path / "live", events, live=True, strategy=strategy, buckets=rng.choice([1, 3]))
+    for stream in events.declarations.streams.values():
         if stream.retractable:  # deletions are resolved before anybody reads the stream
             pipeline.network.watch(stream)
     lives: dict[str, list[int]] = {}
-    for number, input_ in enumerate(told.inputs):
+    for number, input_ in enumerate(events.inputs):
         waiting = [query for query in queries if query.name not in lives]
         for query in rng.sample(waiting, min(len(waiting), rng.choice([0, 1, 3, 5]))):
             pipeline.add(query)
-            lives[query.name] = [number, len(told.inputs)]
+            lives[query.name] = [number, len(events.inputs)]
         alive = [name for name, (_, end) in lives.items() if end > number]
         if alive and rng.random() < 0.25:
             lives[gone := rng.choice(alive)][1] = number
@@ -132,8 +134,8 @@ def test_queries_that_come_and_go_do_not_disturb_each_other(tmp_path: Path, seed
     for query in queries:
         born, end = lives.get(query.name, (0, 0))
         if born < end:
-            fresh = alone(tmp_path / query.name, told, query, born)
+            fresh = alone(tmp_path / query.name, events, query, born)
             expected = fresh.answer(query.name, 0, end - born)
-            assert pipeline.answer(query.name, 0, len(told.inputs)) == expected, query.text
+            assert pipeline.answer(query.name, 0, len(events.inputs)) == expected, query.text
             total += expected.total()
     assert total

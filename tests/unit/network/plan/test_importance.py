@@ -45,17 +45,17 @@ def test_a_tuple_without_a_proper_importance_is_dead(tmp_path: Path, imp: Any, r
     write(
         tmp_path, "r.jsonl", [{"ts": 1, "a": 1, "imp": 2}, {"ts": 9, "a": 1, "imp": imp}, {"ts": 1, "imp": 0}]
     )
-    told = run_local(script(tmp_path, _R, "CREATE QUERY q AS SELECT ts FROM r;"))
-    assert [letter["line"] for letter in told.dead] == [2] and reason in told.dead[0]["reason"]
-    assert len(told.records) == 2 and told.stats["queries"]["q"]["importance"] == 2.0  # it moved no clock
+    result = run_local(script(tmp_path, _R, "CREATE QUERY q AS SELECT ts FROM r;"))
+    assert [letter["line"] for letter in result.dead] == [2] and reason in result.dead[0]["reason"]
+    assert len(result.records) == 2 and result.stats["queries"]["q"]["importance"] == 2.0  # it moved no clock
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_json_has_no_importance_that_is_not_finite(tmp_path: Path, value: str) -> None:
     (tmp_path / "r.jsonl").write_text(f'{{"ts": 1, "a": 1, "imp": {value}}}\n{{"ts": 1, "a": 1, "imp": 3}}\n')
-    told = run_local(script(tmp_path, _R, "CREATE QUERY q AS SELECT ts FROM r;"))
-    assert [letter["line"] for letter in told.dead] == [1]
-    assert told.stats["queries"]["q"]["importance"] == 3.0
+    result = run_local(script(tmp_path, _R, "CREATE QUERY q AS SELECT ts FROM r;"))
+    assert [letter["line"] for letter in result.dead] == [1]
+    assert result.stats["queries"]["q"]["importance"] == 3.0
 
 
 @pytest.mark.parametrize("format_", ["PARQUET", "CSV"])
@@ -65,16 +65,16 @@ def test_no_format_has_importances_that_are_not_finite(tmp_path: Path, format_: 
     write_table = pq.write_table if format_ == "PARQUET" else csv.write_csv
     write_table(table, tmp_path / "r")
     query = "CREATE QUERY q AS SELECT ts FROM r;"
-    told = run_local(script(tmp_path, _R, query, file=f"'r' FORMAT {format_}"))
-    assert len(told.dead) == 4 and all("imp" in letter["reason"] for letter in told.dead)
-    assert told.stats["queries"]["q"] == {**told.stats["queries"]["q"], "outputs": 2, "importance": 5.0}
+    result = run_local(script(tmp_path, _R, query, file=f"'r' FORMAT {format_}"))
+    assert len(result.dead) == 4 and all("imp" in letter["reason"] for letter in result.dead)
+    assert result.stats["queries"]["q"] == {**result.stats["queries"]["q"], "outputs": 2, "importance": 5.0}
 
 
 def test_without_the_clause_any_value_will_do(tmp_path: Path) -> None:
     write(tmp_path, "r.jsonl", [{"ts": 1, "a": 1, "imp": -3}, {"ts": 1, "a": 1}])
     plain = _R.replace("IMPORTANCE BY imp ", "")
-    told = run_local(script(tmp_path, plain, "CREATE QUERY q AS SELECT ts FROM r;"))
-    assert not told.dead and told.stats["queries"]["q"]["importance"] is None
+    result = run_local(script(tmp_path, plain, "CREATE QUERY q AS SELECT ts FROM r;"))
+    assert not result.dead and result.stats["queries"]["q"]["importance"] is None
 
 
 @pytest.mark.parametrize("type_", ["BIGINT", "DECIMAL(38,2)", "DOUBLE"])
@@ -86,9 +86,9 @@ def test_an_importance_that_no_double_equals_is_as_good_as_the_nearest(
         write(tmp_path, f"{name}.jsonl", [{"ts": ts, "a": 1, "imp": 2**62 + 1} for ts in range(4)])
     query = f"CREATE QUERY q {options} AS SELECT r.ts AS t, s.ts AS v FROM r, s WHERE r.a = s.a;"
     path = script(tmp_path, _R, _S, query, type_=type_)
-    told = run_local(path)
-    assert not told.dead and told.records
-    assert told.stats["queries"]["q"]["importance"] == float(2**62) * len(told.records)
+    result = run_local(path)
+    assert not result.dead and result.records
+    assert result.stats["queries"]["q"]["importance"] == float(2**62) * len(result.records)
     if options:
         assert optimum_of(read_script(path).declarations.queries["q"]).importance >= float(2**62) * 4
 

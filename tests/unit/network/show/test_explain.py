@@ -140,8 +140,8 @@ def facts(page: str) -> dict:
 def test_the_picture_has_every_node_and_fetches_nothing(network: Network) -> None:
     page = explain_html(network, STREAMS, relations=RELATIONS)
     assert len(picture(page).xpath("//*[@data-box]")) == len(facts(page)["boxes"])
-    told = {int(node[0].split()[0][1:]) for box in facts(page)["boxes"] for node in box["nodes"]}
-    assert told == set(network.nodes)
+    drawn = {int(node[0].split()[0][1:]) for box in facts(page)["boxes"] for node in box["nodes"]}
+    assert drawn == set(network.nodes)
     assert not re.search(r"(src|href)\s*=|url\(|@import|fetch\(", page)
     assert page == explain_html(network, STREAMS, relations=RELATIONS)
 
@@ -149,10 +149,10 @@ def test_the_picture_has_every_node_and_fetches_nothing(network: Network) -> Non
 def test_the_picture_knows_the_boxes_of_each_query(network: Network) -> None:
     known = facts(explain_html(network, STREAMS, relations=RELATIONS))
     for number, name in enumerate(known["queries"]):
-        own = {node.id for node in network.beneath(name)}
+        beneath = {node.id for node in network.beneath(name)}
         for box in known["boxes"]:
             ids = {int(node[0].split()[0][1:]) for node in box["nodes"]}
-            assert (box["users"] is None or number in box["users"]) == bool(ids & own)
+            assert (box["users"] is None or number in box["users"]) == bool(ids & beneath)
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\n\x1b[2J@@DATA@@ ]]>"

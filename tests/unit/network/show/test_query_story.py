@@ -74,8 +74,8 @@ def test_what_is_said_to_cover_covers(seed: int) -> None:
     amounts = np.arange(0, 40_000, 500)
     said = 0
     for name, limit in limits.items():
-        for own, other, weaker in _gates(explain_text(network, streams, name)):
-            assert int(own) == limit and int(weaker) == limits[other]
+        for condition, other, weaker in _gates(explain_text(network, streams, name)):
+            assert int(condition) == limit and int(weaker) == limits[other]
             assert set(amounts[amounts > limit]) <= set(amounts[amounts > limits[other]])
             said += 1
         covered = any(limits[other] < limit for other in limits)

@@ -67,7 +67,7 @@ def test_reads_as_people_write(written: str, read: str) -> None:
 
 
 def _rows(random_: random.Random, count: int) -> list[pa.Array]:
-    def some(values: list[object], type_: pa.DataType) -> pa.Array:
+    def repeated(values: list[object], type_: pa.DataType) -> pa.Array:
         return pa.array([random_.choice(values) for _ in range(count)], type_)
 
     numbers: list[object] = [None, *range(-6, 7), 999_999, 1_000_000, 1_000_001]
@@ -75,14 +75,14 @@ def _rows(random_: random.Random, count: int) -> list[pa.Array]:
     money = [cents.cast(pa.decimal128(19, 0)).to_pylist()[i].scaleb(-2) for i in range(count)]
     moments: list[object] = [None, *(day * 43_200_000_000 + more for day in range(6) for more in (0, 1))]
     return [
-        some(numbers, pa.int64()),
-        some(numbers, pa.int32()),
+        repeated(numbers, pa.int64()),
+        repeated(numbers, pa.int32()),
         pa.array(money, pa.decimal128(15, 2)),
         pa.array(money[::-1], pa.decimal128(15, 2)),
-        some([None, 0.5, 3.0, -2.25], pa.float64()),
-        some(moments, pa.int64()).cast(pa.timestamp("us", "UTC")),
-        some(moments, pa.int64()).cast(pa.timestamp("us", "UTC")),
-        some(["x", "y", None], pa.string()),
+        repeated([None, 0.5, 3.0, -2.25], pa.float64()),
+        repeated(moments, pa.int64()).cast(pa.timestamp("us", "UTC")),
+        repeated(moments, pa.int64()).cast(pa.timestamp("us", "UTC")),
+        repeated(["x", "y", None], pa.string()),
     ]
 
 
@@ -112,8 +112,8 @@ def test_words_mean_what_they_are_of() -> None:
     for _ in range(300):
         for part in canonical(_condition(random_)):
             text = plain_words(part, NAMES)
-            expected, found = truth(part, rows, 300), truth(predicate(text), rows, 300)
-            assert np.array_equal(expected, found), f"{part} is not {text}"
+            expected, computed = truth(part, rows, 300), truth(predicate(text), rows, 300)
+            assert np.array_equal(expected, computed), f"{part} is not {text}"
             seen += bool(expected.any() and not expected.all())
     assert seen > 100
 

@@ -93,9 +93,9 @@ def run(rows: list[tuple[int, int, float | None, float | None]]) -> tuple[list[l
         "c2", pa.array(w, pa.float64())
     )
     store, clock = MemoryStore(), Clock({"a": FOREVER}, {"plain": max(starts)}, end=True)
-    told = list(operator.step([[Delta(batch)]], clock, store))
-    gone = {row["_i0"] for delta in told for row in delta.minus.to_pylist()}
-    plus = [row for delta in told for row in delta.plus.to_pylist()]
+    deltas = list(operator.step([[Delta(batch)]], clock, store))
+    gone = {row["_i0"] for delta in deltas for row in delta.minus.to_pylist()}
+    plus = [row for delta in deltas for row in delta.plus.to_pylist()]
     return [[row[f"c{i + 1}"] for i in range(6)] for row in plus if row["_i0"] not in gone], operator.notices
 
 

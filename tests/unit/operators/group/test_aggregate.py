@@ -32,8 +32,8 @@ from tests.support.changelog_law import (
     World,
     check,
     drive,
+    emitted_records,
     random_rows,
-    told_records,
 )
 from tests.support.seeds import seeds
 
@@ -95,9 +95,9 @@ def test_many_rows_through_merged_state_are_told_as_in_one_step() -> None:
     )
     rows = random_rows(random, 4000, value)
     many = World([t.arrow() for t in TYPES], rows, lambda batch: [batch["c0"], batch["c1"]])
-    at_once = told_records(drive(many, AggregateOperator(node(KEYS, calls)), 1, random))
+    at_once = emitted_records(drive(many, AggregateOperator(node(KEYS, calls)), 1, random))
     assert sum(at_once.values()) > 4000
-    assert told_records(drive(many, AggregateOperator(node(KEYS, calls)), 40, random)) == at_once
+    assert emitted_records(drive(many, AggregateOperator(node(KEYS, calls)), 40, random)) == at_once
 
 
 ORDERED = [

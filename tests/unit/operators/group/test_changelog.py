@@ -11,7 +11,7 @@ from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
 from seine.operators.group.changelog import ChangelogOperator
 from seine.operators.group.changelog_node import ChangelogNode
-from tests.support.changelog_law import World, drive, random_rows, told_records
+from tests.support.changelog_law import World, drive, emitted_records, random_rows
 from tests.support.seeds import seeds
 
 TYPES = (BIGINT, STRING)
@@ -42,4 +42,4 @@ def test_each_row_begins_once_and_ends_once(seed: int) -> None:
     wanted = records_of(world)
     assert max(wanted.values()) > 1
     for steps in (1, 2, 7, 30):
-        assert told_records(drive(world, ChangelogOperator(node()), steps, random)) == wanted
+        assert emitted_records(drive(world, ChangelogOperator(node()), steps, random)) == wanted

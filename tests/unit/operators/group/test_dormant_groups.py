@@ -29,8 +29,8 @@ from tests.support.changelog_law import (
     canonical,
     check,
     drive,
+    emitted_records,
     random_rows,
-    told_records,
 )
 from tests.support.seeds import seeds
 
@@ -50,7 +50,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Groups sleep again as soon as they may, in few slots; counts what slept, woke and was put to sleep."""
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
     monkeypatch.setattr(slot_counts, "FEWEST_SLOT_BITS", 4)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     wake, turned, put_to_sleep = (
         dormant_groups.DormantGroups.wake,
         dormant_groups._turned,
@@ -58,26 +58,26 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     )
 
     def watched_wake(self: Any, due: list[pa.RecordBatch], unending: list[pa.RecordBatch]) -> Any:
-        before = found["woke"]
+        before = counts["woke"]
         kept = wake(self, due, unending)
-        found["slept"] += (
-            sum(b.num_rows for b in due) - sum(b.num_rows for b in kept) + found["woke"] - before
+        counts["slept"] += (
+            sum(b.num_rows for b in due) - sum(b.num_rows for b in kept) + counts["woke"] - before
         )
         return kept
 
     def watched_turned(batch: pa.RecordBatch) -> pa.RecordBatch:
-        found["woke"] += batch.num_rows
+        counts["woke"] += batch.num_rows
         return turned(batch)
 
     def watched_put_to_sleep(self: Any, *given: Any) -> None:
         before = np.count_nonzero(self._slots.state == AWAKE)
         put_to_sleep(self, *given)
-        found["lulled"] += int(before - np.count_nonzero(self._slots.state == AWAKE))
+        counts["put to sleep"] += int(before - np.count_nonzero(self._slots.state == AWAKE))
 
     monkeypatch.setattr(dormant_groups.DormantGroups, "wake", watched_wake)
     monkeypatch.setattr(dormant_groups, "_turned", watched_turned)
     monkeypatch.setattr(dormant_groups.DormantGroups, "_put_to_sleep", watched_put_to_sleep)
-    return found
+    return counts
 
 
 def aggregate_node() -> AggregateNode:
@@ -150,10 +150,10 @@ def test_except_sleeps_where_its_first_input_has_no_row(seed: int, seen: Counter
 def test_many_rows_in_growing_slots_are_told_as_in_one_step(seen: Counter[str]) -> None:
     random = Random(5)
     rows = crowd(random, 6000, 900, True)
-    at_once = told_records(drive(rows, AggregateOperator(aggregate_node(), least=4), 1, random))
+    at_once = emitted_records(drive(rows, AggregateOperator(aggregate_node(), least=4), 1, random))
     assert sum(at_once.values()) > 1000
-    assert told_records(drive(rows, AggregateOperator(aggregate_node(), least=4), 40, random)) == at_once
-    assert seen["slept"] and seen["woke"] and seen["lulled"]
+    assert emitted_records(drive(rows, AggregateOperator(aggregate_node(), least=4), 40, random)) == at_once
+    assert seen["slept"] and seen["woke"] and seen["put to sleep"]
 
 
 @seeds(4)
@@ -165,7 +165,7 @@ def test_where_waking_scans_too_much_all_stays_awake(
     random = Random(seed)
     rows = crowd(random, 400, 60, seed % 2 == 1)
     assert check(rows, lambda: AggregateOperator(aggregate_node(), least=3), of_at_least(3), random)
-    assert seen["woke"] and not seen["lulled"]
+    assert seen["woke"] and not seen["put to sleep"]
 
 
 def test_slots_are_kept_whole_or_as_few_changes() -> None:
@@ -186,7 +186,7 @@ def test_slots_are_kept_whole_or_as_few_changes() -> None:
 
 def test_the_range_of_a_slot_holds_its_hashes_alone() -> None:
     numbers = np.zeros(8, np.int32)
-    some = Slots(MemoryStore(), 3, numbers, numbers)
-    low, high = some.ranges(np.arange(8))
-    assert some.of(low).tolist() == some.of(high).tolist() == list(range(8))
+    slots = Slots(MemoryStore(), 3, numbers, numbers)
+    low, high = slots.ranges(np.arange(8))
+    assert slots.of(low).tolist() == slots.of(high).tolist() == list(range(8))
     assert (low[1:] == high[:-1] + 1).all() and low[0] == -(2**63) and high[-1] == 2**63 - 1

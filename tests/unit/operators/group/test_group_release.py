@@ -91,7 +91,7 @@ def story(rng: Random, members: int, width: int) -> Iterator[tuple[list[list[Del
 
 def alive(store: MemoryStore) -> int:
     """How many groups, and values of groups, a store has: what was written last for a key counts."""
-    found = 0
+    matches = 0
     for name in store.head:
         if name == "groups" or name.startswith("values"):
             last: dict[tuple[Any, ...], int] = {}
@@ -99,8 +99,8 @@ def alive(store: MemoryStore) -> int:
                 for row in store.runs[run["run"]].to_pylist():
                     key = tuple(value for name, value in row.items() if name[0] in "kv")
                     last[key + ((row["_g"],) if "v0" in row else ())] = row["_n"]
-            found += sum(count > 0 for count in last.values())
-    return found
+            matches += sum(count > 0 for count in last.values())
+    return matches
 
 
 def run(operator: Operator, steps: list[Any], members: int) -> tuple[Counter, Counter, MemoryStore]:
@@ -122,8 +122,8 @@ def test_released_groups_tell_what_others_tell(
     for seed in seed_range(8):
         steps = list(story(Random(seed), members, width))
         plus, minus, before = run(make(0), steps, 0)
-        told, ended, store = run(make(members), steps, members)
-        assert told == plus and ended == minus and plus.total() > 20
+        emitted, ended, store = run(make(members), steps, members)
+        assert emitted == plus and ended == minus and plus.total() > 20
         assert alive(before) > 20 > alive(store) == 0
         assert not any(store.head[f"punctuations{member}"] for member in range(members))
 

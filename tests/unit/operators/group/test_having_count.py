@@ -26,12 +26,12 @@ def network(*havings: str, select: str = "a, COUNT(*) AS n, COUNT(b) AS m, SUM(b
 
 
 def least_of(built: Network) -> set[int]:
-    found = set()
+    collected = set()
     for node in built.nodes.values():
         if isinstance(node, AggregateNode):
             above = [one for one in built.nodes.values() if node.id in one.inputs]
-            found.add(least_rows(node, above, built.tables))
-    return found
+            collected.add(least_rows(node, above, built.tables))
+    return collected
 
 
 @pytest.mark.parametrize(

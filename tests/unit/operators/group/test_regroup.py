@@ -60,14 +60,14 @@ class Chain:
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: MemoryStore) -> Iterator[Delta]:
         stores = [*self._stores, store]
-        for i, (operator, own) in enumerate(zip(self._operators, stores, strict=True)):
-            told = list(operator.step(inputs, clock, own))
-            own.head = json.loads(json.dumps(own.head))
-            if own is store:
-                yield from (delta for delta in told if isinstance(delta, Delta))
+        for i, (operator, store_of) in enumerate(zip(self._operators, stores, strict=True)):
+            deltas = list(operator.step(inputs, clock, store_of))
+            store_of.head = json.loads(json.dumps(store_of.head))
+            if store_of is store:
+                yield from (delta for delta in deltas if isinstance(delta, Delta))
             else:
                 key = self._nodes[i + 1].ports[0].key
-                parts = [part.make(everything) for part in told if isinstance(part, PartialAggregates)]
+                parts = [part.make(everything) for part in deltas if isinstance(part, PartialAggregates)]
                 inputs = [[Delta(_routed(batch, key)) for batch in parts]]
 
     def state_rows(self, store: MemoryStore) -> int:
@@ -172,10 +172,10 @@ def test_users_aggregates_have_parts_too() -> None:
         rows = world(random, FINE, False, hashes=None)
         spread = AggregateCall("spread_of_two", (N, X), DOUBLE)
         chain = (fine((), (spread,)), coarser(FINE, keys, (behind(spread, 3),)))
-        told = [drive(rows, Chain(*chain), steps, random) for steps in (1, 9)]
+        driven = [drive(rows, Chain(*chain), steps, random) for steps in (1, 9)]
         rows.key = lambda batch: [batch["c0"]]
         alone = drive(rows, AggregateOperator(node(keys, (spread,))), 1, random)
-        assert records(told[0]) == records(told[1]) == records(alone)
+        assert records(driven[0]) == records(driven[1]) == records(alone)
         assert len(records(alone)) > 10
     finally:
         aggregates.unregister("spread_of_two")
@@ -196,8 +196,8 @@ def test_groups_that_have_run_begin_to_tell_parts() -> None:
         for part in waiting
         if isinstance(part, PartialAggregates)
     ] == [False]
-    told = list(new.step([[_delta(keyed, second)]], Clock({"a": FOREVER}, {"plain": 99}, end=True), store))
-    (parts,) = (part.make(everything) for part in told if isinstance(part, PartialAggregates))
+    deltas = list(new.step([[_delta(keyed, second)]], Clock({"a": FOREVER}, {"plain": 99}, end=True), store))
+    (parts,) = (part.make(everything) for part in deltas if isinstance(part, PartialAggregates))
     gone = sum(row.values[2] or 0 for row in second if row.end == FOREVER or row.end > 99)
     assert parts["_psum:::#2:0"].to_numpy().sum() == gone
 
@@ -209,10 +209,10 @@ def test_parts_are_made_of_the_groups_that_are_wanted(seed: int) -> None:
     operator = AggregateOperator(fine((), CARRIED))
     compared = 0
     for until in (15, 30, FOREVER):
-        some = [row for row in rows.rows if row.early is None and (row.start < until)]
-        rows.rows = [row for row in rows.rows if row not in some]
+        early_rows = [row for row in rows.rows if row.early is None and (row.start < until)]
+        rows.rows = [row for row in rows.rows if row not in early_rows]
         clock = Clock({"a": until}, {"plain": until if until < FOREVER else 99}, end=until == FOREVER)
-        for parts in operator.step([[_delta(rows, some)]], clock, store):
+        for parts in operator.step([[_delta(rows, early_rows)]], clock, store):
             if isinstance(parts, PartialAggregates):
                 whole = parts.make(everything).to_pylist()
                 chosen = parts.make(lambda keys: pc.equal(keys["c0"], "x").fill_null(False).to_numpy(False))
@@ -227,8 +227,8 @@ def _delta(world: World, rows: list[Row]) -> Delta:
     return Delta(batch_of(world, rows, False), None)
 
 
-def records(told: list[Delta]) -> list[Any]:
+def records(deltas: list[Delta]) -> list[Any]:
     """What began, and what ended when, whatever the identities."""
-    found = [repr({**row, "_i0": 0}) for delta in told for row in delta.plus.to_pylist()]
-    ends = [batch for delta in told if (batch := delta.minus) is not None]
-    return sorted(found + [repr({**row, "_i0": 0}) for batch in ends for row in batch.to_pylist()])
+    texts = [repr({**row, "_i0": 0}) for delta in deltas for row in delta.plus.to_pylist()]
+    ends = [batch for delta in deltas if (batch := delta.minus) is not None]
+    return sorted(texts + [repr({**row, "_i0": 0}) for batch in ends for row in batch.to_pylist()])

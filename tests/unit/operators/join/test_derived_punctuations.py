@@ -56,19 +56,19 @@ def punctuations(values: list[int], bucket: int | None = None, number: int = 0) 
 
 def test_what_all_buckets_have_told_counts_once() -> None:
     rng = random.Random(1)
-    told = [(value, bucket) for value in range(40) for bucket in range(3)] * 2
-    rng.shuffle(told)
-    store, found, heard = MemoryStore(), [], set()
-    while told:
-        some, told = told[:7], told[7:]
-        pieces = [punctuations([value], bucket) for value, bucket in some]
+    derived = [(value, bucket) for value in range(40) for bucket in range(3)] * 2
+    rng.shuffle(derived)
+    store, counted, heard = MemoryStore(), [], set()
+    while derived:
+        first, derived = derived[:7], derived[7:]
+        pieces = [punctuations([value], bucket) for value, bucket in first]
         whole = gathered(pa.concat_batches(pieces), Runs(store, "parts"), 3)
-        heard |= {*some}
+        heard |= {*first}
         if whole is not None:
             assert whole.schema.names == ["_k", "_s", "_e", "c0"]
-            found += whole["c0"].to_pylist()
-        assert {*found} == {v for v in range(40) if all((v, b) in heard for b in range(3))}
-    assert {*found} == {*range(40)}
+            counted += whole["c0"].to_pylist()
+        assert {*counted} == {v for v in range(40) if all((v, b) in heard for b in range(3))}
+    assert {*counted} == {*range(40)}
 
 
 KEY, OTHER = Column(0, BIGINT), Column(1, BIGINT)
@@ -78,14 +78,14 @@ def telling_join(columns: tuple[int, ...]) -> JoinOperator:
     """Rows (k, v) of two sides by k; the left one promises values of v, both promise values of k."""
     types = (BIGINT, BIGINT)
     rows = [Port(1, types, ("s",), 0, (KEY,)), Port(2, types, ("t",), 0, (KEY,))]
-    told = [Port(3 + side, (BIGINT,), (), 0, (KEY,)) for side in (0, 1)]
+    punctuation_ports = [Port(3 + side, (BIGINT,), (), 0, (KEY,)) for side in (0, 1)]
     tables = {7: ParameterTable([])}
     tables[7].claim([], "q")
     common = {"streams": ("s", "t"), "hold": (), "identities": 0, "stage": 1, "owner": ""}
     filters = (Filter(None, 7),)
     node = JoinNode(
         id=9,
-        ports=(*rows, *told),
+        ports=(*rows, *punctuation_ports),
         types=types * 2,
         out=(0, 1, 2, 3),
         filters=filters,
@@ -113,7 +113,7 @@ def test_what_is_told_is_true_and_all_is_told_in_the_end(column: int, seed: int)
     open_ = {*range(5)}  # values of v on the left, or of k where that is told
     if column == 0:
         keys[0] = open_ = {*range(6)}
-    told: set[int] = set()
+    derived: set[int] = set()
     given = 0
     for _ in range(60):
         inputs: list[list[Delta]] = [[], [], [], [], []]
@@ -133,12 +133,12 @@ def test_what_is_told_is_true_and_all_is_told_in_the_end(column: int, seed: int)
             gone = rng.choice(sorted(open_))
             open_.discard(gone)
             inputs[4] = [Delta(punctuations([gone]))]
-        before = {*told}
+        before = {*derived}
         for piece in join.step(inputs, Clock({"s": NEVER, "t": NEVER}), store):
             if isinstance(piece, DerivedPunctuations):
                 assert piece.batch["c1"].to_pylist() == [4] * piece.batch.num_rows
-                assert not told & {*piece.batch["c0"].to_pylist()} and piece.node == 10
-                told |= {*piece.batch["c0"].to_pylist()}
+                assert not derived & {*piece.batch["c0"].to_pylist()} and piece.node == 10
+                derived |= {*piece.batch["c0"].to_pylist()}
             else:
                 given += piece.num_rows
                 assert not before & {*piece.plus[f"c{column}"].to_pylist()}
@@ -147,8 +147,8 @@ def test_what_is_told_is_true_and_all_is_told_in_the_end(column: int, seed: int)
     closing.append([Delta(punctuations(sorted(keys[0] if column == 0 else open_)))])
     for piece in [*join.step(closing, Clock({"s": NEVER, "t": NEVER}), store)]:
         assert isinstance(piece, DerivedPunctuations)
-        told |= {*piece.batch["c0"].to_pylist()}
-    assert told == ({*range(6)} if column == 0 else {*range(5)})
+        derived |= {*piece.batch["c0"].to_pylist()}
+    assert derived == ({*range(6)} if column == 0 else {*range(5)})
     assert join.state_rows(store) == 0 and not store.runs
 
 
@@ -179,8 +179,8 @@ def test_queries_share_the_join_that_they_have_in_common(tmp_path: Path, order: 
     network = build_network(declared.queries.values(), TREES)
     shared = [node for node in of_kind(network, JoinNode) if len(network.users(node.id)) == 3]
     assert len(of_kind(network, JoinNode)) == 3 and len(shared) == 1
-    (told,) = of_kind(network, DerivedPunctuationsNode)
-    assert told.inputs[0] == shared[0].id and len(network.users(told.id)) == 2
+    (derived,) = of_kind(network, DerivedPunctuationsNode)
+    assert derived.inputs[0] == shared[0].id and len(network.users(derived.id)) == 2
     again = Network.of(read_json(network_text(network).encode(), NetworkRecord))
     assert network_text(again) == network_text(network)
     for query in ("q1", "q0", "q2"):
@@ -290,9 +290,9 @@ def test_who_comes_late_shares_all_or_builds_anew(seed: int, tmp_path: Path) -> 
     total = 0
     for i, born in births.items():
         expected = alone(tmp_path / f"alone {i}", story, queries[i], born)
-        found = pipeline.answer(queries[i].name, born, len(story.inputs))
-        assert found == expected.answer(queries[i].name, 0, len(story.inputs)), i
-        total += found.total()
+        live = pipeline.answer(queries[i].name, born, len(story.inputs))
+        assert live == expected.answer(queries[i].name, 0, len(story.inputs)), i
+        total += live.total()
     assert total > 20
     for query in ("q0", "q2", "q1"):
         pipeline.remove(query)

@@ -47,7 +47,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def expected(left: list[Row], right: list[Row], keyed: bool, residual: bool, out: tuple[int, ...]) -> Counter:
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     for a in left:
         for b in right:
             start, end = max(a.start, b.start), min(a.end, b.end)
@@ -55,8 +55,8 @@ def expected(left: list[Row], right: list[Row], keyed: bool, residual: bool, out
             less = None not in (values[1], values[3]) and values[1] < values[3]
             if start < end and (same(values[0], values[2]) or not keyed) and (less or not residual):
                 picked = (values[i] for i in out)
-                found[(start, end, *("NaN" if v != v else v for v in picked))] += 1
-    return found
+                emitted[(start, end, *("NaN" if v != v else v for v in picked))] += 1
+    return emitted
 
 
 @pytest.mark.parametrize("chunk", [7, pairs.MAX_PAIRS_AT_ONCE])
@@ -88,18 +88,18 @@ def test_two_key_columns_and_computed_keys() -> None:
     double = Call("add", (Column(1, BIGINT), Column(1, BIGINT)), BIGINT)
     rng = random.Random(3)
     rows = [random_rows(rng, ["a", "b", None], 50, 15) for _ in range(2)]
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     for a in rows[0]:
         for b in rows[1]:
             start, end = max(a.start, b.start), min(a.end, b.end)
             if start < end and same(a.values[0], b.values[0]) and same(a.values[1], b.values[1]):
-                found[(start, end, a.values[1])] += 1
+                emitted[(start, end, a.values[1])] += 1
     for second in (Column(1, BIGINT), double):
         # The hash of a computed key may be that of the column: what counts is that equal keys agree.
         side = Side((STRING, BIGINT), (Column(0, STRING), second))
         steps = append_steps(rng, (side, side), rows, 5)
         plus, _, _ = drive(joining(side, side, None, (1,)), steps)
-        assert plus == found and found.total() > 10
+        assert plus == emitted and emitted.total() > 10
 
 
 def test_unequal_keys_of_equal_hash_do_not_join() -> None:

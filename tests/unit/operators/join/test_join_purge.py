@@ -74,8 +74,8 @@ def operator_of(scenario: Scenario, lazy: bool) -> JoinOperator:
     ports = [side.port(0), side.port(1)]
     for number, (_, places, _) in enumerate(scenario.purges):
         types = tuple(key[place].type for place in places)
-        own = tuple(Column(i, type_) for i, type_ in enumerate(types))
-        ports.append(Port(2 + number, types, (), 0, own, broadcast=len(places) < len(key)))
+        columns = tuple(Column(i, type_) for i, type_ in enumerate(types))
+        ports.append(Port(2 + number, types, (), 0, columns, broadcast=len(places) < len(key)))
     filters, tables = condition_filters([None])
     node = JoinNode(
         id=9,
@@ -99,12 +99,12 @@ def lines_of(rng: random.Random, scenario: Scenario, side: int, count: int) -> l
     lines: list[Row | Punctuation] = []
     made: list[Punctuation] = []
     window = scenario.window[side]
-    own = [(i, places, life) for i, (s, places, life) in enumerate(scenario.purges) if s == side]
+    schemes = [(i, places, life) for i, (s, places, life) in enumerate(scenario.purges) if s == side]
     for number in range(count):
         time = number // 3 + rng.randint(0, 4)
         values = tuple(rng.choice(POOL[name]) for name in scenario.names)
-        if own and rng.random() < 0.12:
-            port, places, life = rng.choice(own)
+        if schemes and rng.random() < 0.12:
+            port, places, life = rng.choice(schemes)
             limit = FOREVER if life is None else time + life
             made.append(Punctuation(port, time, limit, tuple(values[p] for p in places)))
             lines.append(made[-1])
@@ -125,22 +125,22 @@ def closing(scenario: Scenario, side: int) -> list[Row | Punctuation]:
     """Promises of a side for all values there are."""
     return [
         Punctuation(port, 200, FOREVER, values)
-        for port, (own, places, _) in enumerate(scenario.purges)
-        if own == side
+        for port, (punctuating, places, _) in enumerate(scenario.purges)
+        if punctuating == side
         for values in product(*(POOL[scenario.names[place]] for place in places))
     ]
 
 
 def expected(scenario: Scenario, streams: Sequence[list[Row | Punctuation]]) -> Counter:
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     width = len(scenario.names)
     left, right = ([line for line in lines if isinstance(line, Row)] for lines in streams)
     for a in left:
         for b in right:
             start, end = max(a.start, b.start), min(a.end, b.end)
             if start < end and a.values[:width] == b.values[:width]:
-                found[start, end, a.values[width], b.values[width]] += 1
-    return found
+                emitted[start, end, a.values[width], b.values[width]] += 1
+    return emitted
 
 
 def rows_held(scenario: Scenario, streams: Sequence[list[Row | Punctuation]]) -> int:
@@ -159,11 +159,11 @@ def punctuations_held(scenario: Scenario, streams: Sequence[list[Row | Punctuati
     punctuations = [[line for line in lines if isinstance(line, Punctuation)] for lines in streams]
 
     def is_covered(punctuation: Punctuation, side: int) -> bool:
-        own = dict(zip(scenario.purges[punctuation.port][1], punctuation.values, strict=True))
+        punctuated = dict(zip(scenario.purges[punctuation.port][1], punctuation.values, strict=True))
         return any(
             other.limit >= punctuation.limit
             and all(
-                own.get(place, object()) == value
+                punctuated.get(place, object()) == value
                 for place, value in zip(scenario.purges[other.port][1], other.values, strict=True)
             )
             for other in punctuations[1 - side]
@@ -174,7 +174,7 @@ def punctuations_held(scenario: Scenario, streams: Sequence[list[Row | Punctuati
 
 def first_told(lines: list[Row | Punctuation]) -> list[Row | Punctuation]:
     """Without promises that say nothing new, which admission keeps back."""
-    told: list[Row | Punctuation] = []
+    distinct_lines: list[Row | Punctuation] = []
     longest: dict[tuple[int, tuple[Any, ...]], int] = {}
     for line in lines:
         if isinstance(line, Punctuation):
@@ -182,8 +182,8 @@ def first_told(lines: list[Row | Punctuation]) -> list[Row | Punctuation]:
             if longest.get(key, NEVER) >= line.limit:
                 continue
             longest[key] = line.limit
-        told.append(line)
-    return told
+        distinct_lines.append(line)
+    return distinct_lines
 
 
 def batch_of(scenario: Scenario, port: int, punctuations: Sequence[Punctuation]) -> pa.RecordBatch:
@@ -215,9 +215,9 @@ def steps(
             came = lines[part]
             inputs[side] = [side_of.delta([line for line in came if isinstance(line, Row)])]
             for port in range(len(scenario.purges)):
-                own = [line for line in came if isinstance(line, Punctuation) and line.port == port]
-                if own:
-                    inputs[2 + port] = [Delta(batch_of(scenario, port, own))]
+                punctuations = [line for line in came if isinstance(line, Punctuation) and line.port == port]
+                if punctuations:
+                    inputs[2 + port] = [Delta(batch_of(scenario, port, punctuations))]
             later = [line for line in lines[part.stop :] if isinstance(line, Row)]
             mark = watermark(later, rng) if part.stop and timed else NEVER
             marks[stream(side)] = min(mark, 150)
@@ -237,19 +237,19 @@ def test_answers_are_those_of_nested_loops(name: str, lazy: bool, monkeypatch: p
         rng = random.Random(seed)
         streams = [first_told(lines_of(rng, scenario, side, rng.randint(0, 90))) for side in (0, 1)]
         timed = rng.random() < 0.5
-        store, found = MemoryStore(), Counter[Any]()
+        store, emitted = MemoryStore(), Counter[Any]()
         for inputs, clock, came in steps(rng, scenario, streams, rng.randint(1, 12), timed):
             store.head = json.loads(json.dumps(store.head))
             for delta in operator.step(inputs, clock, store):
-                found.update(tuples(delta.plus))
+                emitted.update(tuples(delta.plus))
             now = [lines[:count] for lines, count in zip(streams, came, strict=True)]
             held = rows_held(scenario, now) + punctuations_held(scenario, now)
             if not timed and not lazy:
                 assert operator.state_rows(store) == held
             if not timed:
                 assert operator.state_rows(store) >= held
-        assert found == expected(scenario, streams)
-        total += found.total()
+        assert emitted == expected(scenario, streams)
+        total += emitted.total()
         freed += sum(map(len, streams)) - operator.state_rows(store)
     assert total > 100 and freed > 100
 
@@ -283,8 +283,8 @@ def test_unequal_values_of_equal_hash_are_not_purged() -> None:
 
     row = forged(side.batch([Row(0, FOREVER, ("x", 1))]))
     clock = Clock({stream(0): 0, stream(1): 0})
-    other, own = (forged(batch_of(scenario, 1, [Punctuation(1, 0, FOREVER, (v,))])) for v in ("y", "x"))
+    other, same = (forged(batch_of(scenario, 1, [Punctuation(1, 0, FOREVER, (v,))])) for v in ("y", "x"))
     list(operator.step([[row], [], [], [other]], clock, store))
     assert len(store.head["left"]) == 1
-    list(operator.step([[row], [], [], [own]], clock, store))
+    list(operator.step([[row], [], [], [same]], clock, store))
     assert not store.head["left"]

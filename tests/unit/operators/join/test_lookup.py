@@ -60,15 +60,15 @@ def looking_up(
 def expected(
     rows: list[Row], facts: list[tuple], keyed: bool, residual: bool, out: tuple[int, ...], early: bool
 ) -> Counter:
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     for row in rows:
         for fact in facts:
             values = row.values + fact
             less = None not in (values[1], values[3]) and values[1] < values[3]
             if (not keyed or (values[0] is not None and values[0] == values[2])) and (less or not residual):
                 life = (row.start, row.end, *((row.early,) if early else ()), *row.identity)
-                found[(*life, *(values[i] for i in out))] += 1
-    return found
+                emitted[(*life, *(values[i] for i in out))] += 1
+    return emitted
 
 
 @pytest.mark.parametrize("chunk", [5, pairs.MAX_PAIRS_AT_ONCE])

@@ -68,20 +68,20 @@ def combine(a: Row, b: Row) -> Row | None:
     return Row(start, end, a.values + b.values, a.identity + b.identity, early if early < end else None)
 
 
-def told(rows: list[Row]) -> tuple[Counter, Counter]:
+def emitted(rows: list[Row]) -> tuple[Counter, Counter]:
     plus = Counter((r.start, r.end, *r.identity, *r.values) for r in rows)
     minus = Counter((r.start, r.end, r.early, *r.identity, *r.values) for r in rows if r.early is not None)
     return plus, minus
 
 
 def nested_loop(left: list[Row], right: list[Row], keyed: bool, residual: bool) -> list[Row]:
-    found = []
+    collected = []
     for a in left:
         for b in right:
             same = not keyed or (a.values[0] is not None and a.values[0] == b.values[0])
             if same and (not residual or a.values[1] < b.values[1]) and (pair := combine(a, b)):
-                found.append(pair)
-    return found
+                collected.append(pair)
+    return collected
 
 
 @pytest.mark.parametrize("keyed", [True, False])
@@ -101,7 +101,7 @@ def test_retracting_join_is_a_nested_loop(
         hold = [stream(0), stream(1)] if both else [stream(0)]
         operator = joining(*sides, residual, (0, 1, 2, 3), hold)
         plus, minus, sizes = drive(operator, event_steps(rng, sides, queues, rng.randint(1, 14)))
-        expected = told(nested_loop(*rows, keyed, residual is not None))
+        expected = emitted(nested_loop(*rows, keyed, residual is not None))
         assert (plus, minus) == expected
         assert sizes[-1] == 0
         total += Counter(plus=plus.total(), minus=minus.total())
@@ -142,7 +142,7 @@ def test_a_join_above_a_join(seed: int) -> None:
     picked = [
         Row(t.start, t.end, tuple(t.values[i] for i in (0, 1, 3, 5)), t.identity, t.early) for t in triples
     ]
-    assert (plus, minus) == told(picked)
+    assert (plus, minus) == emitted(picked)
     assert plus and minus
 
 

@@ -108,13 +108,13 @@ def holds(shape: Expression | None, values: tuple[Any, ...], constants: tuple[An
             if values[one] is None or values[other] is None:
                 return False
             sign = 1 if name == "linear[1,-1]" else -1
-            found, constant = sign * (values[one] - values[other]), constants[place]
-            return bool(getattr(operator, op)(found, constant))
+            difference, constant = sign * (values[one] - values[other]), constants[place]
+            return bool(getattr(operator, op)(difference, constant))
     raise AssertionError(shape)
 
 
 def expected(node: JoinNode, tables: dict[int, ParameterTable], left: list[Row], right: list[Row]) -> Counter:
-    found: Counter = Counter()
+    emitted: Counter = Counter()
     places = [key.index for key in node.ports[0].key if isinstance(key, Column)]
     for a in left:
         for b in right:
@@ -125,8 +125,8 @@ def expected(node: JoinNode, tables: dict[int, ParameterTable], left: list[Row],
                 for constants in tables[f.table].rows.values()
             )
             if start < end and wanted and all(a.values[p] == b.values[p] for p in places):
-                found[(start, end, *a.values, *b.values[1:])] += 1
-    return found
+                emitted[(start, end, *a.values, *b.values[1:])] += 1
+    return emitted
 
 
 @pytest.mark.parametrize("keyed", [True, False])
@@ -137,20 +137,20 @@ def test_answers_are_those_of_nested_loops(name: str, keyed: bool) -> None:
     for seed in seed_range(3):
         rng = random.Random(seed)
         node, tables = joining(shapes, rng, keyed)
-        told = reaches(node, tables)
-        assert [reach is not None for reach in told] == [left_reach, right_reach]
-        join = JoinOperator(node, any_of(node.filters, tables), told)
+        bounds = reaches(node, tables)
+        assert [reach is not None for reach in bounds] == [left_reach, right_reach]
+        join = JoinOperator(node, any_of(node.filters, tables), bounds)
         rows = [random_rows(rng, 120) for _ in range(2)]
-        store, found = MemoryStore(), Counter[Any]()
+        store, emitted = MemoryStore(), Counter[Any]()
         sides = [Side(port.types, port.key) for port in node.ports]
         for inputs, clock in append_steps(rng, sides, rows, rng.randint(1, 24)):
             store.head = json.loads(json.dumps(store.head))
             if min(clock.watermarks.values()) > 30:  # it is under way
                 peak, rows_in_all = max(peak, join.state_rows(store)), 240
             for delta in join.step(inputs, clock, store):
-                found.update(tuples(delta.plus))
-        assert found == expected(node, tables, *rows)
-        total += found.total()
+                emitted.update(tuples(delta.plus))
+        assert emitted == expected(node, tables, *rows)
+        total += emitted.total()
     assert total > 50
     if left_reach and right_reach:
         assert peak < rows_in_all * 0.6
@@ -159,9 +159,9 @@ def test_answers_are_those_of_nested_loops(name: str, keyed: bool) -> None:
 def test_a_key_of_times_is_a_bound_for_all() -> None:
     rng = random.Random(1)
     node, tables = joining([None], rng, True, by_time=True)
-    told = reaches(node, tables)
-    assert told == [Reach(((((TIME, 1),), 0),), None)] * 2
-    join, store = JoinOperator(node, any_of(node.filters, tables), told), MemoryStore()
+    bounds = reaches(node, tables)
+    assert bounds == [Reach(((((TIME, 1),), 0),), None)] * 2
+    join, store = JoinOperator(node, any_of(node.filters, tables), bounds), MemoryStore()
     side = Side(node.ports[0].types, node.ports[0].key)
     rows = [Row(t, FOREVER, (1, 0, t)) for t in (4, 5, 6)]
     list(join.step([[side.delta(rows)], []], Clock({stream(0): NEVER, stream(1): 5}), store))
@@ -181,8 +181,8 @@ def test_bounds_stay_within_time() -> None:
 
 
 def test_a_bound_is_on_columns_of_the_row_that_waits() -> None:
-    own, other = compared("le", B, column(1, OTHER)), compared("le", B, column(0, OTHER))
-    for shapes, bounded in (([own], False), ([both(own, other)], True), ([both(other, own)], True)):
+    inner, other = compared("le", B, column(1, OTHER)), compared("le", B, column(0, OTHER))
+    for shapes, bounded in (([inner], False), ([both(inner, other)], True), ([both(other, inner)], True)):
         node, tables = joining(list(shapes), random.Random(0), True)
         left, right = reaches(node, tables)
         assert right is None

@@ -30,7 +30,7 @@ def script(folder: Path) -> str:
     return laid_out(folder, tables, queries)
 
 
-def told(result: LocalResult, query: str) -> list[str]:
+def rows_of(result: LocalResult, query: str) -> list[str]:
     return sorted(json.dumps({**one, "query": ""}) for one in result.records if one["query"] == query)
 
 
@@ -52,12 +52,12 @@ def test_a_budget_bounds_all_joins_together_however_the_input_is_cut(
     monkeypatch.setattr(window_capacity, "_WINDOWS_BETWEEN_POINTS", 1)
     path = script(tmp_path)
     free, roomy = run_local(path), run_local(path, memory=1000)
-    assert told(free, "m") == told(roomy, "m") and told(free, "n") == told(roomy, "n")
+    assert rows_of(free, "m") == rows_of(roomy, "m") and rows_of(free, "n") == rows_of(roomy, "n")
     runs = [run_local(path, memory=14, batch_rows=rows) for rows in (None, 6, 31)]
     for query, whole in (("m", "big"), ("n", "small")):
-        first = told(runs[0], query)
-        assert all(told(one, query) == first for one in runs)
-        assert first and len(first) < len(told(free, query)) and {*first} <= {*told(free, whole)}
+        first = rows_of(runs[0], query)
+        assert all(rows_of(one, query) == first for one in runs)
+        assert first and len(first) < len(rows_of(free, query)) and {*first} <= {*rows_of(free, whole)}
     peaks = [runs[0].stats["queries"][query]["state_rows_peak"] for query in "mn"]
     assert sum(peaks) <= 28 and peaks[0] > 7  # the more important one got more than half of it
 

@@ -47,7 +47,7 @@ def test_with_memory_for_everything_a_join_is_exact(name: str, seed: int) -> Non
     assert exact
     for steps in (1, 20):
         played = play(shape, tables, limited(10_000, "auto"), rng, steps)
-        assert played.told == exact and played.account.shed == 0
+        assert played.reported == exact and played.account.shed == 0
 
 
 @seeds(2)
@@ -61,7 +61,7 @@ def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
         expected, given_up = simulated(shape, tables, exact, memory // streams)
         for steps in (1, 20):
             played = play(shape, tables, limited(memory), rng, steps)
-            assert played.told == expected and played.account.shed == given_up
+            assert played.reported == expected and played.account.shed == given_up
             assert max(played.sizes) <= played.account.peak <= memory
         shed += given_up
     assert shed
@@ -74,16 +74,16 @@ def test_windows_hold_what_simulated_ones_hold(name: str, seed: int) -> None:
 def test_results_are_a_subset_however_the_input_is_cut(name: str, shed: str) -> None:
     shape, rng = SHAPES[name], Random(name)
     tables = ready(data(rng, 60))
-    exact = play(shape, tables, limited(10_000, shed), rng, 1).told
+    exact = play(shape, tables, limited(10_000, shed), rng, 1).reported
     memory = 3 * len(shape.streams)
     first: Played | None = None
     for steps in (1, 4, 30):
         played = play(shape, tables, limited(memory, shed, ", seed = 5, alpha = 7, beta = 0.5"), rng, steps)
         first = first or played
-        assert played.told == first.told <= exact
+        assert played.reported == first.reported <= exact
         assert replace(played.account, lost=first.account.lost) == first.account
         assert max(played.sizes) <= played.account.peak <= memory
-    assert first is not None and first.told and first.account.shed
+    assert first is not None and first.reported and first.account.shed
 
 
 @pytest.mark.parametrize("how", ["min", "sum", "product"])
@@ -119,12 +119,12 @@ def test_bytes_are_tuples_of_the_size_seen_so_far(monkeypatch: pytest.MonkeyPatc
     tables = ready(data(rng, 60))
     exact = play(shape, tables, limited(10_000), rng, 1)
     plays = [play(shape, tables, limited("'900 B'", "dgl"), rng, steps) for steps in (1, 5, 40)]
-    assert plays[0].told == plays[1].told == plays[2].told < exact.told
+    assert plays[0].reported == plays[1].reported == plays[2].reported < exact.reported
     assert 2 <= plays[0].account.peak < exact.account.peak
-    assert play(shape, tables, limited("'1 MB'", "dgl"), rng, 5).told == exact.told
+    assert play(shape, tables, limited("'1 MB'", "dgl"), rng, 5).reported == exact.reported
 
 
-def told(result: LocalResult, shape: Shape, query: str) -> Counter[Any]:
+def bag_of(result: LocalResult, shape: Shape, query: str) -> Counter[Any]:
     names = [f"{c}{i}" for i in shape.streams for c in ("ts", "a")]
     return Counter(
         (one["t_start"], one["t_end"], *(one["row"].get(name) for name in names))
@@ -142,12 +142,12 @@ def test_the_whole_engine_tells_what_the_operator_does(tmp_path: Path, name: str
     )
     exact = Counter(record(shape, rows) for rows in combinations(shape, ready(tables)))
     expected = play(shape, ready(tables), limited(5), rng, 4)
-    assert expected.told < exact
+    assert expected.reported < exact
     for batch_rows in (None, 7):
         result = run_local(path, batch_rows=batch_rows)
         stats = result.stats["queries"]
-        assert told(result, shape, "q") == exact
-        assert told(result, shape, "m") == told(result, shape, "n") == expected.told
+        assert bag_of(result, shape, "q") == exact
+        assert bag_of(result, shape, "m") == bag_of(result, shape, "n") == expected.reported
         assert (stats["m"]["shed"], stats["m"]["state_rows_peak"]) == (
             expected.account.shed,
             expected.account.peak,
@@ -173,6 +173,6 @@ def test_an_importance_beyond_all_numbers_stops_nothing(tmp_path: Path, how: str
     query = f"CREATE QUERY q WITH (memory = 6, importance = '{how}') {select} CREATE QUERY e {select}"
     path = tmp_path / "x.sql"
     path.write_text(streams + query)
-    found = run_local(str(path))
-    told = {name: Counter(str(r["row"]) for r in found.records if r["query"] == name) for name in "qe"}
-    assert told["q"] < told["e"] and found.stats["queries"]["q"]["importance"] is None
+    result = run_local(str(path))
+    reported = {name: Counter(str(r["row"]) for r in result.records if r["query"] == name) for name in "qe"}
+    assert reported["q"] < reported["e"] and result.stats["queries"]["q"]["importance"] is None

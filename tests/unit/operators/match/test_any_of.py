@@ -31,7 +31,7 @@ def expected(filters: list[Filter], seed: int, num_rows: int) -> list[bool]:
     return mask.tolist()
 
 
-def found(filters: list[Filter], seed: int, num_rows: int) -> list[bool]:
+def accepted(filters: list[Filter], seed: int, num_rows: int) -> list[bool]:
     mask = AnyOf(filters).holds(rows_of(random.Random(seed), num_rows), num_rows)
     if mask is None:
         return [True] * num_rows
@@ -69,7 +69,7 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
                 filters.append((shape, maker.table(count), count))
         num_rows = rng.choice([0, 1, 5, 40])
         answer = expected(filters, seed, num_rows)
-        assert found(filters, seed, num_rows) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
+        assert accepted(filters, seed, num_rows) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
         passed, failed = passed + sum(answer), failed + len(answer) - sum(answer)
     assert min(passed, failed) > 600
     assert len(taken) == len(ways) and min(taken.values()) > 20, taken
@@ -89,7 +89,7 @@ def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             ]
             filters.append(filter_of(rng, parts, rng.choice([1, 3, 20])))
         answer = expected(filters, seed, 40)
-        assert found(filters, seed, 40) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
+        assert accepted(filters, seed, 40) == answer, f"seed {seed}: {[str(f[0]) for f in filters]}"
         passed, failed = passed + sum(answer), failed + len(answer) - sum(answer)
         thinned += sum(count for _, _, count in filters) - sum(
             len(one.boxes) for one in AnyOf(filters).compiled
@@ -140,7 +140,7 @@ def test_parts_of_a_disjunction_are_filters_of_their_own() -> None:
     either = call("or", maker.compare("gt", column(BIGINT)), maker.compare("eq", column(STRING)))
     filters: list[Filter] = [(either, maker.table(20), 20)]
     assert all(one.is_exact for one in AnyOf(filters).compiled) and len(AnyOf(filters).compiled) == 2
-    assert found(filters, 3, 50) == expected(filters, 3, 50)
+    assert accepted(filters, 3, 50) == expected(filters, 3, 50)
 
 
 def test_accepted_rows_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_accepted_rows_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> N
         (call("ge", column(BIGINT), Parameter(0, BIGINT)), [pa.array([1])], 1),
         (call("like", column(STRING), Parameter(0, STRING)), [pa.array(["a%", "b"])], 2),
     ]
-    assert found(filters, 4, 60) == expected(filters, 4, 60)
+    assert accepted(filters, 4, 60) == expected(filters, 4, 60)
     first = sum(expected(filters[:1], 4, 60))
     assert given == [None, 60 - first] and first
 

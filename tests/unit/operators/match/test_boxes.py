@@ -65,12 +65,12 @@ def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", int(rng.choice([0, 256])))
         groups = CodeGroups(list(boxes.equal.values()), len(boxes))
         cells = inside(boxes, codes, num_rows)
-        found = [
+        pairs = [
             pair
             for piece in BoxIndex(boxes, groups).pairs(codes, num_rows)
             for pair in zip(*piece, strict=True)
         ]
-        assert sorted((int(box), int(row)) for row, box in found) == list(
+        assert sorted((int(box), int(row)) for row, box in pairs) == list(
             zip(*map(list, np.nonzero(cells)), strict=True)
         )
         stairs = Staircase(boxes, groups)
@@ -81,7 +81,7 @@ def test_indexes_find_what_comparing_all_finds(monkeypatch: pytest.MonkeyPatch) 
             np.flatnonzero(cells.any(axis=0)).tolist(),
         )
         assert held == wanted if stairs.is_exact else set(held) >= set(wanted), seed
-        hits["cells"] += len(found)
+        hits["cells"] += len(pairs)
         hits["exact"] += stairs.is_exact and 0 < len(wanted) < num_rows
         hits["grouped stairs"] += stairs.is_exact and groups.count > 1 and len(bounded) == 2
     assert hits["cells"] > 25000 and min(hits.values()) > 50, hits

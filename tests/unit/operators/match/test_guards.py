@@ -68,8 +68,8 @@ def test_what_passes_is_what_passes_row_by_row(seed: int) -> None:
     rows = random.integers(0, 40, 50)
     places = random.integers(0, sum(form.size for form in forms), 50)
     kept = Guards(forms).kept(columns, rows, places)
-    told = list(range(50)) if kept is None else kept.tolist()
-    assert told == expected(forms, data, rows, places)
+    passed = list(range(50)) if kept is None else kept.tolist()
+    assert passed == expected(forms, data, rows, places)
 
 
 def test_far_constants_are_not_asked_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:

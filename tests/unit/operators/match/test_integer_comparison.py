@@ -67,12 +67,12 @@ def check(part: Expression, table: list[pa.Array], columns: list[pa.Array], rand
     picks = np.array([random.randrange(len(table[0])) for _ in range(60)])
     compiled = LinearComparison.of(part, table)
     assert compiled is not None
-    found = compiled.holds(batch, rows, picks)
-    if found is None:
+    mask = compiled.holds(batch, rows, picks)
+    if mask is None:
         return False
     at, of = pa.array(rows), pa.array(picks)
     expected = truth(part, [c.take(at) for c in columns], 60, [c.take(of) for c in table])
-    assert found.tolist() == expected.tolist()
+    assert mask.tolist() == expected.tolist()
     return True
 
 

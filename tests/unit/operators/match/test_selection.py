@@ -65,7 +65,7 @@ def expected(
     return [(int(row), i) for i, mask in enumerate(masks) for row in np.flatnonzero(mask)]
 
 
-def found(group: SelectionGroup, columns: DataColumns, num_rows: int) -> list[tuple[int, int]]:
+def pairs_of(group: SelectionGroup, columns: DataColumns, num_rows: int) -> list[tuple[int, int]]:
     rows, picks = group.match(columns, num_rows)
     assert rows.dtype == picks.dtype == np.int64
     return list(zip(rows.tolist(), picks.tolist(), strict=True))
@@ -85,7 +85,7 @@ def test_random_shapes_match_as_each_alone(monkeypatch: pytest.MonkeyPatch, take
         whole = conjunction([*([] if shape is None else [shape]), *checks])
         answer = expected(whole, table, count, columns, num_rows)
         for _ in range(2):  # the second time with what the first has computed
-            assert found(group, columns, num_rows) == answer, f"seed {seed}: {whole}"
+            assert pairs_of(group, columns, num_rows) == answer, f"seed {seed}: {whole}"
         hits += len(answer)
     assert hits > 20000
     assert set(taken) == {f"{owner.__name__}.{name}" for owner, name in WAYS}
@@ -99,9 +99,9 @@ def test_every_operator_on_every_type(monkeypatch: pytest.MonkeyPatch, name: str
     shape, count = call(name, one, Parameter(0, one.type)), len(table[0])
     columns = rows_of(random.Random(name), 60)
     answer = expected(shape, table, count, columns, 60)
-    assert answer and found(SelectionGroup(shape, table, count), columns, 60) == answer
+    assert answer and pairs_of(SelectionGroup(shape, table, count), columns, 60) == answer
     monkeypatch.setattr(box_index, "_MOST_DIRECT_COMPARISONS", 0)
-    assert found(SelectionGroup(shape, table, count), columns, 60) == answer
+    assert pairs_of(SelectionGroup(shape, table, count), columns, 60) == answer
 
 
 @pytest.mark.parametrize("few", [0, 1 << 15])
@@ -123,7 +123,7 @@ def test_intervals_and_several_ranges(monkeypatch: pytest.MonkeyPatch, few: int)
         shape = conjunction([maker.compare(name, column(type_)) for name, type_ in parts])
         table, columns = maker.table(90), rows_of(rng, 80)
         answer = expected(shape, table, 90, columns, 80)
-        assert answer and found(SelectionGroup(shape, table, 90), columns, 80) == answer
+        assert answer and pairs_of(SelectionGroup(shape, table, 90), columns, 80) == answer
 
 
 def test_large_batches_and_tables(taken: Counter[str]) -> None:
@@ -156,15 +156,15 @@ def test_a_constant_of_another_type_is_compared_as_sql_does() -> None:
     columns = rows_of(random.Random(1), 40)
     group = SelectionGroup.of(predicates)
     answer = [(row, i) for i, one in enumerate(predicates) for row, _ in expected(one, [], 1, columns, 40)]
-    assert answer and found(group, columns, 40) == answer
+    assert answer and pairs_of(group, columns, 40) == answer
 
 
 def test_checks_are_asked_only_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    counts: list[int] = []
     inner = Residual._truth
 
     def spied(self: Residual, part: Expression, used: set[int], columns: DataColumns, *pairs: Any) -> Any:
-        asked.append(len(pairs[0]))
+        counts.append(len(pairs[0]))
         return inner(self, part, used, columns, *pairs)
 
     monkeypatch.setattr(Residual, "_truth", spied)
@@ -174,8 +174,8 @@ def test_checks_are_asked_only_of_what_is_left(monkeypatch: pytest.MonkeyPatch) 
     columns = rows_of(random.Random(2), 60)
     before = len(expected(shape, table, 4, columns, 60))
     answer = expected(call("and", shape, check), table, 4, columns, 60)
-    assert found(SelectionGroup(shape, table, 4, [check]), columns, 60) == answer
-    assert asked == [before] and 0 < len(answer) < before < 240
+    assert pairs_of(SelectionGroup(shape, table, 4, [check]), columns, 60) == answer
+    assert counts == [before] and 0 < len(answer) < before < 240
 
 
 def test_a_term_is_computed_once_for_all_groups_over_a_batch() -> None:

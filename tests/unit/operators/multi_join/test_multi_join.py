@@ -139,7 +139,7 @@ def test_time_bounds_close_ports_too() -> None:
     for seed in seed_range(10, first=300):
         rng = random.Random(seed)
         setting = random_setting(rng, timed=seed % 2 == 0)
-        columns = tuple((*own, None, None) for own in setting.columns)
+        columns = tuple((*groups_of, None, None) for groups_of in setting.columns)
         setting = replace(setting, columns=columns)
         ports = rng.sample(range(setting.width), 2)
         last = len(columns[ports[1]]) - 1

@@ -35,9 +35,9 @@ def test_what_is_written_last_counts(seed: int) -> None:
         truth.update(zip(keys, counts, strict=True))
         rows = [pa.array(hashes_of(keys)), pa.array(keys), pa.array(counts)]
         table_of(store).write(pa.RecordBatch.from_arrays(rows, schema=SCHEMA))
-    found = table_of(store).find(hashes_of(names), [pa.array(names)])
-    assert found.numbers("_n").tolist() == [truth.get(name, 0) for name in names]
-    assert (found.at >= 0).tolist() == [truth.get(name, 0) > 0 for name in names]
+    positions = table_of(store).find(hashes_of(names), [pa.array(names)])
+    assert positions.numbers("_n").tolist() == [truth.get(name, 0) for name in names]
+    assert (positions.at >= 0).tolist() == [truth.get(name, 0) > 0 for name in names]
     scanned = table_of(store).scan(np.array([2, 4]), np.array([3, 4])).to_pylist()
     wanted = {name: n for name, n in truth.items() if n and 2 <= len(name) <= 4}
     assert {row["name"]: row["_n"] for row in scanned} == wanted and wanted
@@ -64,9 +64,9 @@ def test_events_come_in_time_and_once(seed: int) -> None:
         batch = pa.RecordBatch.from_arrays([pa.array(times, pa.int64()), labels], names=["_t", "x"])
         bound += random.choice([0, 1, 5])
         due = EventQueue(store, "e").advance([batch], bound)
-        told = [] if due is None else list(zip(due["_t"].to_pylist(), due["x"].to_pylist(), strict=True))
-        assert sorted(told) == sorted(event for event in waiting if event[0] < bound)
-        assert [time for time, _ in told] == sorted(time for time, _ in told)
+        emitted = [] if due is None else list(zip(due["_t"].to_pylist(), due["x"].to_pylist(), strict=True))
+        assert sorted(emitted) == sorted(event for event in waiting if event[0] < bound)
+        assert [time for time, _ in emitted] == sorted(time for time, _ in emitted)
         waiting = [event for event in waiting if event[0] >= bound]
         store.head = json.loads(json.dumps(store.head))
     assert waiting and len(store.head["e"]) < 24

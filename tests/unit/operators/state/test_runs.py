@@ -93,12 +93,12 @@ def test_probing_finds_every_equal_key() -> None:
     for size in (1, 2, 3, 5, 100, 3000):
         values = rng.integers(0, size * 2, size)
         run = SortedRun.of(batch(np.zeros(size), np.full(size, 9), values), "_k")
-        asked = rng.integers(0, size * 2, 500)
+        probed = rng.integers(0, size * 2, 500)
         got: Counter = Counter()
-        for questions, places in run.equal_keys(hash_columns([pa.array(asked)], 500)):
+        for questions, places in run.equal_keys(hash_columns([pa.array(probed)], 500)):
             got.update(zip(questions.tolist(), run.batch["c0"].to_numpy()[places].tolist(), strict=True))
         counts = Counter(values.tolist())
-        assert got == Counter({(q, int(v)): counts[v] for q, v in enumerate(asked.tolist()) if counts[v]})
+        assert got == Counter({(q, int(v)): counts[v] for q, v in enumerate(probed.tolist()) if counts[v]})
         assert got.total() > 0
 
 
@@ -106,6 +106,6 @@ def test_keys_at_the_edges_and_repeated() -> None:
     keys = np.array([-(2**63), -(2**63), -1, 0, 1, 2**63 - 1, 2**63 - 1], np.int64)
     rows = pa.record_batch({"_k": keys, "_s": np.zeros(7, np.int64), "_e": np.full(7, 9)})
     run = SortedRun.of(rows, "_k")
-    found = [(int(q), int(p)) for a, b in run.equal_keys(np.unique(keys)) for q, p in zip(a, b, strict=True)]
-    assert sorted(found) == [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6)]
+    pairs = [(int(q), int(p)) for a, b in run.equal_keys(np.unique(keys)) for q, p in zip(a, b, strict=True)]
+    assert sorted(pairs) == [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6)]
     assert not [1 for a, _ in SortedRun.of(rows[:0], "_k").equal_keys(keys) if len(a)]

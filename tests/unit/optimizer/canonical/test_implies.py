@@ -49,9 +49,9 @@ def test_no_row_contradicts_a_claim(seed: int) -> None:
 def near(rng: random.Random, columns: list[Column]) -> Expression:
     """A condition that is likely to have to do with another one."""
     while True:
-        found = random_condition(rng, rng.choice([0, 0, 1]))
-        if any(str(column) in str(found) for column in columns):
-            return found
+        condition = random_condition(rng, rng.choice([0, 0, 1]))
+        if any(str(column) in str(condition) for column in columns):
+            return condition
 
 
 def interval_atom(rng: random.Random, x: Column, most: int) -> PredicateSet:
@@ -90,11 +90,11 @@ def test_a_solver_finds_no_counterexample(seed: int) -> None:
     sets += [conjoin([one, linear_condition(rng)]) for one in sets[:5]]
     claims = 0
     for a, b in permutations(sets, 2):
-        found = counterexample(a, b)
+        counter = counterexample(a, b)
         claims += implies(a, b)
-        assert not (implies(a, b) and found), (a, b, found)
-        if found is not None:
-            row = [pa.array([found.get(column.index)], pa.int32()) for column in (X, Y)]
+        assert not (implies(a, b) and counter), (a, b, counter)
+        if counter is not None:
+            row = [pa.array([counter.get(column.index)], pa.int32()) for column in (X, Y)]
             assert holds(a, row, 1)[0] and not holds(b, row, 1)[0]
     assert claims
 

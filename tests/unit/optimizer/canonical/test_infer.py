@@ -48,15 +48,15 @@ def chain(type_: Type, count: int) -> list[Column]:
 def test_the_amounts_of_the_paper() -> None:
     r1, r2, r3 = chain(MONEY, 3)
     half = op("mul", r1, Decimal("0.5"))
-    found = inferred(op("gt", r1, 1_000_000), op("gt", r2, half), op("eq", r3, r2))
-    assert found == ["ge(#1, 500000.01)", "ge(#2, 500000.01)"]
+    consequences = inferred(op("gt", r1, 1_000_000), op("gt", r2, half), op("eq", r3, r2))
+    assert consequences == ["ge(#1, 500000.01)", "ge(#2, 500000.01)"]
 
 
 def test_the_amounts_of_the_paper_as_doubles() -> None:
     r1, r2, r3 = chain(DOUBLE, 3)
     half = op("mul", r1, Decimal("0.5"))
-    found = inferred(op("gt", r1, 1_000_000), op("gt", r2, half), op("eq", r3, r2))
-    assert found == ["gt(#1, 500000.0)", "gt(#2, 500000.0)"]
+    consequences = inferred(op("gt", r1, 1_000_000), op("gt", r2, half), op("eq", r3, r2))
+    assert consequences == ["gt(#1, 500000.0)", "gt(#2, 500000.0)"]
 
 
 def test_a_longer_chain() -> None:
@@ -73,8 +73,8 @@ def test_dates_within_a_window() -> None:
         op("le", op("datediff", f, e), 5),
         op("eq", f, f),
     ]
-    found = inferred(op("between", d, "2024-01-01", "2024-01-10"), *window)
-    assert found == ["ge(#1, 2024-01-01)", "le(#1, 2024-01-30)", "le(#2, 2024-02-04)"]
+    consequences = inferred(op("between", d, "2024-01-01", "2024-01-10"), *window)
+    assert consequences == ["ge(#1, 2024-01-01)", "le(#1, 2024-01-30)", "le(#2, 2024-02-04)"]
 
 
 def test_constants_patterns_and_lists_pass_through_equalities() -> None:
@@ -153,13 +153,13 @@ def linking(rng: random.Random) -> Expression:
 def test_a_solver_finds_no_counterexample(seed: int) -> None:
     rng = random.Random(seed)
     columns = chain(INT, 4)
-    found = 0
+    matches = 0
     for _ in range(12):
         form = conditions(*(linear(rng, columns) for _ in range(6)))
         further = infer(form)
-        found += len(further)
+        matches += len(further)
         assert counterexample(form, further) is None, (form, further)
-    assert found
+    assert matches
 
 
 def linear(rng: random.Random, columns: list[Column]) -> Expression:

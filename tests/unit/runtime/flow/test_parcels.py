@@ -53,5 +53,5 @@ def test_rows_become_a_batch() -> None:
 
 def test_every_bucket_has_a_partition_of_its_own() -> None:
     for partitions in (1, 2, 3, 7, 32, 200):
-        found = labels(partitions)
-        assert [murmur3(label) % partitions for label in found] == list(range(partitions))
+        label_numbers = labels(partitions)
+        assert [murmur3(label) % partitions for label in label_numbers] == list(range(partitions))

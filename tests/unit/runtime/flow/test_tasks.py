@@ -119,7 +119,7 @@ def test_slices_cover_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
         for piece in slices:
             if piece.stream is not None:
                 covered[piece.stream] += range(piece.start, piece.start + piece.length)
-        assert {name: found for name, found in covered.items() if found} == {
+        assert {name: kinds for name, kinds in covered.items() if kinds} == {
             name: list(range(count)) for name, count in counts.items()
         }
         assert sorted(piece.stream for piece in slices if piece.punctuations) == sorted(punctuations)
@@ -145,15 +145,15 @@ def test_punctuations_live_until_they_lapse() -> None:
         }
     )
 
-    def told(scheme: int) -> list[dict[str, object]]:
+    def punctuated(scheme: int) -> list[dict[str, object]]:
         types = tuple(fields[i].type for i in stream.schemes[scheme].columns)
         node = PunctuationsNode(1, (), types, tuple(range(len(types))), ("s",), (), 0, 0, "", "s", scheme)
         assert KINDS.read(node_to_json(node)) == node
-        found: list[dict[str, object]] = punctuation_delta(stream, batch, node).plus.to_pylist()
-        return found
+        rows: list[dict[str, object]] = punctuation_delta(stream, batch, node).plus.to_pylist()
+        return rows
 
-    assert told(0) == [{"_s": 1, "_e": FOREVER, "c0": 7}]
-    assert told(1) == [
+    assert punctuated(0) == [{"_s": 1, "_e": FOREVER, "c0": 7}]
+    assert punctuated(1) == [
         {"_s": 2, "_e": 7, "c0": 4, "c1": 8},
         {"_s": 3, "_e": 8, "c0": 5, "c1": 9},
         {"_s": FOREVER - 2, "_e": FOREVER, "c0": 6, "c1": None},
@@ -163,9 +163,9 @@ def test_punctuations_live_until_they_lapse() -> None:
 def test_a_broadcast_reaches_every_bucket() -> None:
     batch = rows([1, 2, 3])
     to = Route(1, None, (Column(0, BIGINT),), True, None, broadcast=True)
-    found = list(route(batch, DataColumns(batch), to, 3))
-    assert [bucket for bucket, _ in found] == [0, 1, 2]
-    assert all(piece["c0"].to_pylist() == [1, 2, 3] for _, piece in found)
+    routed = list(route(batch, DataColumns(batch), to, 3))
+    assert [bucket for bucket, _ in routed] == [0, 1, 2]
+    assert all(piece["c0"].to_pylist() == [1, 2, 3] for _, piece in routed)
     assert [bucket for bucket, _ in route(batch, DataColumns(batch), to._replace(home=2), 3)] == [2]
 
 
@@ -173,13 +173,13 @@ def test_every_row_goes_to_the_bucket_of_its_key() -> None:
     batch = rows([1, 2, 3, 1, 2, 1, 9, 9])
     key = (Column(0, BIGINT),)
     by_key: dict[int, set[int]] = defaultdict(set)
-    found: list[int] = []
+    collected: list[int] = []
     for bucket, piece in route(batch, DataColumns(batch), Route(1, None, key, False, None), 3):
         assert piece.schema.names == ["_k", "_s", "_e", "c0"] and piece.num_rows
         for value in piece["c0"].to_pylist():
             by_key[value].add(bucket)
-            found.append(value)
-    assert sorted(found) == sorted(batch["c0"].to_pylist())
+            collected.append(value)
+    assert sorted(collected) == sorted(batch["c0"].to_pylist())
     assert all(len(buckets) == 1 for buckets in by_key.values()) and len(set.union(*by_key.values())) > 1
     assert [b for b, _ in route(batch, DataColumns(batch), Route(1, 2, (), False, None), 3)] == [2]
 
@@ -187,9 +187,9 @@ def test_every_row_goes_to_the_bucket_of_its_key() -> None:
 def test_rows_travel_with_the_columns_that_are_needed() -> None:
     batch = rows([1, 2]).append_column("c4", pa.array([7, 8]))
     to = Route(1, None, (Column(4, BIGINT),), True, ("c0",))
-    found = [piece for _, piece in route(batch, DataColumns(batch), to, 3)]
-    assert {tuple(piece.schema.names) for piece in found} == {("_k", "_s", "_e", "c0")}
-    assert sorted(v for piece in found for v in piece["c0"].to_pylist()) == [1, 2]
+    pieces = [piece for _, piece in route(batch, DataColumns(batch), to, 3)]
+    assert {tuple(piece.schema.names) for piece in pieces} == {("_k", "_s", "_e", "c0")}
+    assert sorted(v for piece in pieces for v in piece["c0"].to_pylist()) == [1, 2]
 
 
 def test_null_joins_nothing_and_groups_all_the_same() -> None:

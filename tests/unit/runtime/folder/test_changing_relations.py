@@ -72,9 +72,9 @@ def run(folder: Path, meanwhile: dict[int, Callable[[], None]], stop: int = 10**
         def work(number: int, host: LocalHost = host, attempt: int = attempt) -> list[dict[str, Any]]:
             if number == stop and not attempt:
                 raise KeyboardInterrupt
-            told = host.run(number)
+            reports = host.run(number)
             meanwhile.pop(number, lambda: None)()
-            return told
+            return reports
 
         try:
             one.driver.run_all(work)
@@ -104,9 +104,9 @@ def expected(folder: Path) -> Counter[str]:
 def test_changes_count_at_their_time_through_a_kill(tmp_path: Path, stop: int) -> None:
     lay(tmp_path)
     run(tmp_path, {2: lambda: change(tmp_path, AFTER)}, stop)
-    found = answers(tmp_path)
-    assert found == expected(tmp_path)
-    names = Counter(json.loads(record)["query"] for record in found.elements())
+    reported = answers(tmp_path)
+    assert reported == expected(tmp_path)
+    names = Counter(json.loads(record)["query"] for record in reported.elements())
     assert len(names) == 3 and min(names.values()) > 5
     versions = os.listdir(tmp_path / "state" / "networks")
     assert len(versions) == 2
@@ -232,5 +232,5 @@ def test_a_value_that_does_not_fit_is_a_dead_letter(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/facts.db"
     fill(url, [*BEFORE, {"a": "much", "b": 1}])
     Path(path).write_text(SCRIPT.replace("'f.jsonl' WITH (", f"'{url}' WITH (table = 'fact', "))
-    told = run_local(path)
-    assert ["column a" in letter["reason"] for letter in told.dead] == [True] and told.records
+    result = run_local(path)
+    assert ["column a" in letter["reason"] for letter in result.dead] == [True] and result.records

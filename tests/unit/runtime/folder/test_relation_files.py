@@ -99,9 +99,9 @@ def test_a_run_that_is_cut_off_is_refused(tmp_path: Path) -> None:
         open_run(str(tmp_path / "run"))
 
 
-def _found(index: RelationIndex, key: list[pa.Array], count: int) -> list[tuple[int, int]]:
-    pairs = [zip(*(a.tolist() for a in some), strict=True) for some in index.candidates(key, count)]
-    return [pair for some in pairs for pair in some]
+def _pairs(index: RelationIndex, key: list[pa.Array], count: int) -> list[tuple[int, int]]:
+    pairs = [zip(*(a.tolist() for a in candidate), strict=True) for candidate in index.candidates(key, count)]
+    return [pair for candidate in pairs for pair in candidate]
 
 
 def _plain(value: Any) -> Any:
@@ -133,10 +133,10 @@ def test_lookups_by_every_type_of_key_equal_brute_force(tmp_path: Path, seed: in
     files = RelationFiles({"r": path})
     for key in KEYS:
         ours = key_columns(asking, key)
-        found = _found(files.index("r", key), ours, asking.num_rows)
-        assert found == _found(index_relation(relation, key), ours, asking.num_rows)
-        assert len(found) == len(set(found)) > 0
-        assert set(found) == _brute(ours, key_columns(relation, key))
+        pairs = _pairs(files.index("r", key), ours, asking.num_rows)
+        assert pairs == _pairs(index_relation(relation, key), ours, asking.num_rows)
+        assert len(pairs) == len(set(pairs)) > 0
+        assert set(pairs) == _brute(ours, key_columns(relation, key))
     assert len(list(tmp_path.glob("*.index"))) == len(KEYS)
 
 
@@ -144,9 +144,9 @@ def test_lookups_by_every_type_of_key_equal_brute_force(tmp_path: Path, seed: in
 def test_all_tuples_are_found_without_a_key_and_none_in_an_empty_relation(tmp_path: Path) -> None:
     path = str(tmp_path / "relation-0.arrow")
     write_relation(path, tuples(np.random.default_rng(1), 3))
-    assert _found(RelationFiles({"r": path}).index("r", ()), [], 1) == [(0, 0), (0, 1), (0, 2)]
+    assert _pairs(RelationFiles({"r": path}).index("r", ()), [], 1) == [(0, 0), (0, 1), (0, 2)]
     write_relation(path, tuples(np.random.default_rng(1), 0))
-    assert _found(RelationFiles({"r": path}).index("r", KEYS[0]), [pa.array([1])], 1) == []
+    assert _pairs(RelationFiles({"r": path}).index("r", KEYS[0]), [pa.array([1])], 1) == []
 
 
 @pytest.mark.usefixtures("in_pieces")
@@ -155,7 +155,7 @@ def test_tuples_that_come_to_a_path_do_not_meet_the_index_of_others(tmp_path: Pa
     for values in ([1, 2, 3], [4, 1]):
         write_relation(path, pa.record_batch({"c0": pa.array(values)}))
         index = RelationFiles({"r": path}).index("r", (Column(0, BIGINT),))
-        assert _found(index, [pa.array([1])], 1) == [(0, values.index(1))]
+        assert _pairs(index, [pa.array([1])], 1) == [(0, values.index(1))]
 
 
 @pytest.mark.usefixtures("in_pieces")
@@ -172,8 +172,8 @@ def test_an_index_is_built_by_one_of_those_who_ask_at_once(
 
     monkeypatch.setattr(relation_files, "write_index", noted)
     with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(RelationFiles({"r": path}).index, "r", KEYS[0]) for _ in range(4)]
-        answers = [_found(one.result(), [pa.array([1])], 1) for one in found]
+        futures = [pool.submit(RelationFiles({"r": path}).index, "r", KEYS[0]) for _ in range(4)]
+        answers = [_pairs(one.result(), [pa.array([1])], 1) for one in futures]
     assert len(built) == 1
     assert answers[0]
     assert all(answer == answers[0] for answer in answers)
@@ -209,9 +209,9 @@ def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytes
         path = str(tmp_path / "relation-0.arrow")
         write_relation(path, spool.concatenate_batches("relation r", schema, batches))
         index = RelationFiles({"r": path}).index("r", (Column(1, STRING),))
-        asked = np.random.default_rng(1).integers(0, piece * pieces, 1000)
-        [(rows, found)] = index.candidates([_texts(asked)], 1000)
-        assert index.batch.column(0).take(pa.array(found)).to_pylist() == asked[rows].tolist()
+        wanted = np.random.default_rng(1).integers(0, piece * pieces, 1000)
+        [(rows, matched)] = index.candidates([_texts(wanted)], 1000)
+        assert index.batch.column(0).take(pa.array(matched)).to_pylist() == wanted[rows].tolist()
         assert len(rows) == 1000
         peak, size = tracemalloc.get_traced_memory()[1] + pool.max_memory(), mapped(path).nbytes
     finally:
@@ -265,8 +265,8 @@ def test_a_run_with_relations_in_files_is_the_one_with_them_in_memory(
     script = _lay(tmp_path)
     expected = run_local(script, batch_rows=13)
     request.getfixturevalue("in_pieces")
-    found = run_local(script, batch_rows=13)
-    assert found.records == expected.records
-    assert found.dead == expected.dead
-    assert {record["query"] for record in found.records} == {"one", "two", "all_of", "star"}
-    assert Counter(letter["stream"] for letter in found.dead) == {"j": 7, "c": 1}
+    result = run_local(script, batch_rows=13)
+    assert result.records == expected.records
+    assert result.dead == expected.dead
+    assert {record["query"] for record in result.records} == {"one", "two", "all_of", "star"}
+    assert Counter(letter["stream"] for letter in result.dead) == {"j": 7, "c": 1}

@@ -91,16 +91,16 @@ def test_many_queries_at_once_are_as_each_alone(tmp_path: Path, monkeypatch: pyt
             together.deliver(form(limit=limit), names, chosen(rows(values), picks))
             for pick, value in zip(picks, values, strict=True):
                 expected.setdefault(names[pick], []).append(value)
-        written, found = closed(together), records(path)
+        written, read = closed(together), records(path)
         assert [*written.cut] == sorted(name for name, values in expected.items() if len(values) > limit)
-        assert written.counts == Counter(r["query"] for r in found)
+        assert written.counts == Counter(r["query"] for r in read)
         for name, values in expected.items():
-            assert [r["row"]["v"] for r in found if r["query"] == name] == values[:limit]
+            assert [r["row"]["v"] for r in read if r["query"] == name] == values[:limit]
         owners = ranges_of(written, path)
-        assert owners == [r["query"] for r in found]
-        if len(found) < results_module._PIECE_ROWS:
+        assert owners == [r["query"] for r in read]
+        if len(read) < results_module._PIECE_ROWS:
             assert len(written.ranges.sizes) == len(written.counts)  # one range for each query
-        total, cuts = total + len(found), cuts + len(written.cut)
+        total, cuts = total + len(read), cuts + len(written.cut)
     assert total > 500 and cuts > 20
 
 

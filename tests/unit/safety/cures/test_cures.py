@@ -28,7 +28,7 @@ def plan_of(sql):
     return parse(f"{DECLARED}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
 
 
-def told(sql):
+def cures_of(sql):
     return [" and ".join(map(str, cure)) for cure in cures(plan_of(sql))]
 
 
@@ -46,7 +46,7 @@ def told(sql):
     ],
 )
 def test_what_is_told(sql, ways):
-    assert told(sql) == ways
+    assert cures_of(sql) == ways
 
 
 def test_the_smallest_sets_are_found():
@@ -61,14 +61,14 @@ def test_the_smallest_sets_are_found():
         plan = plan_of(random_words(rng, ", ".join(aliases), " AND ".join(links)))
         if heals(plan, []):
             continue
-        found = cures(plan)
-        assert found and all(heals(plan, cure) for cure in found)
+        additions = cures(plan)
+        assert additions and all(heals(plan, cure) for cure in additions)
         smallest = next(
             size
             for size in range(1, 9)
             if any(heals(plan, chosen) for chosen in combinations(possible(plan), size))
         )
-        assert len(found[0]) == smallest
+        assert len(additions[0]) == smallest
         sizes.add(smallest)
     assert {1, 2} <= sizes
 
@@ -95,7 +95,7 @@ def possible(plan):
 def test_a_large_query_is_told_windows_at_once():
     names = ", ".join(f"s x{i}" for i in range(300))
     links = " AND ".join(f"x{i}.a = x{i + 1}.b" for i in range(299))
-    assert told(f"SELECT x0.a FROM {names} WHERE {links}") == ["a WINDOW on s"]
+    assert cures_of(f"SELECT x0.a FROM {names} WHERE {links}") == ["a WINDOW on s"]
 
 
 def streams_with(columns: int, count: int) -> str:
@@ -133,17 +133,17 @@ GROUPED = "SELECT s0.c0, COUNT(*) AS n FROM {t} {w} GROUP BY s0.c0"
 def test_very_many_additions_are_answered_in_time(plan) -> None:
     """Each column of each stream may be promised: to try sets one after the other would take minutes."""
     started = process_time()
-    found = cures(plan)
+    additions = cures(plan)
     assert process_time() - started < 3
-    assert found and all(heals(plan, cure) for cure in found)
+    assert additions and all(heals(plan, cure) for cure in additions)
 
 
 def test_a_search_that_is_given_up_tells_a_cure_that_needs_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seine.safety.cures.cures.MOST_CUTS", 2)
     plan = large_plan(4, [(i, 1, (i + 1) % 9, 0) for i in range(9)])
-    found = cures(plan)
-    assert [len(cure) for cure in found] == [9, 9]
-    for cure in found:
+    additions = cures(plan)
+    assert [len(cure) for cure in additions] == [9, 9]
+    for cure in additions:
         assert heals(plan, cure)
         assert not any(heals(plan, [one for one in cure if one != left]) for left in cure)
 
@@ -155,11 +155,11 @@ def test_smallest_hitting_sets() -> None:
         hitting = HittingSets(10_000)
         for one in sets:
             hitting.add(one)
-        found, some = hitting.smallest(), hitting.greedy()
-        assert all(one & found and one & some for one in sets)
-        sizes = range(len(found))
+        least, quick = hitting.smallest(), hitting.greedy()
+        assert all(one & least and one & quick for one in sets)
+        sizes = range(len(least))
         assert not any(all(one & {*c} for one in sets) for k in sizes for c in combinations(range(8), k))
-        assert hitting.least == len(found)
+        assert hitting.least == len(least)
     few = HittingSets(0)
     few.add([1])
     with pytest.raises(TooManyError):

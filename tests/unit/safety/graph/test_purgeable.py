@@ -36,30 +36,30 @@ def random_graph(rng: random.Random, most: int) -> Graph:
     width = rng.choice([1, 2, 2, 3])
     mixed = rng.choice([0.0, 0.0, 0.3])
 
-    def some(least: int, size: int) -> frozenset[int]:
+    def subset(least: int, size: int) -> frozenset[int]:
         return frozenset(rng.sample(range(facts), min(facts, rng.randrange(least, size + 1))))
 
-    found = []
+    collected = []
     for number in range(items):
         closers = [
-            Closer(some(1, width), rng.choice([PUNCTUATION, CLOCK]), ()) for _ in range(rng.randrange(4))
+            Closer(subset(1, width), rng.choice([PUNCTUATION, CLOCK]), ()) for _ in range(rng.randrange(4))
         ]
         expires, deletable = rng.random() < mixed / 2, rng.random() < mixed / 3
-        found.append(GraphItem(f"s{number}", some(0, 3), tuple(closers), expires, deletable))
-    rules = [ClosureRule(some(1, width), rng.randrange(facts)) for _ in range(rng.choice([0, 0, items]))]
-    given = some(0, 1) if rng.random() < 0.2 else frozenset()
-    return Graph(tuple(found), facts, tuple(rules), given)
+        collected.append(GraphItem(f"s{number}", subset(0, 3), tuple(closers), expires, deletable))
+    rules = [ClosureRule(subset(1, width), rng.randrange(facts)) for _ in range(rng.choice([0, 0, items]))]
+    given = subset(0, 1) if rng.random() < 0.2 else frozenset()
+    return Graph(tuple(collected), facts, tuple(rules), given)
 
 
 def test_the_search_is_the_definition():
     rng = random.Random(1)
-    told = [0, 0]
+    counts = [0, 0]
     for _ in range(6000):
         graph = random_graph(rng, rng.choice([3, 4, 6, 9]))
-        found = purgeable(graph)
-        assert found == by_definition(graph), graph
-        told[all(found)] += 1
-    assert min(told) > 500
+        answer = purgeable(graph)
+        assert answer == by_definition(graph), graph
+        counts[all(answer)] += 1
+    assert min(counts) > 500
 
 
 def test_chains_rings_and_stars_of_many_streams():
@@ -98,7 +98,7 @@ def test_components_are_mutual_reach():
 def test_one_node_is_left_if_and_only_if_everything_is_purgeable():
     """Theorem 5, with plain edges by schemes of several columns that one stream tells."""
     rng = random.Random(9)
-    told = [0, 0]
+    counts = [0, 0]
     for _ in range(2000):
         graph = random_graph(rng, rng.choice([3, 4, 5, 6]))
         items = [replace(item, expires=False, deletable=False) for item in graph.items]
@@ -106,5 +106,5 @@ def test_one_node_is_left_if_and_only_if_everything_is_purgeable():
         nodes = transformed(graph)
         assert sorted(number for node in nodes for number in node) == list(range(len(items)))
         assert (len(nodes) == 1) == all(by_definition(graph)), graph
-        told[len(nodes) == 1] += 1
-    assert min(told) > 200
+        counts[len(nodes) == 1] += 1
+    assert min(counts) > 200

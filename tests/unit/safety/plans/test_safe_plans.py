@@ -38,14 +38,16 @@ def random_graph(rng: random.Random, items: int, schemes: int = 2) -> Graph:
     for fact, pair in enumerate(edges):
         for number in pair:
             facts[number].add(fact)
-    found = []
+    collected = []
     for number, known in enumerate(facts):
-        some = [rng.sample(sorted(known), min(len(known), rng.choice([1, 1, 2]))) for _ in range(schemes)]
-        closers = tuple(Closer(frozenset(s), PUNCTUATION, tuple(s)) for s in some)
-        found.append(
+        schemes_of = [
+            rng.sample(sorted(known), min(len(known), rng.choice([1, 1, 2]))) for _ in range(schemes)
+        ]
+        closers = tuple(Closer(frozenset(s), PUNCTUATION, tuple(s)) for s in schemes_of)
+        collected.append(
             GraphItem(f"s{number}", frozenset(known), closers, rng.random() < 0.1, rng.random() < 0.05)
         )
-    return Graph(tuple(found), len(edges))
+    return Graph(tuple(collected), len(edges))
 
 
 def all_trees(items: list[int]) -> Iterator[Tree]:
@@ -102,14 +104,14 @@ def test_the_cheapest_of_all_safe_plans_is_chosen(objective):
             return sizes.setdefault(items, rng.uniform(1, 1000))
 
         trees = [tree for tree in all_trees(list(range(len(graph.items)))) if safe_by_hand(graph, tree)]
-        found = safe_plan(graph, rows, objective)
+        plan = safe_plan(graph, rows, objective)
         if not trees:
-            assert found is None
+            assert plan is None
             continue
         search = _Search(PurgeableOperators(graph).operator, rows, objective)
         costs = [priced(search, tree).cost.ranked(objective) for tree in trees]
-        assert safe_by_hand(graph, found.tree)
-        assert found.cost.ranked(objective) == pytest.approx(min(costs))
+        assert safe_by_hand(graph, plan.tree)
+        assert plan.cost.ranked(objective) == pytest.approx(min(costs))
         chosen += 1
         wider += all(max(len(join.inputs) for join in joins_of(tree)) > 2 for tree in trees)
     assert chosen > 40 and wider > 0
@@ -137,12 +139,12 @@ def test_large_blocks_get_a_safe_plan_of_pairs_and_one_wide_operator():
     safe = 0
     for _ in range(60):
         graph = random_graph(rng, rng.randrange(8, 12), schemes=4)
-        found = safe_plan(graph)
+        plan = safe_plan(graph)
         everything = JoinOf(tuple(range(len(graph.items))))
-        assert (found is not None) == safe_by_hand(graph, everything)
-        if found is not None:
-            assert items_of(found.tree) == frozenset(range(len(graph.items)))
-            assert safe_by_hand(graph, found.tree)
+        assert (plan is not None) == safe_by_hand(graph, everything)
+        if plan is not None:
+            assert items_of(plan.tree) == frozenset(range(len(graph.items)))
+            assert safe_by_hand(graph, plan.tree)
             safe += 1
     assert safe > 5
 
@@ -152,12 +154,12 @@ def test_as_few_schemes_as_keep_it_safe():
     fewer = 0
     for _ in range(100):
         graph = random_graph(rng, rng.randrange(2, 6))
-        found = safe_plan(graph)
-        if found is None:
+        plan = safe_plan(graph)
+        if plan is None:
             continue
-        everything = schemes_used(graph, found.tree, MEMORY)
-        few = schemes_used(graph, found.tree, THROUGHPUT)
-        assert safe_by_hand(listening(graph, few), found.tree)
-        assert not any(safe_by_hand(listening(graph, few - {one}), found.tree) for one in few)
+        everything = schemes_used(graph, plan.tree, MEMORY)
+        few = schemes_used(graph, plan.tree, THROUGHPUT)
+        assert safe_by_hand(listening(graph, few), plan.tree)
+        assert not any(safe_by_hand(listening(graph, few - {one}), plan.tree) for one in few)
         fewer += len(few) < len(everything)
     assert fewer > 10

@@ -55,9 +55,9 @@ def test_what_queries_have_in_common_is_told(rig: HttpRig, capsys: pytest.Captur
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE a > 1;")
     (one,) = rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 2;")["related"]["p"]
     assert set(one) == _described("RelationAnswer") and one["text"] == "s: covered by q"
-    found = rig.client.related("Q")
-    assert found["query"] == "q" and [each["stronger"] for each in found["related"]] == [["p"]]
-    assert set(found) == _described("RelatedAnswer")
+    related = rig.client.related("Q")
+    assert related["query"] == "q" and [each["stronger"] for each in related["related"]] == [["p"]]
+    assert set(related) == _described("RelatedAnswer")
     body = json.dumps({"script": "CREATE QUERY r AS SELECT a FROM s;", "related": False})
     answer = rig.ask("POST", "/v1/scripts", body, Content_Type="application/json")[1]
     assert answer["related"] is None and answer["registered"] == ["r"]
