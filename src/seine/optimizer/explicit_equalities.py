@@ -68,9 +68,9 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
 
 def _with_equalities(clauses: PredicateSet, guards: PredicateSet) -> Conditions:
     """The clauses and guards as conditions, equalities first; none if there is no equality among them."""
-    words = [clause_expression(clause) for clause in (*clauses, *guards)]
-    equal = [word for word in words if equal_columns(word) is not None]
-    return (*equal, *(word for word in words if word not in equal)) if equal else ()
+    conjuncts = [clause_expression(clause) for clause in (*clauses, *guards)]
+    equal = [conjunct for conjunct in conjuncts if equal_columns(conjunct) is not None]
+    return (*equal, *(conjunct for conjunct in conjuncts if conjunct not in equal)) if equal else ()
 
 
 def _equal_halves(clauses: PredicateSet) -> PredicateSet:

@@ -24,8 +24,8 @@ def bounding_parts(condition: Expression) -> tuple[Expression, ...]:
     """
     if len(condition.columns) < 2:
         return ()
-    words = map(clause_expression, canonicalise(condition).clauses)
-    return tuple(word for word in words if any(upper_bounds(word)))
+    conjuncts = map(clause_expression, canonicalise(condition).clauses)
+    return tuple(conjunct for conjunct in conjuncts if any(upper_bounds(conjunct)))
 
 
 @lru_cache(maxsize=1 << 14)
