@@ -105,7 +105,7 @@ class FilthyLines:
         path = scene.folder / f"{self._stream}.jsonl"
         filth = [b"\x00\xff\xfe", b'{"a": ' + b"9" * 100_000 + b"}", b"[" * 5_000]
         filth += [b'{"a": 1, "ts": "9999-01-01T00:00:00Z"}', b'{"a": 1, "ts": "1999-01-01T00:00:00Z"}']
-        filth += [b'{"a": 1, "ts": "2024-13-77"}', b'{"a": 1, "a": 2, "b": 3}', b"{}", b"null", b"\r\r"]
+        filth += [b'{"a": 1, "ts": "2024-13-77"}', b'{"a": 1, "a": 2, "b": 3}', b"{}", b"null"]
         good = [json.dumps({"a": a, "ts": f"2024-01-01T00:00:{a:02d}Z"}).encode() for a in range(_ROWS)]
         lines = [line for pair in zip(filth * 6, good, strict=False) for line in pair]
         self._good, self._bad = len(lines) // 2, len(lines) // 2

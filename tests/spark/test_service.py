@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 from seine.run_local import run_local
 from seine.service.client import Client
 from tests.support.command import kill, python_path, start
+from tests.support.processes import descendants
 from tests.support.stateful_script import sorted_records
 
 pytestmark = pytest.mark.spark
@@ -197,3 +199,38 @@ def test_a_service_that_has_nothing_to_do_goes_on(stage: Stage) -> None:
     assert stage.records("chain") == stage.expected("chain", stage.lines) != []
     stage.process.terminate()
     assert stage.process.wait(60) == 0
+
+
+def test_a_service_starts_its_pipeline_again_by_itself(stage: Stage) -> None:
+    """After the death of its JVM and of its Python workers, in the same process and without a lost record."""
+    stage.register("pairs", STREAM + PAIRS)
+    stage.feed(30)
+    stage.settle()
+    deaths = (("java", "the JVM of Spark died"), ("python", "a Python worker of Spark died"))
+    for command, words in deaths:
+        for process in descendants(stage.process.pid):
+            if ("java" in process.command) == (command == "java"):
+                os.kill(process.pid, signal.SIGKILL)
+        stage.feed(30)
+        stage.wait(lambda words=words: words in (stage.folder / "serve.log").read_text())
+        assert stage.client.status()["queries"]["running"] == 1, "it answers meanwhile"
+        stage.settle()
+        assert stage.records("pairs") == stage.expected("pairs", stage.lines) != []
+    assert stage.process.poll() is None
+    stage.process.terminate()
+    assert stage.process.wait(60) == 0
+    assert "Traceback" not in (stage.folder / "serve.log").read_text()
+
+
+def test_a_service_on_spark_writes_nothing_while_it_is_idle(stage: Stage) -> None:
+    stage.register("pairs", STREAM + PAIRS)
+    stage.feed(30)
+    stage.settle()
+    time.sleep(3)  # Spark removes files of its own
+
+    def content() -> dict[str, int]:
+        return {str(one): one.stat().st_size for one in stage.folder.rglob("*") if one.is_file()}
+
+    before = content()
+    time.sleep(6)
+    assert content() == before

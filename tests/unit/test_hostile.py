@@ -321,3 +321,31 @@ def test_what_is_no_file_is_refused(tmp_path, path, reason):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SeineError, match=reason):
         run_local(script(tmp_path, select("a"), path))
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `seine run` work in this process, without Spark."""
+
+    def carry_out(_: object, run: Run, **__: object) -> None:
+        run.driver.run_all(LocalHost(run.deployment).run)
+
+    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log: None)
+    monkeypatch.setattr("seine.spark.spark_host.run_on_spark", carry_out)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("1,x,1", "s.csv: the header names an unknown column '1'"),
+        ("a,b,ts,b", "s.csv: the header names a column twice"),
+        ("a,b", "s.csv: the header lacks the timestamp column 'ts'"),
+    ],
+)
+def test_a_wrong_header_is_one_line_and_status_1(tmp_path, monkeypatch, capsys, header, words):
+    run_here(monkeypatch)
+    (tmp_path / "s.csv").write_text(f"{header}\n1,x,1\n")
+    path = script(tmp_path, select("a"), path="s.csv", clauses="FORMAT CSV")
+    assert main(["run", path, "--out", str(tmp_path / "out.jsonl")]) == 1
+    primary, *hint = capsys.readouterr().err.strip().splitlines()
+    assert words in primary and len(hint) <= 1 and all(line.startswith("  hint: ") for line in hint)
+    assert not (tmp_path / "out.jsonl").exists() or (tmp_path / "out.jsonl").read_text() == ""

@@ -59,6 +59,9 @@ class CsvLines:
             positions.append(index)
         if len(set(positions)) < len(positions):
             raise SourceError(path, f"{path}: the header names a column twice")
+        if header and self.layout.time is not None and self.layout.time not in positions:
+            name = self.layout.fields[self.layout.time].name
+            raise SourceError(path, f"{path}: the header lacks the timestamp column '{name}'")
         return positions
 
     def _split(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,25 @@ def test_who_holds_others_back_for_long_is_in_the_log_once(
         streams.step(60)
     held = [record for record in caplog.records if "holds" in record.message]
     assert [(one.stream, one.streams) for one in held] == [("t", "s")]  # type: ignore[attr-defined]
+
+
+def test_days_of_silence_leave_nothing_behind(streams: Streams, caplog: pytest.LogCaptureFixture) -> None:
+    """A week, a look at the files every minute: no entry, no file, no byte, no line of the log."""
+    caplog.set_level(logging.DEBUG, "seine")
+    for name in "stu":
+        streams.send(name, 10, 20)
+    streams.step()
+    streams.step(IDLE)  # s is idle from here on
+    streams.step(120)
+    before, logged = _content(streams.folder), len(caplog.records)
+    for _ in range(7 * 24 * 60):
+        assert streams.step(60) is None
+    assert _content(streams.folder) == before
+    assert len(caplog.records) == logged
+    streams.send("t", 30)
+    assert streams.step() is not None, "it is alive"
+
+
+def _content(folder: Path) -> dict[str, int]:
+    """The size of every file."""
+    return {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}

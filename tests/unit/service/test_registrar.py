@@ -405,3 +405,17 @@ def test_a_stream_whose_source_fails_can_be_dropped(rig: Rig) -> None:
     rig.feed(1)
     rig.run()
     assert [one.stream for one in rig.service.stream_states()] == ["s"]
+
+
+def test_an_idle_service_writes_nothing(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT x.a AS a FROM s x, s y WHERE x.a = y.a;")
+    rig.feed(1, 2)
+    rig.run()
+
+    def content() -> dict[str, int]:
+        return {str(path): path.stat().st_size for path in rig.folder.rglob("*") if path.is_file()}
+
+    before = content()
+    for _ in range(2000):
+        assert not rig.service.driver.run_some(rig.host.run)
+    assert content() == before
