@@ -22,6 +22,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
     "keyword_networks": ("algebra", "rows"),
+    "document_templates": ("algebra", "rows"),
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
@@ -113,7 +114,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "network": ("plan", "site", "joins", "groups"),
     "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),
-    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star", "search"),
+    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star", "search", "xscl"),
 }
 # above these stands only what drives everything: it may import all of them
 FACADES = {"cli", "bench", "__main__", "__init__"}

@@ -22,6 +22,7 @@ from seine.bench.safety import safety_page as safety
 from seine.bench.search import search_page
 from seine.bench.sharing import sharing_page, sharing_sizes
 from seine.bench.star import star_page as star
+from seine.bench.xscl import xscl_page as xscl
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,14 @@ SUITE = (
         search_page.main,
         full={"sizes": search_page.FULL},
         quick={"sizes": search_page.QUICK},
+    ),
+    Benchmark(
+        "xscl",
+        "XML subscriptions that join documents: one by one, by templates, with views, and on DuckDB; the "
+        "figures of MMQJP.",
+        xscl.main,
+        full={"sizes": xscl.FULL},
+        quick={"sizes": xscl.QUICK},
     ),
 )
 

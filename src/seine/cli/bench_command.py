@@ -27,16 +27,19 @@ NAMES = (
     "sharing",
     "star",
     "search",
+    "xscl",
 )
 _OPTIONS = {
     "sharing": ("only", "resume", "pictures"),
     "safety": ("pictures",),
     "star": ("pictures",),
     "search": ("only",),
+    "xscl": ("only",),
 }
 PARTS = {
     "sharing": ("curves", "scale", "registration", "alternatives", "jobs", "live"),
     "search": ("set-up",),
+    "xscl": ("figures", "feed"),
 }
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -55,6 +58,7 @@ line that says what is compared:
     sharing     ways of sharing up to 768 queries, up to 100,000 queries, registering, a job by hand, and live
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs
     search      keyword search by the operators of SKWS and by ours: its figures, set-up, very many queries
+    xscl        XML subscriptions that join documents: the figures of MMQJP, 10 to 1,000,000 queries
 """
 _EXAMPLE = """\
 example:
@@ -100,7 +104,7 @@ def command(arguments: argparse.Namespace) -> int:
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
             "--only, --resume and --pictures are for the benchmark 'sharing', "
-            "--pictures for 'safety' and 'star' too, --only for 'search'"
+            "--pictures for 'safety' and 'star' too, --only for 'search' and 'xscl'"
         )
     if arguments.only and arguments.only not in PARTS[arguments.name]:
         hint = f"one of {', '.join(PARTS[arguments.name])}"

@@ -1,0 +1,1 @@
+"""Benchmarks of XML subscriptions: the figures of MMQJP, its engines and ours."""

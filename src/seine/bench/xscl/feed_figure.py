@@ -1,0 +1,85 @@
+"""Figure 16 of MMQJP: items of web feeds against 10 to 1,000,000 queries, with an infinite window.
+
+All items but the last are held; the last ones are matched in batches against everything before them, the
+dearest part of the stream. Of many queries, sequential evaluation gets a sample, and its cost is taken in
+proportion: each query does the same work again.
+
+Cites: MMQJP 6.3
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from seine.bench.harness.table import Table
+from seine.bench.sides.on_templates import ENGINES, engine_cost, same_results
+from seine.bench.workloads.document_queries import DrawnQueries, draw_queries
+from seine.bench.workloads.document_schemas import schema_batch
+from seine.bench.workloads.feed_items import FeedItems, make_feed
+from seine.document_templates.sequential_engine import SequentialEngine
+from seine.document_templates.witness_relations import DocumentBatch
+
+_SIDES = ("templates", "views", "view cache")
+_SAMPLE = 2_000  # queries that are evaluated one by one
+
+
+def figure_16(
+    counts: Sequence[int], items: int, measured: int, batch: int, sequential: int, window: int | None = None
+) -> Table:
+    """Items a second by the number of queries; `measured` last items, and fewer for sequential evaluation."""
+    feed = make_feed(1, items)
+    table = Table(
+        *(
+            "queries",
+            "number of templates",
+            "distinct queries",
+            "sequential: µs an item",
+            *(f"{s}: µs an item" for s in _SIDES),
+        ),
+        *("views: items/s", "sequential / views", "R_out an item", "records an item"),
+    )
+    for count in counts:
+        print(f"    {count:,} queries", file=sys.stderr, flush=True)
+        drawn = draw_queries(1, feed.schema, count, len(feed.schema.leaves))
+        relations = drawn.relations(window)
+        compiled = relations.compiled()
+        costs = []
+        for side in _SIDES:
+            held, *arriving = _cut(feed, relations.pair_codes, measured, batch)
+            costs.append(engine_cost(ENGINES[side](compiled), held, arriving, 1))
+        same_results(*costs)
+        alone = _sequential(drawn, feed, window, sequential)
+        views = costs[1]
+        table.add(
+            *(f"{count:,}", str(len(compiled)), f"{sum(len(one.windows) for one in compiled):,}"),
+            *(f"{alone:,.0f}", *map(str, costs), f"{1e6 / views.microseconds:,.0f}"),
+            *(f"{alone / views.microseconds:,.0f}x", f"{views.rows:,.1f}", f"{views.records:,.0f}"),
+        )
+    return table
+
+
+def _cut(
+    feed: FeedItems, pair_codes: Mapping[tuple[str, str], int], measured: int, batch: int
+) -> Iterator[DocumentBatch]:
+    """The items that are held, and then the measured ones in batches."""
+    items = len(feed.strings)
+    for first, last in (
+        (0, items - measured),
+        *((n, min(n + batch, items)) for n in range(items - measured, items, batch)),
+    ):
+        yield schema_batch(feed.schema, pair_codes, first, np.arange(first, last), feed.strings[first:last])
+
+
+def _sequential(drawn: DrawnQueries, feed: FeedItems, window: int | None, measured: int) -> float:
+    """Microseconds an item of queries one by one: of a sample of them, in proportion."""
+    count = sum(map(len, drawn.joins))
+    step = max(1, count // _SAMPLE)
+    sample = replace(drawn, joins=tuple(edges[::step] for edges in drawn.joins))
+    relations = sample.relations(window)
+    engine = SequentialEngine(relations.compiled())
+    held, arriving = _cut(feed, relations.pair_codes, measured, measured)
+    return engine_cost(engine, held, [arriving], 3).microseconds * count / sum(map(len, sample.joins))

@@ -1,0 +1,1 @@
+"""Query templates (MMQJP): XSCL queries that differ in variables alone, evaluated as one."""
