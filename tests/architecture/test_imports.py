@@ -26,7 +26,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
-    "network": ("algebra", "errors", "graph", "operators", "optimizer", "safety"),
+    "network": ("algebra", "errors", "graph", "document_templates", "operators", "optimizer", "safety"),
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "typed_json", "postgres_timeouts"),
     "runtime": (

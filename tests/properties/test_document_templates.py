@@ -94,21 +94,21 @@ def _kept(compiled: Sequence[TemplateRelation], count: int) -> list[tuple[set[st
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_engine_agrees_with_brute_force(name: str) -> None:
-    told = 0
+    reported = 0
     for seed in seed_range(40):
         draw = random.Random(seed)
         stream = _stream(draw)
         queries = random_queries(draw, draw.choice([1, 3, 8]), stream)
         answers, kept = _run(ENGINES[name], queries, stream, draw)
         assert answers == brute_force(queries, stream, kept), f"seed {seed}"
-        told += len(answers)
-    assert told > 300
+        reported += len(answers)
+    assert reported > 300
 
 
 @pytest.mark.parametrize("name", ["templates", "views", "sequential"])
 def test_whole_join_graphs_agree_too(name: str) -> None:
     """Without the minor all variables are bound; those that the minor keeps are bound alike."""
-    reduced = told = 0
+    reduced = reported = 0
     for seed in seed_range(40):
         draw = random.Random(seed)
         stream = _stream(draw)
@@ -117,11 +117,11 @@ def test_whole_join_graphs_agree_too(name: str) -> None:
         assert whole == brute_force(queries, stream, all_names), f"seed {seed}"
         answers, kept = _run(ENGINES[name], queries, stream, draw)
         assert answers == {_projected(answer, kept[answer[0]]) for answer in whole}
-        told += len(answers)
+        reported += len(answers)
         reduced += sum(
             len(a) + len(b) > len(c) + len(d) for (a, b), (c, d) in zip(all_names, kept, strict=True)
         )
-    assert told > 200 and reduced > 30
+    assert reported > 200 and reduced > 30
 
 
 def _projected(answer: Answer, kept: tuple[set[str], set[str]]) -> Answer:

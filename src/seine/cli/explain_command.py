@@ -11,6 +11,7 @@ from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
+from seine.network.show.template_lines import template_json, template_text
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.safety.verdict_story import safety_lines
 
@@ -36,6 +37,7 @@ def command(arguments: argparse.Namespace) -> int:
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations
+    plans = {name: declared.plan for name, declared in declarations.queries.items()}
     states = {
         name: safety_lines(declared.plan, network.joined.get(name, ()) if query is not None else ())
         for name, declared in declarations.queries.items()
@@ -48,9 +50,10 @@ def command(arguments: argparse.Namespace) -> int:
             file.write(explain_html(network, streams, query, relations=relations, states=states))
     elif arguments.json:
         form = explain_json(network, streams, query, relations=relations, states=states)
-        print(json.dumps(form, indent=1))
+        print(json.dumps({**form, "templates": template_json(plans, query)}, indent=1))
     elif arguments.dot:
         print(explain_dot(network, streams, query, relations=relations), end="")
     else:
         print(explain_text(network, streams, query, relations=relations, states=states), end="")
+        print(template_text(plans, query), end="")
     return 0

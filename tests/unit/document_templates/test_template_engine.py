@@ -61,10 +61,12 @@ def test_a_blog_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize(("distance", "told"), [(0, []), (1, [1, 2]), (100, [1, 2]), (101, [2]), (201, [])])
-def test_windows_include_their_end(name: str, distance: int, told: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("distance", "reported"), [(0, []), (1, [1, 2]), (100, [1, 2]), (101, [2]), (201, [])]
+)
+def test_windows_include_their_end(name: str, distance: int, reported: list[int]) -> None:
     """0 < t2 - t1 <= T."""
-    assert [query for query, *_ in _results(name, (5, BOOK), (5 + distance, BLOG))] == told
+    assert [query for query, *_ in _results(name, (5, BOOK), (5 + distance, BLOG))] == reported
 
 
 @pytest.mark.parametrize("name", ENGINES)
