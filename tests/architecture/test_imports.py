@@ -17,6 +17,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "postgres_timeouts": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
+    "documents": ("algebra", "rows"),
     "evaluate": ("algebra",),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
@@ -28,7 +29,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": ("algebra", "errors", "graph", "document_templates", "operators", "optimizer", "safety"),
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
-    "intake": ("disk_sync", "algebra", "errors", "rows", "typed_json", "postgres_timeouts"),
+    "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
     "runtime": (
         "disk_sync",
         "algebra",
@@ -130,7 +131,7 @@ OUTSIDE: dict[str, set[str]] = {
     "uvicorn": {"service"},
     "h11": {"service"},
     "pydantic": {"service"},
-    "lxml": set(),  # tests look at pages with it
+    "lxml": {"documents"},
 }
 
 

@@ -90,6 +90,12 @@ class PatternNode:
         """Whether the selected node is this one or lies below it."""
         return self.selected or any(child.leads_to_selected for child in self.children)
 
+    @cached_property
+    def is_told(self) -> bool:
+        """Whether this node, or one below it, binds a variable or is selected; else it must only be there."""
+        here = self.variable is not None or self.selected
+        return here or any(child.is_told for child in self.children)
+
 
 @dataclass(frozen=True)
 class TreePattern:

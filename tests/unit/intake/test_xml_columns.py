@@ -11,7 +11,6 @@ from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, XML, Field
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
-from seine.intake.xml_columns import fault_of
 
 BAD = [
     "",
@@ -28,14 +27,17 @@ BAD = [
 GOOD = ["<a/>", "<a>&amp;&#65;</a>", "<!DOCTYPE a><a/>", '<?xml version="1.0" encoding="latin-1"?><a>é</a>']
 
 
-@pytest.mark.parametrize("text", BAD)
-def test_faulty(text: str) -> None:
-    assert fault_of(text)
-
-
-@pytest.mark.parametrize("text", [*GOOD, "<a>" * 20_000 + "</a>" * 20_000])
-def test_sound(text: str) -> None:
-    assert fault_of(text) is None
+@pytest.mark.parametrize(
+    ("text", "is_sound"), [*((one, False) for one in BAD), *((one, True) for one in GOOD)]
+)
+def test_a_faulty_document_is_a_dead_letter_with_the_reason(
+    tmp_path: Path, text: str, is_sound: bool
+) -> None:
+    (tmp_path / "s.jsonl").write_text(json.dumps({"doc": text, "ts": 1}))
+    stream = StreamDef("s", (Field("doc", XML), Field("ts", BIGINT)), 1, Source(str(tmp_path / "s.jsonl")))
+    entry = Intake([stream], Journal(str(tmp_path / "j"))).next_entry()
+    assert entry is not None and entry.rows.get("s", 0) == is_sound
+    assert all(letter["reason"].startswith("column doc: ") for letter in entry.dead_letters())
 
 
 def test_a_dead_document_moves_no_clock(tmp_path: Path) -> None:

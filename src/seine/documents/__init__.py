@@ -1,0 +1,1 @@
+"""XML documents: one safe parser, bindings of tree patterns, and the values at many paths in one pass."""

@@ -1,0 +1,206 @@
+"""The bindings of a tree pattern in one document, exactly.
+
+Law: a tuple of nodes, one for each variable in the order of writing, is returned once if some embedding of
+the pattern assigns it: axes, names and conditions hold for all pattern nodes. With it comes the selected node
+of such an embedding, the first in document order.
+
+Two passes. *Bottom-up*, each pattern node gets the document nodes at which all that is below it can be
+embedded; a branch without variables is done with that. *Top-down*, the branches with variables are combined
+from those nodes alone, so that hardly anything is tried in vain. The first costs the document times the
+pattern, the second grows with the bindings, of which there may be very many: `//*->a//*->b` has one for
+every pair. So both bindings and work are bounded, by counts that are the same at every replay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, ValueTest
+from seine.documents.document import DOCUMENT, Document, DocumentNode, has_between
+from seine.documents.xpath_number import xpath_number
+
+WORK_PER_BINDING = 20  # nodes that may be tried for each binding that is allowed
+LEAST_WORK = 500_000  # nodes that may be tried however few bindings are allowed
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_Partial = dict[tuple[DocumentNode, ...], DocumentNode | None]  # bindings, and what is selected with each
+
+
+class TooManyBindings(Exception):
+    """A pattern has more bindings in a document than is allowed, or takes too long to find them."""
+
+
+@dataclass(frozen=True)
+class PatternMatch:
+    """A binding: the node of each variable, in the order of writing, and the selected node."""
+
+    nodes: tuple[DocumentNode, ...]
+    selected: DocumentNode
+
+
+def match_pattern(pattern: TreePattern, document: Document, limit: int) -> list[PatternMatch]:
+    """The distinct bindings of a pattern in a document; raises TooManyBindings beyond `limit`.
+
+    >>> from seine.algebra.tree_pattern import PatternNode
+    >>> author = PatternNode("//", "author", variable="x")
+    >>> book = PatternNode("/", "book", children=(author,), selected=True)
+    >>> document = Document("<book><author>Ann</author><author>Bob</author></book>")
+    >>> [match.nodes for match in match_pattern(TreePattern(book), document, 10)]
+    [(1,), (2,)]
+    """
+    bindings = _Matching(document, pattern.any_namespace, limit).below(pattern.root, DOCUMENT)
+    return [PatternMatch(nodes, selected) for nodes, selected in bindings.items() if selected is not None]
+
+
+def first_below(
+    document: Document, node: DocumentNode, path: PatternNode, any_namespace: bool
+) -> DocumentNode | None:
+    """The first node, in document order, to which a path below a node leads; None if there is none."""
+    matching, nodes = _Matching(document, any_namespace, 0), [node]
+    step: PatternNode | None = path
+    while step is not None:
+        reached = [matching.reached(step, start) for start in nodes if isinstance(start, int)]
+        nodes = list(dict.fromkeys(chain.from_iterable(reached)))
+        step = next((child for child in step.children if child.leads_to_selected), None)
+    return min(nodes, key=_document_order, default=None)
+
+
+class _Matching:
+    """One evaluation: what was found so far at each pattern node, and the work that is left."""
+
+    def __init__(self, document: Document, any_namespace: bool, limit: int) -> None:
+        self._document = document
+        self._any_namespace = any_namespace
+        self._limit = limit
+        self._work = max(LEAST_WORK, limit * WORK_PER_BINDING)
+        self._fitting: dict[int, Sequence[int]] = {}  # elements, by pattern node
+        self._fitting_attributes: dict[int, list[tuple[int, str]]] = {}
+        self._partials: dict[tuple[int, DocumentNode], _Partial] = {}
+
+    def below(self, step: PatternNode, at: int) -> _Partial:
+        """The bindings of a step and all below it, starting from an element or the document."""
+        total: _Partial = {}
+        for node in self.reached(step, at):
+            for key, selected in self._at(step, node).items():
+                known = total.get(key)
+                if known is None or (selected is not None and _precedes(selected, known)):
+                    total[key] = selected
+            if len(total) > self._limit:
+                raise TooManyBindings
+        return total
+
+    def _at(self, step: PatternNode, node: DocumentNode) -> _Partial:
+        """The bindings of a step at one node, where all below it can be embedded."""
+        known = self._partials.get((id(step), node))
+        if known is not None:
+            return known
+        parts = [
+            self.below(child, node) for child in step.children if child.is_told and isinstance(node, int)
+        ]
+        mine = (node,) if step.variable is not None else ()
+        here = node if step.selected else None
+        total: _Partial = {}
+        for combination in product(*(part.items() for part in parts)):
+            self._spend(1)
+            key = mine + tuple(one for nodes, _ in combination for one in nodes)
+            total[key] = next((one for _, one in combination if one is not None), here)
+            if len(total) > self._limit:
+                raise TooManyBindings
+        self._partials[id(step), node] = total
+        return total
+
+    def reached(self, step: PatternNode, at: int) -> Sequence[DocumentNode]:
+        """The nodes to which a step leads from an element or the document, where all below it fits."""
+        document = self._document
+        low, high = (0, len(document.elements)) if at == DOCUMENT else (at + 1, document.end[at])
+        if step.is_attribute:
+            low, high = max(at, 0), at + 1 if step.axis == CHILD else high
+            attributes = self._attributes(step)
+            first, last = (bisect_left(attributes, end, key=_owner) for end in (low, high))
+            self._spend(last - first)
+            return attributes[first:last]
+        elements = self._elements(step)
+        first, last = bisect_left(elements, low), bisect_left(elements, high)
+        self._spend(last - first)
+        inside = elements[first:last]
+        return inside if step.axis != CHILD else [one for one in inside if document.parent[one] == at]
+
+    def _elements(self, step: PatternNode) -> Sequence[int]:
+        """The elements at which a step and everything below it can be embedded, ascending."""
+        known = self._fitting.get(id(step))
+        if known is not None:
+            return known
+        nodes: Sequence[int] = self._document.named(step.name, self._any_namespace)
+        for child in step.children:
+            nodes = self._with_child(nodes, child)
+        self._spend(len(nodes))
+        if step.tests:
+            nodes = [node for node in nodes if _satisfies(self._document.string(node), step.tests)]
+        self._fitting[id(step)] = nodes
+        return nodes
+
+    def _attributes(self, step: PatternNode) -> list[tuple[int, str]]:
+        """The attributes that fit a step, by element ascending."""
+        known = self._fitting_attributes.get(id(step))
+        if known is not None:
+            return known
+        document = self._document
+        self._spend(len(document.elements))
+        nodes = document.attributes(step.name, self._any_namespace)
+        if step.tests:
+            nodes = [node for node in nodes if _satisfies(document.string(node), step.tests)]
+        self._fitting_attributes[id(step)] = nodes
+        return nodes
+
+    def _with_child(self, nodes: Sequence[int], child: PatternNode) -> list[int]:
+        """Those of some elements from which a step leads somewhere."""
+        document = self._document
+        if child.is_attribute:
+            fitting: Sequence[int] = sorted({number for number, _ in self._attributes(child)})
+        else:
+            fitting = self._elements(child)
+        self._spend(len(nodes) + len(fitting))
+        if child.axis == CHILD:
+            origins = set(fitting) if child.is_attribute else {document.parent[one] for one in fitting}
+            return [node for node in nodes if node in origins]
+        first = 0 if child.is_attribute else 1  # an element is no descendant of itself
+        return [node for node in nodes if has_between(fitting, node + first, document.end[node])]
+
+    def _spend(self, work: int) -> None:
+        self._work -= work
+        if self._work < 0:
+            raise TooManyBindings
+
+
+def _owner(node: tuple[int, str]) -> int:
+    return node[0]
+
+
+def _precedes(one: DocumentNode, other: DocumentNode) -> bool:
+    return _document_order(one) < _document_order(other)
+
+
+def _document_order(node: DocumentNode) -> tuple[int, str]:
+    return (node, "") if isinstance(node, int) else node
+
+
+def _satisfies(value: str, tests: tuple[ValueTest, ...]) -> bool:
+    return all(_holds(value, test) for test in tests)
+
+
+def _holds(value: str, test: ValueTest) -> bool:
+    constant = test.constant
+    if isinstance(constant, str):
+        if test.operator == "contains":
+            return constant in value
+        if test.operator == "starts-with":
+            return value.startswith(constant)
+        if test.operator in ("=", "!="):
+            return _COMPARE[test.operator](value, constant)
+        constant = xpath_number(constant)
+    return _COMPARE[test.operator](xpath_number(value), constant)
