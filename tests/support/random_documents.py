@@ -108,15 +108,15 @@ def matches_by_xpath(pattern: TreePattern, text: str) -> dict[tuple[Any, ...], s
         return numbers[node]
 
     def embeddings(step: PatternNode, at: Any) -> list[tuple[tuple[Any, ...], Any]]:
-        found = []
+        matches = []
         for node in at.xpath(xpath_step(step, pattern.any_namespace), namespaces={"n": URI}):
             parts = [embeddings(child, node) for child in step.children]
             for combination in itertools.product(*parts):
                 mine = (identity(node),) if step.variable is not None else ()
                 key = mine + tuple(one for nodes, _ in combination for one in nodes)
                 selected = [one for _, one in combination if one is not None]
-                found.append((key, identity(node) if step.selected else selected[0] if selected else None))
-        return found
+                matches.append((key, identity(node) if step.selected else selected[0] if selected else None))
+        return matches
 
     # from above the root element: as XPath has no child axis of a document in lxml, a wrapper stands for it
     wrapper = etree.Element("above")

@@ -53,10 +53,10 @@ def test_the_first_of_a_path_below_a_node():
         document = Document(text)
         path = PatternNode("//", random.choice("abc"), children=(PatternNode("//", "*", selected=True),))
         for number, element in enumerate(document.elements):
-            found = element.xpath(xpath_step(path, False) + "//*")
+            nodes = element.xpath(xpath_step(path, False) + "//*")
             first = first_below(document, number, path, False)
-            assert first == (document.elements.index(found[0]) if found else None)
-            met += bool(found)
+            assert first == (document.elements.index(nodes[0]) if nodes else None)
+            met += bool(nodes)
     assert met > 50
     assert first_below(document, (0, "k"), path, False) is None
 

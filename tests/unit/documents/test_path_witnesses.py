@@ -25,13 +25,13 @@ def hashed(text: str) -> int:
 def by_xpath(patterns: dict[int, PathPattern], text: str, any_namespace: bool) -> list[tuple[int, int]]:
     above = etree.Element("above")
     above.append(etree.fromstring(text.encode()))
-    found = set()
+    pairs = set()
     for number, path in patterns.items():
         steps = [PatternNode(*step) for step in path]
         xpath = "/".join(xpath_step(step, any_namespace) for step in steps)
         for node in above.xpath(xpath, namespaces={"n": URI}):
-            found.add((number, hashed(str(node) if isinstance(node, str) else node.xpath("string()"))))
-    return sorted(found)
+            pairs.add((number, hashed(str(node) if isinstance(node, str) else node.xpath("string()"))))
+    return sorted(pairs)
 
 
 def found_in(finder: WitnessFinder, texts: list[str | None]) -> list[list[tuple[int, int]]]:
