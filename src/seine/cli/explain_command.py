@@ -7,6 +7,7 @@ import json
 
 from seine.cli.hosting import add_sharing, check_writable
 from seine.cli.known_query import known_query
+from seine.cli.witnesses import witnesses_text
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -28,11 +29,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
     form.add_argument("--html", metavar="FILE", help="as a picture: one HTML file that needs nothing else")
+    form.add_argument(
+        "--witnesses", metavar="FILE", help="what the blocks of XSCL queries bind in the documents of FILE"
+    )
     parser.set_defaults(command=command)
 
 
 def command(arguments: argparse.Namespace) -> int:
     declarations = read_script(arguments.script).declarations
+    if arguments.witnesses:
+        print(witnesses_text(declarations, arguments.witnesses), end="")
+        return 0
     network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
