@@ -38,7 +38,10 @@ _OPTIONS = {
 }
 PARTS = {
     "sharing": ("curves", "scale", "registration", "alternatives", "jobs", "live"),
-    "search": ("set-up",),
+    "search": (
+        *("set-up", "window", "frequency", "streams", "values", "keywords", "tuples", "demand", "lazy"),
+        "order",
+    ),
     "xscl": ("figures", "feed"),
 }
 _ABOUT = """\

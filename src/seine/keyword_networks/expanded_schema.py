@@ -55,6 +55,15 @@ class ExpandedSchema:
         return f"{self.schema.streams[self.stream_of[node]]}{{{listed}}}"
 
 
+def rarest_first(frequencies: Sequence[float]) -> list[int]:
+    """The order of a query's keywords in which the rarest is k1, where every operator tree begins.
+
+    >>> rarest_first([0.2, 0.01, 0.1])
+    [1, 2, 0]
+    """
+    return sorted(range(len(frequencies)), key=lambda keyword: (frequencies[keyword], keyword))
+
+
 def _sizes(sets: IntArray, keywords: int) -> IntArray:
     return sum((sets >> k & 1 for k in range(keywords)), np.zeros(len(sets), np.int64))
 

@@ -4,20 +4,80 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from seine.bench.harness.table import Table
 from seine.bench.search.network_set_up import set_up
+from seine.bench.search.search_figures import join_order, vary
+
+_MESHES = ("FM", "PM")
 
 # name, what it shows beside what the paper says, and what makes the table
 PARTS: tuple[tuple[str, str, Callable[..., Table]], ...] = (
     (
         "set-up",
         "### Setting up (SKWS, Figures 5.3, 5.5 and 5.6)\n\n"
-        "Generating all candidate networks of a query. The paper, for the full mesh that is made with them: "
-        "2.5 s for three keywords, almost half an hour for five; under 1 s for three tuples, over two "
+        "Generating all candidate networks of a query, and the full mesh with its index and flags. The "
+        "paper: 2.5 s for three keywords, almost half an hour for five; under 1 s for three tuples, over two "
         "minutes for six.",
         set_up,
+    ),
+    (
+        "window",
+        "### Window, in minutes (SKWS, Figure 5.1)\n\n"
+        "The paper: CPU and memory grow with the square of the window; the full mesh (FM) is best in CPU, "
+        "the partial mesh (PM) in memory and for small windows in CPU; the forest is always worst.",
+        partial(vary, "window", engines=("forest", *_MESHES)),
+    ),
+    (
+        "frequency",
+        "### Keyword frequency (SKWS, Figure 5.2)\n\n"
+        "The paper: results, CPU and memory grow with it; PM is better in CPU where it is small.",
+        partial(vary, "frequency", engines=_MESHES),
+    ),
+    (
+        "streams",
+        "### Streams (SKWS, Figure 5.3)\n\nThe paper: CPU and memory grow linearly.",
+        partial(vary, "streams", engines=_MESHES),
+    ),
+    (
+        "values",
+        "### Join selectivity, as the number of values (SKWS, Figure 5.4)\n\n"
+        "The paper: costs grow with the square of the selectivity, PM's CPU fastest, for joins are made "
+        "again and again.",
+        partial(vary, "values", engines=_MESHES),
+    ),
+    (
+        "keywords",
+        "### Keywords (SKWS, Figure 5.5)\n\n"
+        "The paper: the full mesh grows exponentially and so do its memory and CPU; PM's do not. With five "
+        "keywords there is one result in five hours.",
+        partial(vary, "keywords", engines=_MESHES),
+    ),
+    (
+        "tuples",
+        "### Most tuples in a result (SKWS, Figure 5.6)\n\n"
+        "The paper: mesh, results, CPU and memory grow exponentially; PM is better where it is large.",
+        partial(vary, "max_tuples", engines=_MESHES),
+    ),
+    (
+        "demand",
+        "### Demand-driven execution, by window (SKWS, Figure 5.7)\n\n"
+        "The paper: sleeping joins (D) save CPU and memory.",
+        partial(vary, "window", engines=("FM", "FM-!D-L")),
+    ),
+    (
+        "lazy",
+        "### Lazy purging, by window (SKWS, Figure 5.8)\n\nThe paper: it (L) saves CPU and costs memory.",
+        partial(vary, "window", engines=("FM", "FM-D-!L")),
+    ),
+    (
+        "order",
+        "### Order of joining (SKWS, 3.3)\n\n"
+        "Two keywords, one of them more frequent. The paper: begin with the rarest keyword, and with nodes "
+        "that hold more of them.",
+        join_order,
     ),
 )
 
@@ -32,6 +92,7 @@ def main(sizes: Mapping[str, Mapping[str, Any]], only: str | None = None) -> str
     return "\n\n".join(pages)
 
 
+_WINDOWS = (5, 10, 20, 40, 80)
 FULL: Mapping[str, Mapping[str, Any]] = {
     "set-up": {
         "sizes": (
@@ -40,7 +101,26 @@ FULL: Mapping[str, Mapping[str, Any]] = {
             *((15, 2, most) for most in (2, 3, 5, 6)),
         )
     },
+    "window": {"values": _WINDOWS},
+    "frequency": {"values": (0.003, 0.007, 0.01, 0.013, 0.016)},
+    "streams": {"values": (5, 10, 15, 20, 25)},
+    "values": {"values": (500, 750, 1_000, 1_250, 1_500)},
+    "keywords": {"values": (2, 3, 4, 5)},
+    "tuples": {"values": (2, 3, 4, 5, 6)},
+    "demand": {"values": _WINDOWS},
+    "lazy": {"values": _WINDOWS},
+    "order": {"often": (10, 0.5)},
 }
+_SHORT = {"hours": 0.2, "streams": 5, "values": 200, "frequency": 0.02}
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "set-up": {"sizes": ((5, 2, 3), (5, 3, 3))},
+    "window": {"values": (2, 5), "fixed": _SHORT},
+    "frequency": {"values": (0.01, 0.02), "fixed": _SHORT},
+    "streams": {"values": (4, 5), "fixed": _SHORT},
+    "values": {"values": (200, 400), "fixed": _SHORT},
+    "keywords": {"values": (2, 3), "fixed": _SHORT},
+    "tuples": {"values": (2, 3), "fixed": _SHORT},
+    "demand": {"values": (2, 5), "fixed": _SHORT},
+    "lazy": {"values": (2, 5), "fixed": _SHORT},
+    "order": {"often": (5, 0.5), "fixed": _SHORT},
 }

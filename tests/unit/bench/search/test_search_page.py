@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from seine.bench.search import search_page
 from seine.bench.search.network_set_up import set_up
+from seine.bench.search.search_figures import join_order
+from seine.bench.sides.on_mesh import ENGINES, run_mesh
+from seine.bench.workloads.search_schemas import ternary_tree
+from seine.bench.workloads.search_trace import SearchTrace
 from seine.cli import bench_command
 from seine.cli.main import main
+from seine.keyword_networks.search_arrivals import condition_sides
 
 
 def test_networks_are_counted() -> None:
-    rows = set_up([(15, 2, 3), (15, 3, 3)]).rows[1:]
-    assert [row[3] for row in rows] == ["119", "1,551"]
+    rows = set_up([(15, 2, 4), (15, 3, 3)]).rows[1:]
+    assert [row[3] for row in rows] == ["291", "1,551"]
+    assert rows[0][4] == "496"
+
+
+def test_the_trace_is_that_of_the_paper() -> None:
+    trace = SearchTrace(hours=0.5)
+    arrivals = trace.arrivals
+    assert len(arrivals) == 15 * 1_800
+    assert (arrivals.end - arrivals.start == 1_200).all()
+    assert np.bincount(arrivals.stream).tolist() == [1_800] * 15
+    assert 0.008 < (arrivals.held & 1).mean() < 0.012
+    used = (condition_sides(ternary_tree(15)) >= 0)[arrivals.stream]
+    assert ((arrivals.values >= 0) == used).all() and arrivals.values.max() == 999
+    pieces = list(trace.steps(900))
+    assert [low for _, low in pieces][:2] == [60, 120] and len(pieces) == 30
+    assert (np.concatenate([part.number for part, _ in pieces]) == arrivals.number).all()
+
+
+def test_another_keyword_comes_first() -> None:
+    trace = SearchTrace(hours=0.1, more_often=(1, 20))
+    assert (trace.arrivals.held & 1).mean() < (trace.arrivals.held >> 1 & 1).mean()
+    turned = np.concatenate([part.held for part, _ in trace.steps(900, keyword_order=[1, 0])])
+    assert (turned & 1 == trace.arrivals.held >> 1 & 1).all()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_have_the_same_results(name: str) -> None:
+    trace = SearchTrace(hours=0.2, streams=5, values=50, frequency=0.02, window=5)
+    expected = run_mesh("FM-!D-!L", trace, rows=10_000)
+    ran = run_mesh(name, trace, rows=100)
+    assert ran.results == expected.results > 100
+    assert ran.peak_rows >= 5 * 300  # the sources
+
+
+def test_a_forest_holds_most_and_an_order_saves() -> None:
+    trace = SearchTrace(hours=0.2, streams=5, values=50, frequency=0.02, window=5)
+    held = [run_mesh(name, trace).peak_rows for name in ("FM-D-!L", "FM-!D-!L", "forest")]
+    assert held == sorted(held) and held[2] > 4 * held[1]
+    rows = join_order((5, 0.5), {"hours": 0.2, "streams": 5, "values": 50, "frequency": 0.02}).rows[1:]
+    held_rows = [int(row[4].replace(",", "")) for row in rows]
+    assert held_rows[3] < held_rows[0] and len({row[2] for row in rows}) == 1
 
 
 def test_the_command_knows_the_parts() -> None:
@@ -21,9 +67,11 @@ def test_the_command_knows_the_parts() -> None:
 
 
 def test_quick_page(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "search", "--quick", "--only", "set-up"]) == 0
+    assert main(["bench", "search", "--quick"]) == 0
     page = capsys.readouterr().out
-    assert page.startswith("## search\n") and page.count("###") == 1
+    assert page.startswith("## search\n") and page.count("\n### ") == len(search_page.PARTS)
+    assert main(["bench", "search", "--quick", "--only", "set-up"]) == 0
+    assert capsys.readouterr().out.count("\n### ") == 1
 
 
 def test_a_part_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
