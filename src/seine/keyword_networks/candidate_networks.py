@@ -77,12 +77,6 @@ def candidate_networks(schema: ExpandedSchema, max_tuples: int) -> Iterator[Cand
         yield from _read(piece.grown.rows(piece.complete))
 
 
-def count_networks(schema: ExpandedSchema, max_tuples: int) -> int:
-    """How many candidate networks there are."""
-    grown = sum(int(piece.complete.sum()) for piece in levels(schema, max_tuples))
-    return len(roots(schema)[1]) + grown
-
-
 def _read(trees: NetworkTrees) -> Iterator[CandidateNetwork]:
     columns = zip(trees.nodes.tolist(), trees.parents.tolist(), trees.conditions.tolist(), strict=True)
     for nodes, parents, conditions in columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seine.keyword_networks.candidate_networks import count_networks
+from seine.keyword_networks.candidate_networks import candidate_networks
 from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.keyword_networks.full_mesh import full_mesh, operator_forest
 from tests.support.keyword_schemas import PAPER, ternary
@@ -37,7 +37,7 @@ def test_clusters_and_depth(keywords: int, max_tuples: int) -> None:
     joins = np.flatnonzero(mesh.left >= 0)
     assert (mesh.size[joins] == mesh.size[mesh.left[joins]] + 1).all()
     assert mesh.size.max() == (max_tuples if keywords > 1 else 1)
-    assert int(mesh.complete.sum()) == count_networks(schema, max_tuples)
+    assert int(mesh.complete.sum()) == sum(1 for _ in candidate_networks(schema, max_tuples))
     assert not mesh.complete[mesh.left[joins]].any()
     rows = np.column_stack([mesh.left, mesh.node, mesh.at, mesh.condition])[joins]
     assert len(np.unique(rows, axis=0)) == len(joins)  # nothing is joined twice

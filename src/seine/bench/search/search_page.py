@@ -111,16 +111,16 @@ FULL: Mapping[str, Mapping[str, Any]] = {
     "lazy": {"values": _WINDOWS},
     "order": {"often": (10, 0.5)},
 }
-_SHORT = {"hours": 0.2, "streams": 5, "values": 200, "frequency": 0.02}
+_SHORT_TRACE = {"hours": 0.2, "streams": 5, "values": 200, "frequency": 0.02}
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "set-up": {"sizes": ((5, 2, 3), (5, 3, 3))},
-    "window": {"values": (2, 5), "fixed": _SHORT},
-    "frequency": {"values": (0.01, 0.02), "fixed": _SHORT},
-    "streams": {"values": (4, 5), "fixed": _SHORT},
-    "values": {"values": (200, 400), "fixed": _SHORT},
-    "keywords": {"values": (2, 3), "fixed": _SHORT},
-    "tuples": {"values": (2, 3), "fixed": _SHORT},
-    "demand": {"values": (2, 5), "fixed": _SHORT},
-    "lazy": {"values": (2, 5), "fixed": _SHORT},
-    "order": {"often": (5, 0.5), "fixed": _SHORT},
+    "window": {"values": (2, 5), "fixed": _SHORT_TRACE},
+    "frequency": {"values": (0.01, 0.02), "fixed": _SHORT_TRACE},
+    "streams": {"values": (4, 5), "fixed": _SHORT_TRACE},
+    "values": {"values": (200, 400), "fixed": _SHORT_TRACE},
+    "keywords": {"values": (2, 3), "fixed": _SHORT_TRACE},
+    "tuples": {"values": (2, 3), "fixed": _SHORT_TRACE},
+    "demand": {"values": (2, 5), "fixed": _SHORT_TRACE},
+    "lazy": {"values": (2, 5), "fixed": _SHORT_TRACE},
+    "order": {"often": (5, 0.5), "fixed": _SHORT_TRACE},
 }
