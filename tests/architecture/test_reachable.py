@@ -25,8 +25,6 @@ KEPT = {
     "documents.path_witnesses": "values at paths, for the joins of documents",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
-    "evaluate.term_matcher": "which terms tuples contain, for the nodes that search",
-    "evaluate.token_column": "the tokens of a column, for the nodes that search",
     "keyword_networks.candidate_networks:candidate_networks": "networks one by one, to be shown",
     "keyword_networks.candidate_networks:CandidateNetwork": "a network that can be read",
     "keyword_networks.candidate_networks:_read": "networks one by one",

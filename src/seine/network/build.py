@@ -15,6 +15,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, Literal, columns_of
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
+from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.graph.claims import Claim
@@ -36,6 +37,8 @@ from seine.network.plan.block_conditions import Conditions, split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
+from seine.network.searches.search_placing import place_search
+from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.operators.group.changelog_node import ChangelogNode
@@ -65,10 +68,13 @@ class Builder:
         estimates: Estimates | None = None,
         stages: int | None = None,
         left: Set[Place] = frozenset(),
+        scopes: SearchScopes | None = None,
+        birth_epoch: int = 0,
     ) -> None:
         """`stages` is how many stages there are, if no others may be opened for speed alone.
 
-        Groups at places that are `left` are about to be removed and must not be shared.
+        Groups at places that are `left` are about to be removed and must not be shared. A search is placed
+        within `scopes`, and counts tuples of the epoch `birth_epoch` and later.
         """
         self._site = site
         self._query = query
@@ -77,6 +83,7 @@ class Builder:
         self.blocks = Blocks()
         self._strategy = strategy
         self._final_item: Plan | None = None
+        self._scopes, self._birth_epoch = scopes, birth_epoch
         self._placer = Placer(site, query.name, strategy)
         limits = RegroupLimits(strategy.regroup if strategy.share else 0, stages, left)
         self.regrouping = Regrouping(self._placer, limits, estimates)
@@ -172,6 +179,9 @@ class Builder:
                 return self._released(plan, placed)
             case UnionAll(branches):
                 return self._breakers.merge([*map(self._rows, branches)])
+            case Search():
+                assert self._scopes is not None
+                return place_search(self._placer, self._scopes, plan, self._birth_epoch)
         return self._breakers.merge([self._rows(plan)])  # a projection that has to stay
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:

@@ -27,6 +27,7 @@ from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arrival
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer
 from seine.network.state_places import state_places
@@ -114,12 +115,11 @@ class Network:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
-        if isinstance(query.plan, Search | DocumentQuery):
-            language = "SEARCH" if isinstance(query.plan, Search) else "XSCL"
-            message = f"query {query.name}: {language} is not available yet"
-            raise SeineError(message, hint="leave this query out")
+        if isinstance(query.plan, DocumentQuery):
+            raise SeineError(f"query {query.name}: XSCL is not available yet", hint="leave this query out")
         first = self._site.next_id
-        builder = self._builder(query)
+        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
+        builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch)
         self._site.begin()
         try:
             plan = self._prepared(query, birth_epoch, builder.blocks)
@@ -130,6 +130,7 @@ class Network:
             grouped = builder.grouped
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
+            scopes.undo()
             if self._site.next_id > first or builder.claims:
                 self._site = self._site.without(query.name, first, self._claims())
             self._site.end()
@@ -139,13 +140,20 @@ class Network:
         self.queries[query.name] = claims
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
+        self._touched_streams.update(dict.fromkeys(scopes.touched))
         if grouped:
             self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
         return addition
 
-    def _builder(self, query: Query, left: Set[Place] = frozenset()) -> Builder:
-        stages = self.stages if self.live else None
-        return Builder(self._site, query, self.strategy, self.estimates, stages, left)
+    def _builder(
+        self,
+        query: Query,
+        left: Set[Place] = frozenset(),
+        scopes: SearchScopes | None = None,
+        birth_epoch: int = 0,
+    ) -> Builder:
+        stages, since = (self.stages, birth_epoch) if self.live else (None, 0)
+        return Builder(self._site, query, self.strategy, self.estimates, stages, left, scopes, since)
 
     def _reroute(self) -> None:
         """Build those queries anew whose groups can be made of finer ones that came after; none has run."""
@@ -165,7 +173,7 @@ class Network:
 
     def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
-        if star_limit(query) is not None:
+        if isinstance(query.plan, Search) or star_limit(query) is not None:
             return self.plan_of(query, birth_epoch)
         block = plain_block(
             query.plan,
@@ -188,7 +196,11 @@ class Network:
         self._touched_queries[name] = None
         self._fresh.pop(name, None)
         self.joined.pop(name, None)
-        return tuple(self._site.release(self.queries.pop(name), name))
+        freed = self._site.release(self.queries.pop(name), name)
+        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
+        freed += scopes.leave()
+        self._touched_streams.update(dict.fromkeys(scopes.touched))
+        return tuple(freed)
 
     def watch(self, stream: StreamDef) -> None:
         """Resolve the deletions of a stream from now on, before anybody reads it.
@@ -359,6 +371,8 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
     if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
         message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
         raise SeineError(message, hint="it can be checked, but not run: split it")
+    if isinstance(query.plan, Search):
+        return query.plan
     plan = query.plan if birth_epoch is None else restrict_to_arrivals(query.plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
 

@@ -18,6 +18,9 @@ from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.search.search_node import SearchNode
+from seine.operators.search.spot_node import SpotNode
+from seine.operators.search.watch_node import WatchNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.resolve_node import ResolveNode
 from seine.operators.stream.source_node import SourceNode
@@ -40,5 +43,8 @@ KINDS = NodeKinds(
     ExceptNode,
     ChangelogNode,
     FinalNode,
+    WatchNode,
+    SpotNode,
+    SearchNode,
     DeliverNode,
 )

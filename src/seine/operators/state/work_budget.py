@@ -100,6 +100,12 @@ class WorkMeter:
             reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
             raise NodeFault("budget", reason, self._at)
 
+    def formed_for(self, query: str, candidates: int) -> None:
+        """A query has had a shared node look at so many candidates, in this step."""
+        if candidates > self._budget.candidates:
+            reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
+            raise NodeFault("budget", reason, query=query)
+
     def emitted(self, node: int, size: int) -> None:
         """A node emits so many bytes more."""
         self._bytes[node] += size
@@ -145,3 +151,10 @@ def spend_candidates(count: int) -> None:
     meter = _meter.get()
     if meter is not None:
         meter.formed(count)
+
+
+def spend_for_query(query: str, count: int) -> None:
+    """Say how many candidates a shared node has looked at for one query, in a step, so far."""
+    meter = _meter.get()
+    if meter is not None:
+        meter.formed_for(query, count)

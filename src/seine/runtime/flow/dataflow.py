@@ -125,8 +125,9 @@ class Dataflow:
         return self._operators[node.id]
 
     def _sources_of(self, node: Node) -> list[int]:
-        """The sources beneath a node's prefilters."""
-        return [self.nodes[prefilter].inputs[0] for prefilter in node.inputs]
+        """The sources that a node reads, directly or through what passes its rows on."""
+        below = [self.nodes[i] for i in node.inputs]
+        return [input_.id if input_.is_leaf else input_.inputs[0] for input_ in below]
 
     def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
         """The data columns that a stateful node needs at a port; None if all."""

@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from itertools import groupby
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, IntArray
-from seine.algebra.types import BIGINT, TIMESTAMP, Kind, Type
+from seine.algebra.types import BIGINT, TIMESTAMP, Type
 from seine.rows.delta import FOREVER, NEVER
-from seine.runtime.output.timestamp_text import Stamps, join_fixed
-
-_NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
-_LEAST_TABLED_TIMES = 1024  # times; for fewer the tables are not worth it
-Piece: TypeAlias = pa.Array | str | Stamps
-_YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
-_NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
-
-
-def json_strings(array: pa.Array) -> pa.Array:
-    """Strings as JSON string literals; only those with special characters cost Python time."""
-    quoted = pc.binary_join_element_wise('"', array, '"', "")
-    special = pc.fill_null(pc.match_substring_regex(array, _NEEDS_ESCAPE), False)
-    if not pc.any(special).as_py():
-        return quoted
-    escaped = [json.dumps(text, ensure_ascii=False) for text in array.filter(special).to_pylist()]
-    return pc.replace_with_mask(quoted, special, pa.array(escaped, pa.string()))
+from seine.rows.json_values import Piece, joined, object_pieces, printed, value_pieces
 
 
 def json_instants(times: pa.Array, domain: str) -> pa.Array:
     """Event times as JSON; before and after all time is null."""
-    return _joined(_pieces(*_instants(times, domain)))
-
-
-def _pieces(array: pa.Array, type_: Type) -> list[Piece]:
-    """What has to be joined to make each value's JSON text: constants apart, so that one join does it all."""
-    if array.null_count:
-        return [pc.fill_null(_joined(_known_pieces(array, type_)), "null")]
-    return _known_pieces(array, type_)
-
-
-def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
-    if type_.is_text:
-        return [json_strings(array)]
-    if type_.kind is Kind.JSON:
-        return [array]
-    if type_.kind is Kind.TIMESTAMP:
-        return ['"', _stamps(array) or _times(array), 'Z"']
-    if type_.kind is Kind.DATE:
-        return ['"', array.cast(pa.string()), '"']
-    if type_.kind is Kind.DOUBLE:
-        return [_doubles(array)]
-    return [(array.cast(pa.int64()) if type_.kind is Kind.DAY_TIME else array).cast(pa.string())]
+    return joined(value_pieces(*_instants(times, domain)))
 
 
 def _instants(times: pa.Array, domain: str) -> tuple[pa.Array, Type]:
@@ -66,46 +26,6 @@ def _instants(times: pa.Array, domain: str) -> tuple[pa.Array, Type]:
     if open_.any():
         times = pc.if_else(pa.array(open_), pa.scalar(None, pa.int64()), times)
     return (times.view(TIMESTAMP.arrow()), TIMESTAMP) if domain == "timestamp" else (times, BIGINT)
-
-
-def _joined(pieces: list[Piece]) -> pa.Array:
-    merged = _merge_fixed(pieces)
-    return merged[0] if len(merged) == 1 else pc.binary_join_element_wise(*merged, "")
-
-
-def _stamps(array: pa.Array) -> Stamps | None:
-    """Times to be printed from tables, where that pays."""
-    if array.null_count or len(array) < _LEAST_TABLED_TIMES:
-        return None
-    return Stamps.of(array.view(pa.int64()).to_numpy())
-
-
-def _times(array: pa.Array) -> pa.Array:
-    """UTC timestamps as ISO 8601 without the zone, and without a fraction where it is zero."""
-    # Without a time zone Arrow prints some thirty times faster; the zone is known to be UTC.
-    text = array.view(pa.timestamp("us")).cast(pa.string())
-    micros = array.view(pa.int64()).fill_null(1).to_numpy()
-    if ((micros >= _YEAR_1) & (micros < _YEAR_10000)).all():
-        text = pc.binary_replace_slice(text, 10, 11, "T")
-    else:
-        text = pc.replace_substring(text, " ", "T", max_replacements=1)
-    return text if (micros % 1_000_000).all() else pc.replace_substring(text, ".000000", "")
-
-
-def _doubles(array: pa.Array) -> pa.Array:
-    """The shortest text that reads back; a whole number has a point: no reader takes it for an integer."""
-    text = array.cast(pa.string())
-    values = array.fill_null(0.5).to_numpy()
-    if np.isfinite(values).all() and (values % 1).all():  # nothing is whole
-        return text
-    finite = pc.is_finite(array)
-    short = pc.and_(pc.equal(array, pc.trunc(array)), pc.invert(pc.match_substring(text, "e")))
-    text = pc.binary_join_element_wise(text, pc.if_else(pc.and_(short, finite), ".0", ""), "")
-    if pc.all(finite).as_py():
-        return text
-    for plain, quoted in _NOT_FINITE.items():
-        text = pc.if_else(pc.fill_null(pc.equal(text, plain), False), quoted, text)
-    return text
 
 
 def json_lines(
@@ -124,8 +44,8 @@ def json_lines(
     """
     query: pa.Array | str = json.dumps(queries, ensure_ascii=False) if isinstance(queries, str) else queries
     instants = [_instants(times, domain) for times in (starts, ends) if times is not None]
-    begin, *printed = _printed([*instants, *zip(columns, types, strict=True)])
-    end: list[Piece] = ["null"] if ends is None else printed.pop(0)
+    begin, *values = printed([*instants, *zip(columns, types, strict=True)])
+    end: list[Piece] = ["null"] if ends is None else values.pop(0)
     pieces: list[Piece] = [
         '{"query": ',
         query,
@@ -135,35 +55,11 @@ def json_lines(
         *begin,
         ', "t_end": ',
         *end,
+        ', "row": ',
+        *object_pieces(names, values),
+        "}\n",
     ]
-    pieces.append(', "row": {')
-    for i, (name, value) in enumerate(zip(names, printed, strict=True)):
-        pieces += [f"{', ' if i else ''}{json.dumps(name, ensure_ascii=False)}: ", *value]
-    return _joined([*pieces, "}}\n"])
-
-
-def _printed(columns: Sequence[tuple[pa.Array, Type]]) -> list[list[Piece]]:
-    """The pieces of each column; few timestamps are printed together, for each printing has its price."""
-    times = [column for column, type_ in columns if type_.kind is Kind.TIMESTAMP and not column.null_count]
-    size = len(columns[0][0])
-    if len(times) < 2 or not 0 < size < _LEAST_TABLED_TIMES:
-        return [_pieces(*one) for one in columns]
-    text, at = _times(pa.concat_arrays(times)), iter(range(0, len(times) * size, size))
-    return [
-        ['"', text.slice(next(at), size), 'Z"']
-        if type_.kind is Kind.TIMESTAMP and not column.null_count
-        else _pieces(column, type_)
-        for column, type_ in columns
-    ]
-
-
-def _merge_fixed(pieces: list[Piece]) -> list[pa.Array | str]:
-    """Neighbours of a fixed width as one piece: the fewer pieces, the faster they are joined."""
-    merged: list[pa.Array | str] = []
-    for fixed, group in groupby(pieces, lambda piece: isinstance(piece, str | Stamps)):
-        parts = list(group)
-        merged += [join_fixed(parts)] if fixed else parts
-    return merged
+    return joined(pieces)
 
 
 def text_bytes(lines: pa.Array) -> memoryview:

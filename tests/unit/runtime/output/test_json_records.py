@@ -29,7 +29,8 @@ from seine.algebra.types import (
     Type,
 )
 from seine.rows.delta import FOREVER, NEVER
-from seine.runtime.output.json_records import json_instants, json_lines, json_strings, text_bytes
+from seine.rows.json_values import json_strings
+from seine.runtime.output.json_records import json_instants, json_lines, text_bytes
 from tests.support.seeds import seeds
 
 STRINGS = [

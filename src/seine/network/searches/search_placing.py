@@ -1,0 +1,107 @@
+"""Placing a keyword search: its terms, its scope and itself are rows of tables; all nodes exist or are
+built once.
+
+SEARCH 'tarantino travolta' OVER (movie, plays, actor)
+
+watch   terms   "tarantino" -> 3, "travolta" -> 5      scopes  ["actor", "movie", "plays"]
+search  (tag 17, terms 3 5, MAX 4, that scope, birth)
+deliver tag = 17
+"""
+
+from __future__ import annotations
+
+from seine.algebra.expressions import Literal
+from seine.algebra.search_plan import Search
+from seine.algebra.types import BIGINT, JSON, STRING
+from seine.errors import SeineError
+from seine.graph.claims import TagIdentity
+from seine.graph.node import Port
+from seine.network.groups.pipeline_breakers import BreakerRows
+from seine.network.searches.search_scopes import SearchScopes
+from seine.network.site.placing import UNPLACED, Placer
+from seine.operators.search.search_node import SearchNode, search_signature
+from seine.operators.search.searches import ALL_TABLES, SearchRow, scope_of
+from seine.operators.search.spot_node import SpotNode, spot_signature
+from seine.operators.search.term_codes import term_code
+from seine.operators.search.tuple_columns import TUPLE_TYPES
+from seine.operators.search.watch_node import WatchNode, watch_signature
+
+RECORD_TYPES = (BIGINT, JSON, JSON, JSON)
+_EVERYWHERE = (Literal(0, BIGINT),)  # the key of rows that go to all buckets
+
+
+def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) -> BreakerRows:
+    """The trees of a search: rows with its tag."""
+    _refuse_unbuilt(plan)
+    watch = _watch(placer, plan)
+    scope = scope_of([*plan.graph.tables]) if plan.fixed else ALL_TABLES
+    placer.claim_row(watch.scopes, [Literal(scope, STRING)])
+    watch = scopes.enter(watch, scope, plan.graph)
+    numbers = []
+    for term in plan.terms:
+        claim = placer.site.claim_row(watch.terms, [Literal(term_code(term), STRING)], placer.query)
+        placer.claims.append(claim)
+        numbers.append(claim.number)
+    node = _spot(placer, watch) if plan.of_single_tuples else _search(placer, watch)
+    row = SearchRow(
+        UNPLACED, tuple(numbers), tuple(term.text for term in plan.terms), plan.max_tuples, scope, born
+    )
+    identity = TagIdentity(node.id, (tuple(map(str, row.constants())),))
+    tag = placer.claim_tag(identity)
+    placer.claim_row(node.searches, SearchRow(**{**row.__dict__, "tag": tag}).constants())
+    return BreakerRows(node, tag, tuple(range(1, len(node.types))))
+
+
+def _refuse_unbuilt(plan: Search) -> None:
+    if plan.top is not None:
+        raise SeineError("SEARCH ... TOP is not available yet", hint="leave TOP out")
+    if plan.relations:
+        names = ", ".join(relation.name for relation in plan.relations)
+        raise SeineError(
+            f"SEARCH over relations is not available yet: {names}", hint="name streams alone by OVER (...)"
+        )
+
+
+def _watch(placer: Placer, plan: Search) -> WatchNode:
+    retracting = any(stream.retractable for stream in plan.streams)
+    identity = watch_signature(plan.graph.domain, retracting, placer.owner)
+    node = placer.site.find(identity)
+    if node is None:
+        common = placer.common(TUPLE_TYPES, (), (), int(retracting), int(retracting))
+        node = placer.site.insert(WatchNode(ports=(), domain=plan.graph.domain, **common), identity)
+        tables = [placer.site.add_table(node.id, [Literal("", STRING)]) for _ in range(2)]
+        node = placer.site.connect(node, terms=tables[0], scopes=tables[1])
+    assert isinstance(node, WatchNode)
+    placer.claim_node(node.id)
+    return node
+
+
+def _search(placer: Placer, watch: WatchNode) -> SearchNode:
+    identity = search_signature(watch.id)
+    node = placer.site.find(identity)
+    if node is None:
+        port = Port(watch.id, watch.types, watch.streams, watch.identities, _EVERYWHERE, broadcast=True)
+        common = placer.common(RECORD_TYPES, watch.streams, watch.hold, watch.identities, watch.stage + 1)
+        node = placer.site.insert(SearchNode(ports=(port,), searches=0, **common), identity)
+        node = placer.site.connect(node, searches=_table(placer, node.id))
+    assert isinstance(node, SearchNode)
+    placer.claim_node(node.id)
+    return node
+
+
+def _spot(placer: Placer, watch: WatchNode) -> SpotNode:
+    identity = spot_signature(watch.id)
+    node = placer.site.find(identity)
+    if node is None:
+        port = Port(watch.id, watch.types, watch.streams, watch.identities)
+        common = placer.common(RECORD_TYPES, watch.streams, watch.hold, watch.identities, watch.stage)
+        node = placer.site.insert(SpotNode(ports=(port,), searches=0, **common), identity)
+        node = placer.site.connect(node, searches=_table(placer, node.id))
+    assert isinstance(node, SpotNode)
+    placer.claim_node(node.id)
+    return node
+
+
+def _table(placer: Placer, node: int) -> int:
+    """A table of searches for a node."""
+    return placer.site.add_table(node, SearchRow(0, (), (), 0, "", 0).constants())

@@ -1,0 +1,161 @@
+"""Scopes: the sets of tables that searches are over, each kept in the network once for all searches that
+have it.
+
+    SEARCH 'a b' OVER (movie, plays)     scope ["movie", "plays"]
+    SEARCH 'c d'                         scope of all tables, which follows the schema
+
+A search claims its scope, a row of a table of the `WatchNode`; the scope claims the streams, under the name
+of nobody. So a search costs the same whatever it is over, and no change of the schema looks at searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from seine.algebra.definitions import JoinEdge, StreamDef
+from seine.algebra.search_plan import SchemaGraph
+from seine.graph.claims import Claim, claimed_nodes
+from seine.graph.node import Node, Port
+from seine.network.joins.stream_placing import place_stream
+from seine.network.plan.birth import with_arrival
+from seine.network.plan.strategy import Strategy
+from seine.network.site.node_memo import NodeMemo
+from seine.network.site.placing import Placer, port_of
+from seine.operators.search.search_node import SearchNode
+from seine.operators.search.spot_node import SpotNode
+from seine.operators.search.watch_node import WatchNode
+from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
+
+NOBODY = ""  # the name under which streams are claimed; no query has it
+_MARK = "\0search "  # what the names of scopes begin with, among those of streams
+
+
+def scope_name(watch: int, scope: str) -> str:
+    return f"{_MARK}{watch} {scope}"
+
+
+class SearchScopes:
+    """The scopes of a network; `claims` are what they claim, by name, beside claims of others."""
+
+    def __init__(
+        self, site: NodeMemo, claims: dict[str, list[Claim]], strategy: Strategy, live: bool
+    ) -> None:
+        self._site, self._claims, self._strategy, self._live = site, claims, strategy, live
+        self.touched: list[str] = []
+
+    def enter(self, watch: WatchNode, scope: str, graph: SchemaGraph) -> WatchNode:
+        """The node with the tables and edges of a scope."""
+        name = scope_name(watch.id, scope)
+        if name in self._claims:
+            return watch
+        placer = Placer(self._site, NOBODY, self._strategy)
+        placed = {stream.name: (stream, self._placed(placer, stream)) for stream in graph.streams}
+        self._claims[name] = placer.claims
+        self.touched.append(name)
+        members = [member for member in watch.members if member.name not in placed]
+        ports = [port for port, member in _with_ports(watch) if member.name not in placed]
+        known = {member.name: member for member in watch.members}
+        for stream, node in placed.values():
+            members.append(known.get(stream.name) or self._member(stream))
+            ports.append(port_of(node))
+        edges = self._edges(watch, graph)
+        return self._refit(watch, members, ports, edges)
+
+    def leave(self) -> list[Node]:
+        """Free the scopes that no search has any more; the nodes that are gone with them."""
+        freed: list[Node] = []
+        for name in [name for name in self._claims if name.startswith(_MARK)]:
+            number, _, scope = name.removeprefix(_MARK).partition(" ")
+            watch = self._site.nodes.get(int(number))
+            if isinstance(watch, WatchNode) and self._site.tables[watch.scopes].holds((scope,)):
+                continue
+            gone = self._claims.pop(name)
+            self.touched.append(name)
+            if isinstance(watch, WatchNode):
+                self._withdraw(watch)
+            freed += self._site.release(gone, NOBODY)
+        return freed
+
+    def undo(self) -> None:
+        """Forget the scopes that came with a query that is refused."""
+        for name in self.touched:
+            self._claims.pop(name, None)
+
+    def _withdraw(self, watch: WatchNode) -> None:
+        """Take out the tables that no scope of a node has any more."""
+        front = f"{_MARK}{watch.id} "
+        kept = {
+            node
+            for name, claims in self._claims.items()
+            if name.startswith(front)
+            for node in claimed_nodes(claims)
+        }
+        pairs = [(port, member) for port, member in _with_ports(watch) if port.node in kept]
+        names = {member.name for _, member in pairs}
+        edges = [edge for edge in watch.edges if {edge.left, edge.right} <= names]
+        self._refit(watch, [member for _, member in pairs], [port for port, _ in pairs], edges)
+
+    def _placed(self, placer: Placer, stream: StreamDef) -> Node:
+        return place_stream(placer, with_arrival(stream) if self._live else stream)
+
+    def _member(self, stream: StreamDef) -> WatchedTable:
+        fields = stream.fields
+        return WatchedTable(
+            self._site.take_id(),
+            stream.name,
+            tuple(field.name for field in fields),
+            tuple(field.type for field in fields),
+            stream.window,
+            stream.retractable,
+            len(fields) if self._live else None,
+        )
+
+    def _edges(self, watch: WatchNode, graph: SchemaGraph) -> list[WatchedEdge]:
+        """The edges of a node, and those of a graph that it lacks."""
+        known = {_ends(edge) for edge in watch.edges}
+        fresh = [edge for edge in graph.edges if _ends(edge) not in known]
+        return [
+            *watch.edges,
+            *(WatchedEdge(self._site.take_id(), *_ends(edge), graph.key_type(edge)) for edge in fresh),
+        ]
+
+    def _refit(
+        self,
+        watch: WatchNode,
+        members: Sequence[WatchedTable],
+        ports: Sequence[Port],
+        edges: Sequence[WatchedEdge],
+    ) -> WatchNode:
+        """A node with other tables and edges; nodes above it learn of them."""
+        below = [self._site.nodes[port.node] for port in ports]
+        streams = tuple(sorted({name for node in below for name in node.streams}))
+        hold = tuple(sorted({name for node in below for name in node.hold}))
+        changed = self._site.connect(
+            watch, members=tuple(members), ports=tuple(ports), edges=tuple(edges), streams=streams, hold=hold
+        )
+        for node in _above(self._site.nodes, watch.id):
+            over = tuple(replace(port, streams=streams) for port in node.ports)
+            more = {"schema": self._site.next_id} if isinstance(node, SearchNode | SpotNode) else {}
+            self._site.connect(node, ports=over, streams=streams, hold=hold, **more)
+        return changed
+
+
+def _ends(edge: JoinEdge | WatchedEdge) -> tuple[str, int, str, int]:
+    return edge.left, edge.left_column, edge.right, edge.right_column
+
+
+def _with_ports(watch: WatchNode) -> Iterator[tuple[Port, WatchedTable]]:
+    return zip(watch.ports, watch.members, strict=True)
+
+
+def _above(nodes: Mapping[int, Node], bottom: int) -> list[Node]:
+    """The nodes that read a node, directly or by way of others."""
+    above: list[Node] = []
+    waiting = [bottom]
+    while waiting:
+        below = waiting.pop()
+        readers = [node for node in nodes.values() if below in node.inputs]
+        above += readers
+        waiting += [node.id for node in readers]
+    return above

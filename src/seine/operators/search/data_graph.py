@@ -1,0 +1,99 @@
+"""The data graph around the tuples of a step: partners of a tuple, found when they are first asked for.
+
+Its nodes are tuples, and two tuples are joined by an edge for each join condition that they satisfy while
+both live. A hop is one probe of the index of places (`tuple_columns.py`) in every run.
+
+Law: `partners(x)` are all held or new tuples y != x, each once for each edge of the schema that joins x with
+y, whose lifetime overlaps that of x.
+
+Cites: SKWS 2 (data graph)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import BoolArray, IntArray
+from seine.operators.search.known_tuples import CARRIED, ID, KnownTuples, equal_texts
+from seine.operators.search.tuple_columns import opposite
+from seine.operators.state.sorted_run import SortedRun
+from seine.rows.pairs import ranges
+
+SIDE, KEY_TEXT = "_side", "_key"
+PLACE_NAMES = [*CARRIED, KEY_TEXT]
+_NUMBERS = np.zeros(0, np.int64)
+
+
+class DataGraph:
+    """Tuples and edges between them; `runs` are the indexes of places that are probed."""
+
+    def __init__(self, tuples: KnownTuples, runs: Sequence[SortedRun]) -> None:
+        self.tuples = tuples
+        self._runs = runs
+        self._at = self._end = _NUMBERS  # where the partners of a tuple are; -1 if they were not asked for
+        self._partners = self._edges = _NUMBERS
+
+    def partners(self, rows: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Partners of tuples: which of the given tuples has it, the partner, the edge; in chunks."""
+        self._find(rows)
+        for owners, at in ranges(self._at[rows], self._end[rows]):
+            yield owners, self._partners[at], self._edges[at]
+
+    def _find(self, rows: IntArray) -> None:
+        """Look for the partners of tuples where nobody has."""
+        self._make_room()
+        unknown = np.unique(rows[self._at[rows] < 0])
+        if not len(unknown):
+            return
+        owners, partners, edges = self._joined(unknown)
+        order = np.lexsort((edges, partners, owners))
+        owners, partners, edges = owners[order], partners[order], edges[order]
+        if len(owners):  # a condition of a table with itself may hold in both directions, and is one edge
+            fresh = np.ones(len(owners), bool)
+            fresh[1:] = (
+                np.diff(owners).astype(bool) | np.diff(partners).astype(bool) | np.diff(edges).astype(bool)
+            )
+            owners, partners, edges = owners[fresh], partners[fresh], edges[fresh]
+        self._make_room()
+        bounds = len(self._partners) + np.searchsorted(owners, np.arange(len(unknown) + 1))
+        self._at[unknown], self._end[unknown] = bounds[:-1], bounds[1:]
+        self._partners = np.concatenate([self._partners, partners])
+        self._edges = np.concatenate([self._edges, edges])
+
+    def _make_room(self) -> None:
+        more = np.full(len(self.tuples) - len(self._at), -1, np.int64)
+        self._at, self._end = np.concatenate([self._at, more]), np.concatenate([self._end, more])
+
+    def _joined(self, unknown: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Triples (place among the given tuples, partner, edge)."""
+        owners, places, sides, keys = self.tuples.places(unknown)
+        parts: list[tuple[IntArray, IntArray, IntArray]] = []
+        for run in self._runs:
+            for probing, stored in run.equal_keys(opposite(places)):
+                joined = self._fits(unknown[owners[probing]], sides[probing], run, stored)
+                probing, stored = probing[joined], stored[joined]
+                batch = run.batch.select(PLACE_NAMES).take(pa.array(stored))
+                same = equal_texts(keys.take(pa.array(probing)), batch[KEY_TEXT])
+                if not same.all():
+                    probing, batch = probing[same], batch.take(pa.array(np.flatnonzero(same)))
+                if len(probing):
+                    parts.append((owners[probing], self.tuples.numbers(batch), sides[probing] >> 1))
+        if not parts:
+            return _NUMBERS, _NUMBERS, _NUMBERS
+        joined_parts = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+        return joined_parts[0], joined_parts[1], joined_parts[2]
+
+    def _fits(self, tuples: IntArray, sides: IntArray, run: SortedRun, stored: IntArray) -> BoolArray:
+        """Whether a stored place is the other end of the edge, of another tuple that lives at some time
+        with this one.
+        """
+        known = self.tuples
+        fits: BoolArray = run.batch[SIDE].to_numpy()[stored] == sides ^ 1
+        fits &= run.batch[ID].to_numpy()[stored] != known.id[tuples]
+        fits &= np.maximum(run.starts[stored], known.start[tuples]) < np.minimum(
+            run.ends[stored], known.end[tuples]
+        )
+        return fits

@@ -1,0 +1,202 @@
+"""Growing trees of joined tuples that contain all terms of a query, each from the tuple that arrived last.
+
+Every tree belongs to its *root*, the tuple of it that arrived last; so a step grows trees from new tuples
+alone, and each is found in the step in which it becomes whole. From the root a tree grows by one older
+tuple at a time, along the *rightmost path* (from the root to the node that was added last), and siblings
+are added in the order of their arrival: every tree of tuples is then made in one way only, and nothing has
+to be remembered to tell duplicates.
+
+    root 9            9               9                  path: 9 ─ 5 ─ 2; a sibling of 5 must be later than 5,
+                      └─ 5            ├─ 5               one of 2 later than 2
+                         └─ 2         │  └─ 2
+                                      └─ 7
+
+A tree is a result if it is *total* (it has all terms) and *minimal* (every leaf has a term that no other
+tuple of the tree has). A tree that is total does not grow: a further leaf could have no term of its own.
+One whose closed leaf (off the rightmost path) has no term of its own is given up.
+
+Law: over all roots, `grow` gives each total and minimal tree of at most MAX tuples that are alive together,
+allowed for the query and not later than the root, told apart by its edges, once.
+
+Cites: SKWS 3.2 (rightmost path expansion, Figure 3.4), SKWS 2 (minimal total joining network of tuples)
+Differs: grown on tuples, not on tables: tuples are distinct, so no isomorphic duplicates arise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.operators.search.data_graph import DataGraph
+from seine.operators.search.searches import Searches
+
+MOST_ROWS_AT_ONCE = 1 << 15  # partial trees that are grown together: bounds the memory of a step
+
+Spend = Callable[[IntArray], None]  # told for which queries candidates are formed
+
+
+class TreeRows(NamedTuple):
+    """Partial trees of one size m, a row each; tuples are local numbers, nodes of a tree are columns.
+
+    `parent` and `edge` are of all nodes but the root; `terms` has for each node the query's terms in it, as
+    bits.
+    """
+
+    query: IntArray
+    start: IntArray
+    end: IntArray
+    node: IntArray  # [row, m]
+    parent: IntArray  # [row, m - 1]
+    edge: IntArray  # [row, m - 1]
+    children: IntArray  # [row, m]
+    path: BoolArray  # [row, m]
+    terms: IntArray  # [row, m]
+
+    @property
+    def size(self) -> int:
+        """The number of tuples of each tree."""
+        return int(self.node.shape[1])
+
+    def where(self, rows: IntArray | BoolArray | slice) -> TreeRows:
+        columns: list[AnyArray] = [column[rows] for column in self]
+        return TreeRows(*columns)
+
+
+class Prune(NamedTuple):
+    """A test that gives up partial trees which cannot become whole."""
+
+    keep: Callable[[TreeRows, IntArray, BoolArray], BoolArray]
+
+
+def seeds_of(graph: DataGraph, roots: IntArray, queries: IntArray) -> TreeRows:
+    """Trees of one tuple, each for a query."""
+    count, tuples = len(roots), graph.tuples
+    nothing = np.zeros((count, 0), np.int64)
+    return TreeRows(
+        queries,
+        tuples.start[roots],
+        tuples.end[roots],
+        roots[:, None],
+        nothing,
+        nothing,
+        np.zeros((count, 1), np.int64),
+        np.ones((count, 1), bool),
+        tuples.masks(roots, queries)[:, None],
+    )
+
+
+def grow(
+    graph: DataGraph, searches: Searches, seeds: TreeRows, spend: Spend, prune: Prune | None = None
+) -> Iterator[TreeRows]:
+    """The results whose root is a seed, in pieces of one size; work in progress is bounded."""
+    waiting = [seeds]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows.query) > MOST_ROWS_AT_ONCE:
+            waiting += [
+                rows.where(slice(at, at + MOST_ROWS_AT_ONCE))
+                for at in range(0, len(rows.query), MOST_ROWS_AT_ONCE)
+            ]
+            continue
+        done, growing = judge(rows, searches, prune)
+        if len(done.query):
+            yield done
+        if len(growing.query):
+            waiting += expand(graph, searches, growing, spend)
+
+
+def judge(rows: TreeRows, searches: Searches, prune: Prune | None) -> tuple[TreeRows, TreeRows]:
+    """The results among partial trees, and those that may become results."""
+    seen = np.zeros(len(rows.query), np.int64)
+    twice = seen.copy()
+    for node in range(rows.size):
+        twice |= seen & rows.terms[:, node]
+        seen |= rows.terms[:, node]
+    owns = (rows.terms & (seen & ~twice)[:, None]) != 0
+    childless = rows.children == 0
+    total = seen == searches.full[rows.query]
+    leaf = childless.copy()
+    leaf[:, 0] |= rows.children[:, 0] <= 1
+    minimal = ~(leaf & ~owns).any(1) if rows.size > 1 else np.ones(len(seen), bool)
+    may_grow = ~total & ~(childless & ~rows.path & ~owns).any(1)
+    may_grow &= rows.size < searches.max_tuples[rows.query]
+    growing = np.flatnonzero(may_grow)
+    if prune is not None and len(growing):
+        growing = growing[prune.keep(rows.where(growing), seen[growing], owns[growing])]
+    return rows.where(np.flatnonzero(total & minimal)), rows.where(growing)
+
+
+def expand(graph: DataGraph, searches: Searches, rows: TreeRows, spend: Spend) -> list[TreeRows]:
+    """Partial trees with one more tuple, in pieces."""
+    pieces = []
+    for node in range(rows.size):
+        chosen = np.flatnonzero(rows.path[:, node])
+        for owners, partners, edges in graph.partners(rows.node[chosen, node]):
+            at = chosen[owners]
+            spend(rows.query[at])
+            pieces.append(attach(graph, searches, rows, node, at, partners, edges))
+    return concat_trees([piece for piece in pieces if len(piece.query)])
+
+
+def attach(
+    graph: DataGraph,
+    searches: Searches,
+    rows: TreeRows,
+    node: int,
+    at: IntArray,
+    partners: IntArray,
+    edges: IntArray,
+) -> TreeRows:
+    """The trees `at` with a partner of one of their nodes, where it fits."""
+    tuples, size = graph.tuples, rows.size
+    queries = rows.query[at]
+    fits = tuples.id[partners] < tuples.id[rows.node[at, 0]]
+    fits &= searches.takes(queries, tuples.table[partners], tuples.epoch[partners])
+    if node < size - 1:  # the node has children: a new one must be later than the last of them
+        later = rows.path[at, node + 1 :]
+        last = node + 1 + later.argmax(1)
+        fits &= ~later.any(1) | (tuples.id[partners] > tuples.id[rows.node[at, last]])
+    start = np.maximum(rows.start[at], tuples.start[partners])
+    end = np.minimum(rows.end[at], tuples.end[partners])
+    fits &= start < end
+    fits &= (rows.node[at] != partners[:, None]).all(1)
+    kept = np.flatnonzero(fits)
+    at, partners, queries = at[kept], partners[kept], queries[kept]
+    children = _with_column(rows.children[at], 0)
+    children[:, node] += 1
+    path = _with_column(rows.path[at], True)
+    path[:, node + 1 : size] = False
+    return TreeRows(
+        queries,
+        start[kept],
+        end[kept],
+        _with_column(rows.node[at], partners),
+        _with_column(rows.parent[at], node),
+        _with_column(rows.edge[at], edges[kept]),
+        children,
+        path,
+        _with_column(rows.terms[at], tuples.masks(partners, queries)),
+    )
+
+
+def concat_trees(pieces: list[TreeRows]) -> list[TreeRows]:
+    """Pieces of one size, joined as long as they are small."""
+    joined: list[list[TreeRows]] = []
+    room = 0
+    for piece in pieces:
+        if len(piece.query) > room:
+            joined.append([])
+            room = MOST_ROWS_AT_ONCE
+        joined[-1].append(piece)
+        room -= len(piece.query)
+    return [TreeRows(*(np.concatenate(columns) for columns in zip(*group, strict=True))) for group in joined]
+
+
+def _with_column(matrix: AnyArray, column: AnyArray | int | bool) -> AnyArray:
+    """A matrix with one more column."""
+    wider = np.empty((matrix.shape[0], matrix.shape[1] + 1), matrix.dtype)
+    wider[:, :-1], wider[:, -1] = matrix, column
+    return wider

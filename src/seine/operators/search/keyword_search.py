@@ -1,0 +1,115 @@
+"""The operator of keyword searches: trees of joined tuples, each found when its last tuple arrives.
+
+    new tuples ──> probe places, grow trees from each new tuple ──> trees with tags
+                         |
+    store: window, places (log-structured, expired by the lowest watermark)
+
+Law: after every step the output so far is, for each query, every total and minimal tree of at most MAX tuples
+of its tables over the input so far whose lives overlap, told apart by its edges, once. A tree with a tuple
+that may be deleted waits (`told_trees.py`).
+
+Cites: SKWS 3.1 (results of a keyword query over streams, Lemma 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.search.search_state import NewTuples, SearchState
+from seine.operators.search.told_trees import IDENTITY, MEMBERS, ToldTrees, members_of
+from seine.operators.search.tree_search import FoundTrees, TreeSearch
+from seine.operators.search.tuple_columns import NUMBER, TABLE, TUPLE_NAMES
+from seine.operators.search.watched_schema import WatchedSchema
+from seine.operators.state.identified_rows import take_identities
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.coalesce import coalesce
+from seine.rows.delta import FOREVER, Delta, concat_batches
+
+if TYPE_CHECKING:
+    from seine.operators.search.search_node import SearchNode
+
+
+class SearchOperator:
+    """The operator of a `SearchNode`, with tuples that are never deleted or with some that may be."""
+
+    def __init__(self, node: SearchNode, schema: WatchedSchema, table: ParameterTable, buckets: int) -> None:
+        search = TreeSearch(schema, table, buckets)
+        self._variant: AppendSearch | RetractingSearch = (
+            RetractingSearch(node, schema, search) if node.identities else AppendSearch(node, search)
+        )
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that tuples have to bring."""
+        return TUPLE_NAMES
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        yield from coalesce(self._variant.step(inputs[0], clock, store))
+
+    def state_rows(self, store: Store) -> int:
+        return SearchState(store).window.rows
+
+
+class AppendSearch:
+    """A search of tuples that are never deleted: trees leave at once."""
+
+    def __init__(self, node: SearchNode, search: TreeSearch) -> None:
+        self._streams, self._search = node.streams, search
+
+    def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
+        state, bound = SearchState(store), clock.low(self._streams)
+        arrived = state.numbered([delta.plus for delta in pieces])
+        if arrived is not None:
+            new = NewTuples(arrived)
+            for trees in self._search.trees(new, state, store.bucket):
+                yield Delta(trees.rows)
+            state.add(new, bound)
+        state.settle(bound)
+
+
+class RetractingSearch:
+    """A search of tuples of which some may be deleted."""
+
+    def __init__(self, node: SearchNode, schema: WatchedSchema, search: TreeSearch) -> None:
+        self._streams, self._hold, self._search = node.streams, node.hold, search
+        self._names = {member.number: member.name for member in schema.members if member.retractable}
+        self._retractable = np.array(sorted(self._names), np.int64)
+
+    def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
+        state, pending = SearchState(store), ToldTrees(store)
+        horizon = FOREVER if clock.end else clock.progress(self._hold)
+        bound = min(clock.low(self._streams), horizon)
+        arrived = state.numbered([delta.plus for delta in pieces])
+        minus = [delta.minus for delta in pieces if delta.minus is not None and delta.minus.num_rows]
+        if minus:
+            cuts = concat_batches(minus)
+            pending.cut(cuts[TABLE].to_numpy(), cuts[NUMBER].to_numpy(), cuts)
+        if arrived is not None:
+            new = NewTuples(arrived)
+            for trees in self._search.trees(new, state, store.bucket):
+                yield from self._emitted(trees, pending, store)
+            state.add(new, bound)
+        yield from pending.release(clock)
+        state.settle(bound)
+        pending.settle(horizon)
+
+    def _emitted(self, trees: FoundTrees, pending: ToldTrees, store: Store) -> Iterator[Delta]:
+        """Trees that nothing can end early leave; others wait, by the streams that they wait for."""
+        identities = pa.array(take_identities(store, trees.rows.num_rows))
+        rows = trees.rows.add_column(2, IDENTITY, identities)
+        members = members_of(trees.tables, trees.numbers, self._retractable)
+        rows = rows.append_column(MEMBERS, members)
+        holds = np.sort(np.where(np.isin(trees.tables, self._retractable), trees.tables, -1), axis=1)
+        sets, inverse = np.unique(holds, axis=0, return_inverse=True)
+        for number, tables in enumerate(sets.tolist()):
+            chosen = rows.take(pa.array(np.flatnonzero(inverse.reshape(-1) == number)))
+            streams = {self._names[table] for table in tables if table >= 0}
+            if streams:
+                pending.wait(sorted(streams), chosen)
+            else:
+                yield Delta(chosen.drop_columns([MEMBERS]))

@@ -1,0 +1,77 @@
+"""The node of keyword searches: trees of joined tuples that contain all terms of a query.
+
+    SEARCH 'tarantino travolta' MAX 4 TUPLES          a row of its table: terms 3 and 5, MAX 4, all tables
+
+                         ┌─ bucket 0: window, places ── trees of its queries
+    watch ── broadcast ──┼─ bucket 1: window, places ── trees of its queries ──── deliver
+                         └─ ..
+
+All searches of one time domain are rows of one node, whatever their terms, MAX and tables are. Its operator
+is `keyword_search.py`. Every bucket holds the whole window, since a tree may connect tuples by any values.
+The work is divided: a query has a home bucket, and of the first queries every bucket grows the trees of its
+part of the roots.
+
+Cites: SKWS 4.1 (one plan for all networks of a query)
+Differs: one operator for all networks of all queries; what the paper's operators are, values are here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
+from seine.graph.standing_nodes import NodesView, Signature
+from seine.operators.search.keyword_search import SearchOperator
+from seine.operators.search.searches import DIVIDED_QUERIES
+from seine.operators.search.watch_node import WatchNode
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
+
+RECORD_NAMES = ("tag", "tuples", "edges", "matches")
+
+
+@dataclass(frozen=True)
+class SearchNode(StatefulNode):
+    """Trees of joined tuples, each with the tag of its query; `searches` is the table of queries.
+
+    `schema` is another number whenever the tables and edges of the node beneath are others.
+    """
+
+    kind = "search"
+    reason = "same search"
+    passes = "trees"
+    is_join = True
+    tint = "#9c36b5"
+    searches: int
+    schema: int = 0
+
+    def make_operator(self, flow: HostFlow) -> SearchOperator:
+        watch = flow.nodes[self.inputs[0]]
+        assert isinstance(watch, WatchNode)
+        return SearchOperator(self, watch.schema, flow.tables[self.searches], flow.buckets)
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.searches,)
+
+    def signature(self, standing: NodesView) -> Signature:
+        return search_signature(self.inputs[0])
+
+    def describe(self, words: NodeWords) -> str:
+        count = len(words.tables[self.searches])
+        return f"trees of joined tuples for {count:,} {'search' if count == 1 else 'different searches'}"
+
+    def details(self, words: NodeWords) -> list[str]:
+        return [
+            "every bucket holds the whole window; the work is divided by query, "
+            f"of the first {DIVIDED_QUERIES} by the tuple that comes last"
+        ]
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        return (RowPart("tree", RECORD_NAMES, tagged=True),)
+
+    def box_lines(self, box: BoxContent) -> tuple[str, str]:
+        return box.text, ""
+
+
+def search_signature(watch: int) -> Signature:
+    return ("search", watch)

@@ -1,0 +1,92 @@
+"""What a search holds: the tuples of its window, and an index of the places where they can be joined.
+
+    window   hash of id   _s _e  id  table  number  text                   the text of records
+    places   place        _s _e  id  side  key  table  epoch  terms  ..    what growth asks of a tuple, once
+    for each place
+
+Both are log-structured runs (`runs.py`), and a row goes when no tuple to come can live with it. A tuple
+that can be joined with nothing is not held.
+
+Law: `places` has a row for each place of each held tuple; `window` has each held tuple once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.operators.search.data_graph import KEY_TEXT, SIDE
+from seine.operators.search.known_tuples import CARRIED, ID
+from seine.operators.search.tuple_columns import KEYS, NUMBER, PLACES, SIDES, TABLE, TEXT, list_values, spread
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import KEY, SortedRun
+from seine.operators.state.store import Store
+from seine.rows.delta import concat_batches
+
+NEXT_ID = "next"  # head: the id of the next tuple that arrives
+_WINDOW_NAMES = ["_s", "_e", ID, TABLE, NUMBER, TEXT]
+
+
+class SearchState:
+    """The state of one bucket; all buckets hold the same tuples under the same ids."""
+
+    def __init__(self, store: Store) -> None:
+        self._head = store.head
+        self.window = Runs(store, "window")
+        self.places = Runs(store, "places")
+
+    def numbered(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch | None:
+        """New tuples in the order of their arrival, with ids; None if there are none."""
+        batches = [batch for batch in batches if batch.num_rows]
+        if not batches:
+            return None
+        whole = concat_batches(batches)
+        whole = whole.take(pa.array(np.lexsort((whole[NUMBER].to_numpy(), whole[TABLE].to_numpy()))))
+        first = self._head.get(NEXT_ID, 0)
+        self._head[NEXT_ID] = first + whole.num_rows
+        return whole.append_column(ID, pa.array(np.arange(first, first + whole.num_rows)))
+
+    def add(self, arrived: NewTuples, bound: int) -> None:
+        """Hold new tuples that may still be joined after the bound."""
+        if arrived.places is not None:
+            self.places.add(arrived.places.after(bound))
+            self.window.add(arrived.window.after(bound))
+
+    def settle(self, bound: int) -> None:
+        """Let go of what no tuple to come can live with."""
+        self.places.settle(bound)
+        self.window.settle(bound)
+
+    def texts(self, ids: IntArray) -> tuple[IntArray, pa.RecordBatch] | None:
+        """Held tuples by id: which of the ids they have, and their rows."""
+        probed, batches = [], []
+        keys = spread(ids)
+        for run in self.window.overlapping():
+            for probing, stored in run.equal_keys(keys):
+                probed.append(probing)
+                batches.append(run.batch.select(_WINDOW_NAMES).take(pa.array(stored)))
+        return (np.concatenate(probed), pa.concat_batches(batches)) if batches else None
+
+
+class NewTuples:
+    """The tuples that arrived in a step, as runs that can be probed and then be held."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        lengths, places = list_values(batch[PLACES])
+        joinable = np.flatnonzero(lengths)
+        self.places = _places_run(batch, lengths, places) if len(joinable) else None
+        held = batch.take(pa.array(joinable)).select(_WINDOW_NAMES)
+        self.window = SortedRun.of(_keyed(spread(held[ID].to_numpy()), held), KEY)
+
+
+def _places_run(batch: pa.RecordBatch, lengths: IntArray, places: IntArray) -> SortedRun:
+    owners = pa.array(np.repeat(np.arange(batch.num_rows), lengths))
+    rows = batch.select(CARRIED).take(owners)
+    rows = rows.append_column(SIDE, batch[SIDES].flatten()).append_column(KEY_TEXT, batch[KEYS].flatten())
+    return SortedRun.of(_keyed(places, rows), KEY)
+
+
+def _keyed(keys: IntArray, rows: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(keys), *rows.columns], [KEY, *rows.schema.names])

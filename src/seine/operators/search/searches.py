@@ -1,0 +1,129 @@
+"""The queries of a search as arrays: what growth asks of a query is looked up for very many rows at once.
+
+    query      tag  terms        MAX  tables      born
+    0          17   3 5           4   all           0
+    1          19   5 8 9         6   movie, plays  2
+
+A term of a query is a bit of a mask; terms that no query here has are not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.expressions import Literal
+from seine.algebra.types import BIGINT, STRING
+from seine.graph.parameter_table import ParameterTable
+from seine.rows.hashing import bucket_of
+
+ALL_TABLES = ""  # the scope of a query that follows the schema
+DIVIDED_QUERIES = (
+    64  # of the first so many queries every bucket grows a part of the trees; later ones have one home
+)
+NO_TERM = -1
+
+
+@dataclass(frozen=True)
+class SearchRow:
+    """A query as a row of constants: the numbers of its terms, their texts, MAX, its scope, its birth."""
+
+    tag: int
+    terms: tuple[int, ...]
+    texts: tuple[str, ...]
+    max_tuples: int
+    scope: str
+    born: int
+
+    def constants(self) -> list[Literal]:
+        return [
+            Literal(self.tag, BIGINT),
+            Literal(json.dumps(self.terms), STRING),
+            Literal(json.dumps(self.texts, ensure_ascii=False), STRING),
+            Literal(self.max_tuples, BIGINT),
+            Literal(self.scope, STRING),
+            Literal(self.born, BIGINT),
+        ]
+
+    @staticmethod
+    def of(row: Sequence[object]) -> SearchRow:
+        """The query that `constants` wrote."""
+        tag, terms, texts, max_tuples, scope, born = row
+        assert isinstance(tag, int) and isinstance(max_tuples, int) and isinstance(born, int)
+        return SearchRow(
+            tag, tuple(json.loads(str(terms))), tuple(json.loads(str(texts))), max_tuples, str(scope), born
+        )
+
+
+def scope_of(names: Sequence[str]) -> str:
+    """The tables of OVER as one text."""
+    return json.dumps(sorted(names), ensure_ascii=False)
+
+
+def names_in(scope: str) -> list[str]:
+    """The tables that a scope names; none if it follows the schema."""
+    names: list[str] = json.loads(scope) if scope else []
+    return names
+
+
+class Searches:
+    """The queries that a bucket works for; `terms` are the numbers of their terms, ascending."""
+
+    def __init__(self, table: ParameterTable, tables: Mapping[int, str], bucket: int, buckets: int) -> None:
+        """`tables` are the names of the searched tables by number."""
+        numbers = np.fromiter(table.rows, np.int64, len(table))
+        at_home = (numbers < DIVIDED_QUERIES) | (bucket_of(numbers, buckets) == bucket)
+        chosen = numbers[at_home].tolist()
+        rows = [SearchRow.of(table.rows[number]) for number in chosen]
+        self.names = [[*table.claims[number]] for number in chosen]
+        self.count = len(rows)
+        self.divided: BoolArray = (
+            numbers[at_home] < DIVIDED_QUERIES if buckets > 1 else np.zeros(len(rows), bool)
+        )
+        self.texts = [row.texts for row in rows]
+        self.tag, self.max_tuples, self.born = (
+            np.array([getattr(row, name) for row in rows], np.int64) for name in ("tag", "max_tuples", "born")
+        )
+        self.size = np.array([len(row.terms) for row in rows], np.int64)
+        self.full: IntArray = (np.int64(1) << self.size) - 1
+        self.terms: IntArray = np.unique(np.array([t for row in rows for t in row.terms], np.int64))
+        self.words = self._words(rows)
+        self.table_numbers = np.array(sorted(tables), np.int64)
+        self._scope, self._allowed = self._scopes(rows, [tables[n] for n in sorted(tables)])
+
+    def _words(self, rows: Sequence[SearchRow]) -> IntArray:
+        """The terms of each query, as places in `terms`, filled up with NO_TERM."""
+        words = np.full((len(rows), int(self.size.max(initial=0))), NO_TERM, np.int64)
+        for i, row in enumerate(rows):
+            words[i, : len(row.terms)] = row.terms
+        known = words != NO_TERM
+        words[known] = np.searchsorted(self.terms, words[known])
+        return words
+
+    @staticmethod
+    def _scopes(rows: Sequence[SearchRow], names: list[str]) -> tuple[IntArray, BoolArray]:
+        """The number of each query's scope, and which tables each scope has; the last stands for tables
+        that are gone.
+        """
+        scopes = {scope: i for i, scope in enumerate(dict.fromkeys(row.scope for row in rows))}
+        allowed = np.zeros((len(scopes), len(names) + 1), bool)
+        for scope, i in scopes.items():
+            inside = {*names} if scope == ALL_TABLES else {*names_in(scope)}
+            allowed[i, : len(names)] = [name in inside for name in names]
+        return np.array([scopes[row.scope] for row in rows], np.int64), allowed
+
+    def table_places(self, numbers: AnyArray) -> IntArray:
+        """Tables by place; one that is gone has the place behind the last."""
+        if not len(self.table_numbers):
+            return np.zeros(len(numbers), np.int64)
+        places = np.searchsorted(self.table_numbers, numbers).clip(max=len(self.table_numbers) - 1)
+        return np.where(self.table_numbers[places] == numbers, places, len(self.table_numbers))
+
+    def takes(self, queries: IntArray, table: IntArray, epoch: IntArray) -> BoolArray:
+        """Whether tuples of these tables and epochs may be in trees of these queries."""
+        inside: BoolArray = self._allowed[self._scope[queries], table] & (epoch >= self.born[queries])
+        return inside

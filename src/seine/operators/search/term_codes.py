@@ -1,0 +1,21 @@
+"""Terms as constants of a table: a text for what a term means."""
+
+from __future__ import annotations
+
+import json
+
+from seine.algebra.search_terms import Alternative, Term
+
+
+def term_code(term: Term) -> str:
+    """What a term means, as text: the same for terms that are spelled differently and mean the same."""
+    return json.dumps(sorted([list(one.words), one.prefix, one.column or ""] for one in term.alternatives))
+
+
+def alternatives_of(code: str) -> list[Alternative]:
+    """The alternatives that `term_code` wrote.
+
+    >>> alternatives_of('[[["kill", "bill"], false, "title"]]')
+    [Alternative(words=('kill', 'bill'), prefix=False, column='title')]
+    """
+    return [Alternative(tuple(words), prefix, column or None) for words, prefix, column in json.loads(code)]

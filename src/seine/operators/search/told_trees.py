@@ -1,0 +1,186 @@
+"""Trees with tuples that may be deleted: they wait until it is known whether they are void, and may end
+early.
+
+    found ──> waiting, by start ──(progress)──> told ──> + rows
+    deletions ──> cuts, by tuple ──> ends, by time ──(progress)──> - rows, once for each told tree
+
+Progress is that of the retractable streams of the tree's own tuples: a tree of others leaves at once, and a
+silent stream holds up only the trees that have a tuple of it. Buffers are kept apart by that set of streams.
+
+Law: with W the progress of a tree's retractable streams and D the earliest deletion of one of its tuples,
+the tree is emitted once its start is before W, unless D is not after its start; it ends early, once, at D
+if D is before its end and before W.
+
+Cites: SKWS 3.1 (results of negative tuples)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.algebra.types import NUMBERS
+from seine.operators.search.tuple_columns import list_values, lists_of, spread
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
+from seine.operators.state.store import Store
+from seine.operators.state.waiting_rows import RowBuffer
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, Delta, data_names
+
+IDENTITY, MEMBERS, CODE = "_i0", "_members", "_code"
+HOLDS = "holds"  # head: the sets of streams that trees have waited for
+_ROW = [START, END, IDENTITY, *data_names(4)]
+_NUMBER_BITS = 43  # of an arrival number: the rest of 64 bits is for the number of the table
+
+
+def tuple_codes(tables: IntArray, numbers: IntArray) -> IntArray:
+    """One number for a table and an arrival number there."""
+    codes: IntArray = (tables << _NUMBER_BITS) | numbers
+    return codes
+
+
+class ToldTrees:
+    """The trees of one bucket that wait or may end early, under `store.head`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._holds: list[list[str]] = store.head.setdefault(HOLDS, [])
+        self._cuts = Runs(store, "cuts")
+        self._trees = Runs(store, "told")
+        self._links = Runs(store, "links")
+
+    def cut(self, tables: IntArray, numbers: IntArray, minus: pa.RecordBatch) -> None:
+        """Note deletions of tuples, and that told trees with them end."""
+        codes = tuple_codes(tables, numbers)
+        named = [KEY, START, END, EARLY, CODE]
+        arrays = [pa.array(spread(codes)), minus[START], minus[END], minus[EARLY], pa.array(codes)]
+        cuts = SortedRun.of(pa.RecordBatch.from_arrays(arrays, names=named), KEY)
+        self._cuts.add(cuts)
+        early = cuts.batch[EARLY].to_numpy()
+        for run in self._links.overlapping():
+            for probing, stored in run.equal_keys(cuts.keys):
+                rows = run.batch.take(pa.array(stored))
+                self._end(rows["_hold"].to_numpy(), rows, early[probing])
+
+    def wait(self, streams: Sequence[str], rows: pa.RecordBatch) -> None:
+        """Hold trees that have tuples of these streams; `rows` have identities and members."""
+        self._buffer("waiting", self._number(streams), START).release(rows, _BEFORE_ALL)
+
+    def release(self, clock: Clock) -> Iterator[Delta]:
+        """What has become certain: trees that are told, then the early ends of told ones."""
+        for number, streams in enumerate(self._holds):
+            horizon = clock.progress(streams)
+            due = self._buffer("waiting", number, START).release(None, horizon)
+            if due is not None:
+                lasting = self._tell(number, due)
+                if lasting.num_rows:
+                    yield Delta(lasting.select(_ROW))
+        for number, streams in enumerate(self._holds):
+            ends = self._buffer("ends", number, EARLY).release(None, clock.progress(streams))
+            if ends is not None:
+                yield from self._ended(ends)
+
+    def settle(self, bound: int) -> None:
+        """Let go of what no deletion to come can end."""
+        for runs in (self._cuts, self._trees, self._links):
+            runs.settle(bound)
+
+    # ---- inside
+
+    def _number(self, streams: Sequence[str]) -> int:
+        names = sorted(streams)
+        if names not in self._holds:
+            self._holds.append(names)
+        return self._holds.index(names)
+
+    def _buffer(self, what: str, number: int, time: str) -> RowBuffer:
+        return RowBuffer(self._store, f"{what} {json.dumps(self._holds[number])}", time)
+
+    def _tell(self, hold: int, due: pa.RecordBatch) -> pa.RecordBatch:
+        """Those of waiting trees that are not void, which are told from now on."""
+        lengths, codes = list_values(due[MEMBERS])
+        owners = np.repeat(np.arange(due.num_rows), lengths)
+        early = np.full(due.num_rows, FOREVER)
+        np.minimum.at(early, owners, self._early_ends(codes))
+        lasting = np.flatnonzero(early > due[START].to_numpy())
+        kept, early = due.take(pa.array(lasting)), early[lasting]
+        self._remember(hold, kept)
+        short = np.flatnonzero(early < kept[END].to_numpy())
+        if len(short):
+            self._end(np.full(len(short), hold), kept.take(pa.array(short)), early[short])
+        return kept
+
+    def _remember(self, hold: int, rows: pa.RecordBatch) -> None:
+        if not rows.num_rows:
+            return
+        trees = rows.select(_ROW)
+        keys = pa.array(spread(rows[IDENTITY].to_numpy()))
+        rows_told = pa.RecordBatch.from_arrays([keys, *trees.columns], [KEY, *_ROW])
+        self._trees.add(SortedRun.of(rows_told, KEY))
+        lengths, codes = list_values(rows[MEMBERS])
+        owners = pa.array(np.repeat(np.arange(rows.num_rows), lengths))
+        linked = rows.select([START, END, IDENTITY]).take(owners)
+        arrays = [pa.array(spread(codes)), *linked.columns, pa.array(np.full(len(codes), hold))]
+        links = pa.RecordBatch.from_arrays(arrays, [KEY, START, END, IDENTITY, "_hold"])
+        self._links.add(SortedRun.of(links, KEY))
+
+    def _early_ends(self, codes: IntArray) -> IntArray:
+        """When tuples were deleted, as far as that is known; FOREVER if they were not."""
+        early = np.full(len(codes), FOREVER)
+        keys = spread(codes)
+        for run in self._cuts.overlapping():
+            for probing, stored in run.equal_keys(keys):
+                np.minimum.at(early, probing, run.batch[EARLY].to_numpy()[stored])
+        return early
+
+    def _end(self, holds: IntArray, rows: pa.RecordBatch, early: IntArray) -> None:
+        """Told trees end at these instants, unless they end earlier; it waits until that is certain."""
+        inside = (early < rows[END].to_numpy()) & (early > rows[START].to_numpy())
+        for hold in np.unique(holds[inside]).tolist():
+            chosen = np.flatnonzero(inside & (holds == hold))
+            ends = rows.select([START, END, IDENTITY]).take(pa.array(chosen))
+            ends = ends.append_column(EARLY, pa.array(early[chosen]))
+            self._buffer("ends", hold, EARLY).release(ends, _BEFORE_ALL)
+
+    def _ended(self, ends: pa.RecordBatch) -> Iterator[Delta]:
+        """The told trees that end, each at its earliest end; they are told no more."""
+        identity, early = ends[IDENTITY].to_numpy(), ends[EARLY].to_numpy()
+        order = np.lexsort((early, identity))
+        identity, early = identity[order], early[order]
+        first = np.ones(len(order), bool)
+        first[1:] = np.diff(identity) != 0
+        identity, early = identity[first], early[first]
+        keys = spread(identity)
+        taken = self._trees.take(lambda run: _hits(run, keys))
+        for batch in taken:
+            at = np.searchsorted(identity, batch[IDENTITY].to_numpy())
+            rows = batch.select(_ROW)
+            names = [START, END, EARLY, *_ROW[2:]]
+            minus = rows.append_column(EARLY, pa.array(early[at])).select(names)
+            yield Delta(rows[:0], minus)
+
+    @property
+    def rows(self) -> int:
+        """How many trees may still end early."""
+        return self._trees.rows
+
+
+_BEFORE_ALL = -(2**63)
+
+
+def _hits(run: SortedRun, keys: IntArray) -> IntArray:
+    pieces = [stored for _, stored in run.equal_keys(keys)]
+    return np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
+
+
+def members_of(tables: IntArray, numbers: IntArray, retractable: IntArray) -> pa.Array:
+    """The codes of the tuples of each tree whose table is retractable, as lists; `retractable` are table
+    numbers.
+    """
+    inside = np.isin(tables, retractable)
+    return lists_of(inside.sum(1), tuple_codes(tables, numbers)[inside], NUMBERS.arrow())

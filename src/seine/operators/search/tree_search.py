@@ -1,0 +1,129 @@
+"""One step of a search: the trees whose last tuple is new, as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.search.data_graph import DataGraph
+from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
+from seine.operators.search.known_tuples import ID, KnownTuples
+from seine.operators.search.search_state import NewTuples, SearchState
+from seine.operators.search.searches import Searches
+from seine.operators.search.tree_records import tree_columns
+from seine.operators.search.tuple_columns import NUMBER, TABLE, TEXT, side_code
+from seine.operators.search.watched_schema import WatchedSchema
+from seine.operators.state.work_budget import spend_for_query
+from seine.rows.delta import data_names
+
+MOST_SEEDS_AT_ONCE = 1 << 18  # pairs of a new tuple and a query that are looked at together
+_TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
+
+
+class FoundTrees(NamedTuple):
+    """Trees as rows (lives, tag, tuples, edges, matches), and their tuples: table and number, [row, size]."""
+
+    rows: pa.RecordBatch
+    tables: IntArray
+    numbers: IntArray
+
+
+class TreeSearch:
+    """Finds trees for the queries of a table; it follows from the nodes, and keeps nothing of its input."""
+
+    def __init__(self, schema: WatchedSchema, table: ParameterTable, buckets: int) -> None:
+        self._schema, self._table, self._buckets = schema, table, buckets
+        self._names = {member.number: member.name for member in schema.members}
+        ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
+        self._rank = {number: ranks[name] for number, name in self._names.items()}
+        codes = [side_code(edge.number, right) for edge in schema.edges for right in (False, True)]
+        self._sides = np.array(sorted(codes), np.int64)
+        self._searches: dict[int, Searches] = {}
+
+    def searches(self, bucket: int) -> Searches:
+        """The queries that a bucket works for."""
+        if bucket not in self._searches:
+            self._searches[bucket] = Searches(self._table, self._names, bucket, self._buckets)
+        return self._searches[bucket]
+
+    def trees(self, new: NewTuples, state: SearchState, bucket: int) -> Iterator[FoundTrees]:
+        """The trees whose last tuple is new."""
+        searches = self.searches(bucket)
+        if not searches.count:
+            return
+        tuples = KnownTuples(searches, self._sides)
+        roots = tuples.numbers(new.batch)
+        runs = [*state.places.overlapping(int(tuples.start.min()))]
+        graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
+        spend = QuerySpending(searches)
+        for seeds in self._seeds(graph, searches, roots, bucket):
+            for trees in grow(graph, searches, seeds, spend):
+                yield self._as_rows(trees, searches, tuples, TupleTexts(new, state))
+
+    def _seeds(
+        self, graph: DataGraph, searches: Searches, roots: IntArray, bucket: int
+    ) -> Iterator[TreeRows]:
+        """Each new tuple with each query that it may be in a tree of."""
+        tuples = graph.tuples
+        here = tuples.id[roots] % self._buckets == bucket
+        size = max(1, MOST_SEEDS_AT_ONCE // searches.count)
+        for at in range(0, len(roots), size):
+            root = np.repeat(roots[at : at + size], searches.count)
+            query = np.tile(np.arange(searches.count), len(root) // searches.count)
+            taken = searches.takes(query, tuples.table[root], tuples.epoch[root])
+            taken &= ~searches.divided[query] | np.repeat(here[at : at + size], searches.count)
+            chosen = np.flatnonzero(taken)
+            yield seeds_of(graph, root[chosen], query[chosen])
+
+    def _as_rows(
+        self, trees: TreeRows, searches: Searches, tuples: KnownTuples, texts: TupleTexts
+    ) -> FoundTrees:
+        used = np.unique(trees.node)
+        batch = texts.of(tuples.id[used])
+        tables, numbers = batch[TABLE].to_numpy(), batch[NUMBER].to_numpy()
+        by_name = np.array([self._rank.get(number, -1) for number in tables.tolist()], np.int64)
+        order = np.lexsort((numbers, by_name, batch["_s"].to_numpy()))
+        rank = np.zeros(len(tuples), np.int64)
+        rank[used[order]] = np.arange(len(order))
+        columns = tree_columns(trees, searches, rank, batch[TEXT].take(pa.array(order)))
+        named = [("_s", pa.array(trees.start)), ("_e", pa.array(trees.end))]
+        named += zip(data_names(len(columns)), columns, strict=True)
+        rows = pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
+        at = np.searchsorted(used, trees.node)
+        return FoundTrees(rows, tables[at], numbers[at])
+
+
+class QuerySpending:
+    """Counts the candidates of each query in a step."""
+
+    def __init__(self, searches: Searches) -> None:
+        self._searches = searches
+        self._spent = np.zeros(searches.count, np.int64)
+
+    def __call__(self, queries: IntArray) -> None:
+        self._spent += np.bincount(queries, minlength=len(self._spent))
+        most = int(self._spent.argmax())
+        spend_for_query(self._searches.names[most][0], int(self._spent[most]))
+
+
+class TupleTexts:
+    """The texts of tuples: of new ones, and of held ones by their ids."""
+
+    def __init__(self, new: NewTuples, state: SearchState) -> None:
+        self._new, self._state = new, state
+
+    def of(self, ids: IntArray) -> pa.RecordBatch:
+        """The tuples with these ids, in their order."""
+        first = int(self._new.batch[ID][0].as_py())
+        fresh, older = np.flatnonzero(ids >= first), np.flatnonzero(ids < first)
+        places, batches = [fresh], [self._new.batch.select(_TEXT_NAMES).take(pa.array(ids[fresh] - first))]
+        held = self._state.texts(ids[older])
+        if held is not None:
+            places.append(older[held[0]])
+            batches.append(held[1].select(_TEXT_NAMES))
+        return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(places))))

@@ -1,0 +1,131 @@
+"""The step of a watch: a tuple of one table becomes a searched tuple, with its text, terms and places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.algebra.expressions import Column, Expression
+from seine.algebra.functions.casting import implied_cast
+from seine.algebra.types import NUMBERS, Type
+from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.evaluate import evaluate
+from seine.evaluate.term_matcher import TermMatcher
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.search.term_codes import alternatives_of
+from seine.operators.search.tuple_columns import (
+    KEY_TEXTS,
+    TUPLE_NAMES,
+    lists_of,
+    place_hashes,
+    side_code,
+)
+from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.delta import ARRIVAL_NUMBER
+from seine.rows.hashing import hash_is_exact
+from seine.rows.json_values import json_objects
+
+if TYPE_CHECKING:
+    from seine.operators.search.watch_node import WatchNode
+
+_IDENTITY = "_i0"
+_LIVES = ("_s", "_e", "_d")
+
+
+class JoinSide:
+    """One side of an edge at a table: the key in the edge's type, and the places of its values."""
+
+    def __init__(self, edge: int, right: bool, column: int, type_: Type, common: Type) -> None:
+        self.code, self._edge, self._right = side_code(edge, right), edge, right
+        self.key: Expression = implied_cast(Column(column, type_), common, "a key")
+        self.exact = hash_is_exact([common])
+
+    def places(self, keys: pa.Array) -> IntArray:
+        """Where tuples with these keys can be joined; arbitrary for NULL."""
+        return place_hashes(keys, self._edge, self._right)
+
+
+class WatchStep:
+    """One table of a watch at work."""
+
+    def __init__(self, node: WatchNode, port: int, terms: ParameterTable) -> None:
+        self._node = node.id
+        self._table = table = node.members[port]
+        self._identified = bool(node.identities)
+        self._sides = sides_of(node.edges, table)
+        alternatives = {number: alternatives_of(code) for number, (code,) in terms.rows.items()}
+        self._matcher = TermMatcher(alternatives, table.names, table.types)
+        self._front = f'{{"stream": {json.dumps(table.name, ensure_ascii=False)}, "row": '
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        flow.push(self._node, arrived.each(self.searched), emission)
+
+    def searched(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
+        """Tuples of the table in the form of `tuple_columns`."""
+        rows, table, names = batch.num_rows, self._table, batch.schema.names
+        number = batch[ARRIVAL_NUMBER if ARRIVAL_NUMBER in names else _IDENTITY]
+        values = [batch[f"c{i}"] for i in range(len(table.names))]
+        epoch = np.zeros(rows, np.int64) if table.arrival is None else batch[f"c{table.arrival}"]
+        text = pa.compute.binary_join_element_wise(
+            self._front, json_objects(table.names, table.types, values), "}", ""
+        )
+        terms = lists_of(*self._matcher.matches(values, rows), NUMBERS.arrow())
+        lives = [(name, batch[name]) for name in _LIVES if name in names]
+        if self._identified:
+            unnumbered = pa.array(np.full(rows, -1, np.int64))
+            lives.append((_IDENTITY, batch[_IDENTITY] if _IDENTITY in names else unnumbered))
+        data = [pa.array(np.full(rows, table.number)), number, pa.array(epoch), text, terms]
+        data += places_of(self._sides, columns, rows)
+        named = [*lives, *zip(TUPLE_NAMES, data, strict=True)]
+        return pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
+
+
+def sides_of(edges: Sequence[WatchedEdge], table: WatchedTable) -> list[JoinSide]:
+    """The sides of edges at a table; an edge of the table with itself has two."""
+    sides = []
+    for edge in edges:
+        ends = ((edge.left, edge.left_column, False), (edge.right, edge.right_column, True))
+        for name, column, right in ends:
+            if name == table.name:
+                sides.append(JoinSide(edge.number, right, column, table.types[column], edge.type))
+    return sides
+
+
+def places_of(sides: list[JoinSide], columns: DataColumns, rows: int) -> list[pa.Array]:
+    """The columns `places`, `sides` and `keys` of tuples: a value for each side whose key is not NULL."""
+    keys = [evaluate(side.key, columns, rows) for side in sides]
+    known = np.ones((rows, len(sides)), bool)
+    places = np.zeros((rows, len(sides)), np.int64)
+    for i, (side, key) in enumerate(zip(sides, keys, strict=True)):
+        places[:, i] = side.places(key)
+        if key.null_count:
+            known[:, i] = key.is_valid().to_numpy(zero_copy_only=False)
+    lengths, codes = known.sum(1), np.tile(np.array([side.code for side in sides], np.int64), (rows, 1))
+    numbers = NUMBERS.arrow()
+    texts = _key_texts(sides, keys, known)
+    return [
+        lists_of(lengths, places[known], numbers),
+        lists_of(lengths, codes[known] if len(sides) else np.zeros(0, np.int64), numbers),
+        lists_of(lengths, texts, KEY_TEXTS),
+    ]
+
+
+def _key_texts(sides: list[JoinSide], keys: list[pa.Array], known: np.ndarray) -> pa.Array:
+    """The texts of keys that hashes do not decide, row by row; NULL for others."""
+    count = int(known.sum())
+    if all(side.exact for side in sides):
+        return pa.nulls(count, pa.string())
+    rows = len(known)
+    texts = [
+        pa.nulls(rows, pa.string()) if side.exact else key.cast(pa.string())
+        for side, key in zip(sides, keys, strict=True)
+    ]
+    rows_first = np.arange(rows * len(sides)).reshape(len(sides), rows).T[known]
+    return pa.concat_arrays(texts).take(pa.array(rows_first))

@@ -1,0 +1,55 @@
+"""The law of searches: trees of tuples as brute force enumerates them, whatever the steps and buckets."""
+
+from __future__ import annotations
+
+import random
+
+from seine.operators.search.keyword_search import SearchOperator
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER
+from tests.support.searched_graphs import SearchedNodes, described, expected, random_graph, told_trees
+from tests.support.seeds import seed_range, seeds
+
+
+def random_cuts(rng: random.Random, size: int) -> list[int]:
+    return sorted(rng.randint(0, size) for _ in range(rng.randint(0, 5)))
+
+
+def test_trees_are_those_of_brute_force() -> None:
+    results = 0
+    for seed in seed_range(60):
+        rng = random.Random(seed)
+        graph = random_graph(rng, tuples=12)
+        rows = SearchedNodes(graph).run(random_cuts(rng, len(graph.tuples)))
+        assert told_trees(rows) == described(graph, expected(graph)), f"seed {seed}"
+        results += len(rows)
+    assert results > 500
+
+
+@seeds(10)
+def test_the_number_of_buckets_does_not_matter(seed: int) -> None:
+    rng = random.Random(seed)
+    graph = random_graph(rng, tuples=20)
+    alone = told_trees(SearchedNodes(graph).run([]))
+    for buckets in (2, 3, 8):
+        assert told_trees(SearchedNodes(graph, buckets).run(random_cuts(rng, 20))) == alone
+
+
+def test_a_few_queries_are_divided_among_buckets() -> None:
+    rng = random.Random(3)
+    rows = [row for _ in range(10) for row in SearchedNodes(random_graph(rng, tuples=20), buckets=2).run([])]
+    share = sum(row["bucket"] == 0 for row in rows) / len(rows)
+    assert 0.35 < share < 0.65
+
+
+def test_nothing_is_held_after_all_windows_have_passed() -> None:
+    held = 0
+    for seed in seed_range(5):
+        graph = random_graph(random.Random(seed), tuples=30, most=3)
+        nodes = SearchedNodes(graph, 2)
+        nodes.step(graph.tuples[:20], Clock(dict.fromkeys(("s0", "s1", "s2", "s3"), 0)))
+        held += sum(map(SearchOperator.state_rows, nodes.operators, nodes.stores))
+        nodes.step((), Clock(dict.fromkeys(("s0", "s1", "s2", "s3"), FOREVER), end=True))
+        for operator, store in zip(nodes.operators, nodes.stores, strict=True):
+            assert operator.state_rows(store) == 0 and not store.runs
+    assert held > 50
