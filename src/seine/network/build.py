@@ -312,7 +312,7 @@ class Builder:
                 tree.add(node)
         for step in steps:
             before = list(decided)
-            decided += step.keys.conjuncts
+            decided += step.keys.decided
             item = block.items[step.item]
             if isinstance(item, Lookup):
                 node = self._joins.lookup(node, item, step, conditions, before, decided)

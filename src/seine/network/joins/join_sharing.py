@@ -20,6 +20,7 @@ from seine.operators.join.lookup_node import lookup_signature
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
+from seine.optimizer.linear_equalities import LinearEquality, linear_equalities
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
 
@@ -36,11 +37,19 @@ class ItemRows:
 
 @dataclass(frozen=True)
 class JoinKeys:
-    """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for."""
+    """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for.
+
+    A key that only follows from conjuncts stands for none: these are still to be checked.
+    """
 
     left: tuple[Expression, ...]
     right: tuple[Expression, ...]
-    conjuncts: tuple[int, ...]
+    conjuncts: tuple[int | None, ...]
+
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """The conjuncts that hold for every pair with equal keys."""
+        return tuple(number for number in self.conjuncts if number is not None)
 
 
 @dataclass(frozen=True)
@@ -83,10 +92,11 @@ class JoinOrderSearch:
     @cached_property
     def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
         """For each item the conjuncts that equate an expression over it alone with another: number, the
-        other side, its own side, and the items that the other side reads."""
+        other side, its own side, and the items that the other side reads. Not those that are linear."""
         equalities: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
+        linear = {number for _, numbers in self._sums for number in numbers}
         for number, part in enumerate(self._block.conditions):
-            if is_equality(part):
+            if is_equality(part) and number not in linear:
                 reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
                 for here, there in ((0, 1), (1, 0)):
                     if reads[here] and len(reads[there]) == 1:
@@ -94,6 +104,22 @@ class JoinOrderSearch:
                         sides = (part.args[here], part.args[there])
                         equalities.setdefault(item, []).append((number, *sides, reads[here]))
         return equalities
+
+    @cached_property
+    def _sums(self) -> list[tuple[LinearEquality, tuple[int, ...]]]:
+        return [*linear_equalities(self._block.conditions)]
+
+    def _linear_keys(
+        self, items: tuple[int, ...], item: int, offsets: dict[int, int]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        """The keys of linear equalities whose addends each read this item alone, or only these."""
+        have, joined = {item}, set(items)
+        for equality, _ in self._sums:
+            reads = equality.reads(lambda index: self._places[index][0])
+            theirs = [number for number, read in enumerate(reads) if read <= joined]
+            ours = [read for number, read in enumerate(reads) if number not in theirs]
+            if theirs and ours and all(read == have for read in ours):
+                yield equality.keys(theirs, self.moving(offsets), self.moving({item: 0}))
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
         """Where each item's row begins when their rows stand side by side in this order."""
@@ -206,7 +232,7 @@ class JoinOrderSearch:
         """The others in their order, but first those that an equality connects."""
         joined = list(items)
         while rest:
-            linked = [item for item in rest if self._keys(tuple(joined), item).conjuncts]
+            linked = [item for item in rest if self._keys(tuple(joined), item).left]
             streams = [item for item in linked if self._bases[item].node is not None]
             chosen = (streams or linked or rest)[0]
             rest.remove(chosen)
@@ -228,7 +254,7 @@ class JoinOrderSearch:
             have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
             if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
                 continue
-            if best is None or len(have) > len(best.keys.conjuncts):
+            if best is None or len(have) > len(best.keys.left):
                 best = JoinStep(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
         return best or JoinStep(item, keys, None)
 
@@ -244,11 +270,13 @@ class JoinOrderSearch:
 
     def _found_keys(self, items: tuple[int, ...], item: int) -> JoinKeys:
         offsets = self.offsets(items)
-        conjunct_of: dict[tuple[Expression, Expression], int] = {}
+        conjunct_of: dict[tuple[Expression, Expression], int | None] = {}
         for number, theirs, ours, reads in self._equalities.get(item, ()):
             if reads <= offsets.keys():
                 pair = one_type(self.moved(theirs, offsets), self.moved(ours, {item: 0}))
                 conjunct_of.setdefault(pair, number)
+        for pair in self._linear_keys(items, item, offsets):
+            conjunct_of.setdefault(pair, None)
         pairs = sorted(conjunct_of, key=lambda pair: (str(pair[0]), str(pair[1])))
         return JoinKeys(
             tuple(left for left, _ in pairs),
@@ -268,6 +296,6 @@ def _side_by_side(
     return tuple([starts.get(item, 0) + column for item, places in enumerate(columns) for column in places])
 
 
-def _keys_of(node: JoinNode, conjuncts: Sequence[int]) -> JoinKeys:
+def _keys_of(node: JoinNode, conjuncts: Sequence[int | None]) -> JoinKeys:
     left, right = node.ports[:2]
     return JoinKeys(left.key, right.key, tuple(conjuncts))

@@ -123,6 +123,7 @@ def _form(line: NodeLine) -> dict[str, Any]:
         "kind": line.node.kind,
         "inputs": list(line.node.inputs),
         "stage": line.node.stage,
+        "stateful": line.node.stateful,
         "description": line.text,
         "details": list(line.details),
         "users": list(line.users),

@@ -8,6 +8,7 @@ from seine.algebra.expressions import Expression, conjunction, shift_columns
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.equalities import connects
+from seine.optimizer.linear_equalities import linear_equalities
 from seine.optimizer.traverse import with_inputs
 
 
@@ -60,11 +61,18 @@ def _rank(block: Block, joined: frozenset[int], number: int, stream: bool) -> in
         if number in reads and len(reads) > 1 and reads <= together
     ]
     columns = block.columns(number)
-    if any(connects(condition, lambda index: index not in columns) for condition in reachable):
+    if _is_keyed(reachable, lambda index: index not in columns):
         return 0 if stream else 1
     if reachable:
         return 2 if stream else 3
     return 4 if stream else 5
+
+
+def _is_keyed(conditions: list[Expression], is_left: Callable[[int], bool]) -> bool:
+    """Whether a key of an equi-join follows from conditions."""
+    if any(connects(condition, is_left) for condition in conditions):
+        return True
+    return any(equality.connects(is_left) for equality, _ in linear_equalities(conditions))
 
 
 def _join(block: Block, order: list[int]) -> Plan:
