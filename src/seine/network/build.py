@@ -22,7 +22,7 @@ from seine.graph.claims import Claim
 from seine.graph.node import Filter, Node
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
-from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
+from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers, in_canonical_order
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import ItemRows, JoinOrderSearch, JoinStep, Order
@@ -47,6 +47,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
+from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
 from seine.safety.plans.joined_streams import JoinedStreams
@@ -168,21 +169,40 @@ class Builder:
             case Aggregate():
                 placed = self._breakers.aggregate(plan, self._rows(plan.input), expandable=alone)
                 return self._released(plan, placed)
-            case Distinct(UnionAll(branches)):
-                placed = self._breakers.set_operator(DistinctNode, [*map(self._rows, branches)])
-                return self._released(plan, placed)
             case Distinct(input):
-                placed = self._breakers.set_operator(DistinctNode, [self._rows(input)])
-                return self._released(plan, placed)
+                return self._released(plan, self._distinct(input, alone))
             case Except(left, right):
-                placed = self._breakers.set_operator(ExceptNode, [self._rows(left), self._rows(right)])
+                placed = self._breakers.set_operator(ExceptNode, [self._set(left), self._set(right)])
                 return self._released(plan, placed)
             case UnionAll(branches):
-                return self._breakers.merge([*map(self._rows, branches)])
+                return self._breakers.merge(in_canonical_order([*map(self._rows, branches)]))
             case Search():
                 assert self._scopes is not None
                 return place_search(self._placer, self._scopes, plan, self._birth_epoch)
         return self._breakers.merge([self._rows(plan)])  # a projection that has to stay
+
+    def _distinct(self, plan: Plan, alone: bool) -> BreakerRows:
+        """The distinct rows of a plan: groups without functions, or a union of two and more branches."""
+        rows = self._branches(plan)
+        if len(rows) > 1:
+            return self._breakers.set_operator(DistinctNode, rows)
+        columns = tuple(Column(i, field.type) for i, field in enumerate(plan.schema))
+        groups = Aggregate(plan, columns, (), tuple(field.name for field in plan.schema))
+        return self._breakers.aggregate(groups, rows[0], expandable=alone)
+
+    def _set(self, plan: Plan) -> BlockRows:
+        """The rows of a plan of which only the set matters."""
+        rows = self._branches(plan)
+        if len(rows) == 1:
+            return rows[0]
+        merged = self._breakers.merge(rows)
+        outputs = tuple(Column(i, merged.node.types[i]) for i in merged.columns)
+        return BlockRows(merged.node, tuple(merged.tag_condition(0)), (), outputs)
+
+    def _branches(self, plan: Plan) -> list[BlockRows]:
+        """The rows of which a set is made, each once, in an order that does not depend on the text."""
+        branches = plan.branches if isinstance(plan, UnionAll) else (plan,)
+        return in_canonical_order([*dict.fromkeys(map(self._rows, branches))])
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
@@ -205,15 +225,18 @@ class Builder:
             # When a group got its result must not depend on what others ask of it.
             breaker = self._released(plan, self._breakers.aggregate(more, rows, expandable=False))
         else:
-            breaker = self._breaker(plan)
+            assert isinstance(plan, Distinct)
+            branches = self._branches(plan.input)
+            breaker = self._released(plan, self._breakers.set_operator(DistinctNode, branches))
         return place_final(self._placer, self._streams, breaker, groupings)
 
     def _rows(self, plan: Plan) -> BlockRows:
-        return self._block(self.blocks.of(plan))
+        """The rows that feed a pipeline breaker, their conditions in one form."""
+        return self._block(self.blocks.of(plan), minimal=True)
 
     # ---- blocks
 
-    def _block(self, block: Block) -> BlockRows:
+    def _block(self, block: Block, *, minimal: bool = False) -> BlockRows:
         placed = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in placed]
         joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner)
@@ -229,12 +252,14 @@ class Builder:
         move = joining.moving(offsets)
         conjuncts = [*map(move, block.conditions)]
         outputs = tuple(map(move, block.outputs))
+        if minimal:
+            outputs = tuple(with_representatives(conjuncts, outputs))
         for item, (_, breaker) in enumerate(placed):
             conjuncts += breaker.tag_condition(offsets[item]) if breaker else []
         conditions = Conditions(tuple(conjuncts), self._strategy)
         growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
         joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
-        exact, checks = conditions.exact(decided)
+        exact, checks = conditions.fewest(decided) if minimal else conditions.exact(decided)
         self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
         for join, columns in growing.needed() if growing else ():
             self._placer.claim_columns(join, columns)

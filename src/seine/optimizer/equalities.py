@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard
 
-from seine.algebra.expressions import Call, Column, Expression, columns_of
+from seine.algebra.expressions import Call, Column, Expression, columns_of, shift_columns
 from seine.algebra.functions import common_type, resolve_cast
 from seine.algebra.types import Kind, Type
 
@@ -47,6 +47,35 @@ def equal_columns(part: Expression) -> tuple[int, int] | None:
         return None
     one, other = map(punctuated_column, part.args)
     return None if one is None or other is None or one == other else (one, other)
+
+
+def with_representatives(
+    conditions: Iterable[Expression], expressions: Iterable[Expression]
+) -> Iterator[Expression]:
+    """Expressions over rows that satisfy conditions, each column replaced by the first that equals it.
+
+    >>> from seine.algebra.types import BIGINT, BOOLEAN
+    >>> a, b = Column(0, BIGINT), Column(3, BIGINT)
+    >>> [str(e) for e in with_representatives([Call("eq", (b, a), BOOLEAN)], [b, Column(4, BIGINT)])]
+    ['#0', '#4']
+    """
+    groups: dict[int, set[int]] = {}
+    for part in conditions:
+        if is_equality(part) and _is_same_value(*part.args):
+            one, other = columns_of(part.args[0]), columns_of(part.args[1])
+            joined = {*one, *other}.union(*(groups.get(index, ()) for index in (*one, *other)))
+            groups.update(dict.fromkeys(joined, joined))
+    return (
+        shift_columns(e, lambda index: min(groups.get(index, (index,)))) if groups else e for e in expressions
+    )
+
+
+def _is_same_value(one: Expression, other: Expression) -> bool:
+    """Whether two sides of an equality are columns that then have one and the same value; zeros of doubles
+    are equal and differ in their sign.
+    """
+    columns = isinstance(one, Column) and isinstance(other, Column)
+    return columns and one.type == other.type and one.type.kind is not Kind.DOUBLE
 
 
 def punctuated_column(expression: Expression) -> int | None:

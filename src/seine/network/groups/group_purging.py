@@ -36,12 +36,14 @@ def release(
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
         return replace(breaker, node=node)
     # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere.
+    keys = [column - 1 for column in breaker.columns]  # where the node has the keys as the query gives them
     listened = [
-        (replace(port, broadcast=True), purge)
+        (replace(port, broadcast=True), replace(purge, places=tuple(keys[place] for place in purge.places)))
         for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1)
     ]
     ports = (*node.ports, *(port for port, _ in listened))
-    releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), final_times(freeing))
+    times = tuple(replace(time, place=keys[time.place]) for time in final_times(freeing))
+    releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), times)
     return replace(breaker, node=placer.site.connect(node, ports=ports, releases=releases))
 
 

@@ -46,6 +46,21 @@ class BreakerRows:
         return [Call("eq", (Column(position, BIGINT), Literal(self.tag, BIGINT)), BOOLEAN)]
 
 
+def in_canonical_order(branches: list[BlockRows]) -> list[BlockRows]:
+    """The inputs of an operator that does not mind their order, as every query gives them."""
+    return sorted(branches, key=_branch_order)
+
+
+def _branch_order(rows: BlockRows) -> tuple[int, str, str, str]:
+    shape, outputs = split_constants(rows.conditions, rows.checks, rows.outputs)
+    texts = (
+        f"{shape.shape} {shape.others}",
+        " ".join(map(str, outputs)),
+        " ".join(map(str, shape.constants)),
+    )
+    return (rows.node.id, *texts)
+
+
 class PipelineBreakers:
     """Places the pipeline breakers of one query."""
 
@@ -63,7 +78,8 @@ class PipelineBreakers:
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.
         """
-        keys = tuple(substitute(key, rows.outputs) for key in plan.keys)
+        given = [substitute(key, rows.outputs) for key in plan.keys]
+        keys = tuple(sorted(dict.fromkeys(given), key=str))
         calls = [
             replace(call, args=tuple(substitute(arg, rows.outputs) for arg in call.args))
             for call in plan.calls
@@ -83,7 +99,8 @@ class PipelineBreakers:
         first = len(node.ports[0].key)
         over = [feeding.over(node, call) for call in calls]
         results = [first + node.calls.index(call) for call in over if call is not None]
-        return BreakerRows(node, tag, (*range(int(wanted.tagged), first), *results))
+        by = [int(wanted.tagged) + keys.index(key) for key in given]
+        return BreakerRows(node, tag, (*by, *results))
 
     def _aggregate_node(
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool

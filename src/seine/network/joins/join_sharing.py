@@ -18,6 +18,9 @@ from seine.network.site.node_memo import NodeMemo
 from seine.operators.join.join_node import JoinNode, join_family
 from seine.operators.join.lookup_node import lookup_signature
 from seine.optimizer.block import Block
+from seine.optimizer.canonical.atoms import clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
+from seine.optimizer.canonical.fewest import fewest
 from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
 from seine.optimizer.linear_equalities import LinearEquality, linear_equalities
@@ -148,10 +151,32 @@ class JoinOrderSearch:
         if rest and self._bases[rest[0]].node is not None:
             second = rest[0]
             ahead, behind = self._begin(first, second), self._begin(second, first)
-            if self._rank(second, behind) < self._rank(first, ahead):
+            if self._is_turned(first, ahead, second, behind):
                 return self._extended(second, (behind,), rest[1:])
             return self._extended(first, (ahead,), rest[1:])
         return self._extended(first, (), rest)
+
+    def _is_turned(self, first: int, ahead: JoinStep, second: int, behind: JoinStep) -> bool:
+        """Whether two items are better joined the other way round."""
+        rank, other = self._rank(first, ahead), self._rank(second, behind)
+        if rank != other:
+            return other < rank
+        return self._conditions_text((second, first)) < self._conditions_text((first, second))
+
+    def _conditions_text(self, items: Sequence[int]) -> list[str]:
+        """The conditions on items whose rows stand side by side in this order, in one form, as text.
+
+        In a self-join on equal columns either tuple may be the left one: the order with the least text wins,
+        so that queries that differ in their aliases join the same way round.
+        """
+        move, places = self.moving(self.offsets(items)), {*items}
+        conditions = [
+            move(condition)
+            for condition in self._block.conditions
+            if {self._places[index][0] for index in condition.columns} <= places
+        ]
+        clauses = conjoin(canonicalise(condition).clauses for condition in conditions)
+        return sorted(str(clause_expression(clause)) for clause in fewest(clauses) or clauses)
 
     def at_once(self, items: Sequence[int]) -> Order:
         """These items first, with nothing between them, then the others."""
@@ -187,13 +212,21 @@ class JoinOrderSearch:
         best: tuple[int, tuple[JoinStep, ...]] = (0, ())
         for first, base in enumerate(self._bases):
             for steps in self._standing(base.node, (first,)):
-                if self._worth(steps) > self._worth(best[1]):
+                if self._is_better(first, steps, *best):
                     best = (first, steps)
         first, steps = best
         if not steps:
             return self.by_plan()
         joined = {first, *(step.item for step in steps)}
         return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
+
+    def _is_better(self, first: int, steps: Sequence[JoinStep], best: int, ahead: Sequence[JoinStep]) -> bool:
+        """Whether a sequence of existing joins is better than another, which came before it."""
+        worth, other = self._worth(steps), self._worth(ahead)
+        if worth != other or not steps or [s.existing for s in steps] != [s.existing for s in ahead]:
+            return worth > other
+        items, others = ((first, *(s.item for s in steps)), (best, *(s.item for s in ahead)))
+        return self._conditions_text(items) < self._conditions_text(others)
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
         """Every sequence of existing joins, from the node of these items on."""

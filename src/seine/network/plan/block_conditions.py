@@ -28,7 +28,8 @@ from seine.algebra.expressions import (
 from seine.algebra.linear_names import with_weights
 from seine.network.plan.strategy import Strategy
 from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
-from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
+from seine.optimizer.canonical.fewest import fewest, follows
 from seine.optimizer.canonical.infer import infer
 from seine.optimizer.equalities import equal_columns, is_equality
 from seine.optimizer.implied_bounds import bounding_parts
@@ -105,6 +106,22 @@ class Conditions:
                 if self.strategy.canonical:
                     checks += _guards(conjunct)
         return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
+
+    def fewest(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
+        """The same as `exact` in one form, however much of it follows from the rest: pipeline breakers are
+        found by it.
+        """
+        if not (self.strategy.canonical and self.strategy.transitivity):
+            return self.exact(without)
+        forms = [canonicalise(conjunct) for conjunct in self.conjuncts]
+        known = conjoin(forms[i].clauses for i in without)
+        open_forms = [form for i, form in enumerate(forms) if i not in without]
+        clauses = fewest(conjoin(form.clauses for form in open_forms), known)
+        if clauses is None:
+            return self.exact(without)
+        guards = dict.fromkeys(guard for form in open_forms for guard in form.guards)
+        checks = [guard for guard in guards if not follows((*clauses, *known), (guard,))]
+        return [*map(_expression, clauses)], [*map(_expression, checks)]
 
 
 _expression = lru_cache(maxsize=1 << 15)(clause_expression)

@@ -13,6 +13,8 @@ def simplify_unions(plan: Plan) -> Plan:
     after:  Distinct(UnionAll(Project(a, e), Project(b, e), Project(c, e)))
     before: Except(Distinct(a), Distinct(b))
     after:  Except(a, b)
+    before: Except(Except(a, b), c)
+    after:  Except(a, UnionAll(b, c))
     """
     return rebuild(plan, _simplify)
 
@@ -26,8 +28,14 @@ def _simplify(plan: Plan) -> Plan:
         case Distinct(input):
             return Distinct(_bag(input))
         case Except(left, right):
-            return Except(_bag(left), _bag(right))
+            return _except(_bag(left), _bag(right))
     return plan
+
+
+def _except(left: Plan, right: Plan) -> Plan:
+    if not isinstance(left, Except):
+        return Except(left, right)
+    return Except(left.left, UnionAll((*_branches(left.right), *_branches(right))))
 
 
 def _branches(plan: Plan) -> tuple[Plan, ...]:
