@@ -68,7 +68,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "except": (
         "SELECT id FROM f EXCEPT SELECT id FROM g EXCEPT SELECT id FROM h",
         "SELECT id FROM f EXCEPT SELECT id FROM h EXCEPT SELECT id FROM g",
-        "SELECT id FROM f EXCEPT (SELECT id FROM g UNION SELECT id FROM g)",
+        "SELECT id FROM f EXCEPT (SELECT id FROM g UNION SELECT id FROM h)",
         "SELECT DISTINCT id FROM f EXCEPT (SELECT id FROM h UNION SELECT id FROM g UNION SELECT id FROM h)",
     ),
 }

@@ -221,12 +221,17 @@ class JoinOrderSearch:
         return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
 
     def _is_better(self, first: int, steps: Sequence[JoinStep], best: int, ahead: Sequence[JoinStep]) -> bool:
-        """Whether a sequence of existing joins is better than another, which came before it."""
+        """Whether a sequence of existing joins is better than another, which came before it.
+
+        Of the same joins either way round the one is taken that `by_plan` would build.
+        """
         worth, other = self._worth(steps), self._worth(ahead)
-        if worth != other or not steps or [s.existing for s in steps] != [s.existing for s in ahead]:
+        if worth != other or not steps or (first, best) != (ahead[0].item, steps[0].item):
             return worth > other
-        items, others = ((first, *(s.item for s in steps)), (best, *(s.item for s in ahead)))
-        return self._conditions_text(items) < self._conditions_text(others)
+        turned = [s.existing for s in steps] == [s.existing for s in ahead] and all(
+            one.item == two.item for one, two in zip(steps[1:], ahead[1:], strict=True)
+        )
+        return turned and self._conditions_text((first, best)) < self._conditions_text((best, first))
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
         """Every sequence of existing joins, from the node of these items on."""
