@@ -79,7 +79,7 @@ class PipelineBreakers:
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.
         """
         given = [substitute(key, rows.outputs) for key in plan.keys]
-        keys = tuple(sorted(dict.fromkeys(given), key=str))
+        keys = tuple(sorted(dict.fromkeys(given), key=lambda key: (sorted(key.columns), str(key))))
         calls = [
             replace(call, args=tuple(substitute(arg, rows.outputs) for arg in call.args))
             for call in plan.calls
