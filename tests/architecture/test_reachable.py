@@ -25,9 +25,6 @@ KEPT = {
     "documents.path_witnesses": "values at paths, for the joins of documents",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
-    "keyword_networks.candidate_networks:candidate_networks": "networks one by one, to be shown",
-    "keyword_networks.candidate_networks:CandidateNetwork": "a network that can be read",
-    "keyword_networks.candidate_networks:_read": "networks one by one",
     "operators.state.store:MemoryStore": "the store of doctests and tests of operators",
 }
 

@@ -7,6 +7,7 @@ import json
 
 from seine.cli.hosting import add_sharing, check_writable
 from seine.cli.known_query import known_query
+from seine.cli.search_networks import search_networks_text
 from seine.cli.witnesses import witnesses_text
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
@@ -32,6 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form.add_argument(
         "--witnesses", metavar="FILE", help="what the blocks of XSCL queries bind in the documents of FILE"
     )
+    form.add_argument("--networks", action="store_true", help="how the words of a SEARCH could be connected")
     parser.set_defaults(command=command)
 
 
@@ -39,6 +41,9 @@ def command(arguments: argparse.Namespace) -> int:
     declarations = read_script(arguments.script).declarations
     if arguments.witnesses:
         print(witnesses_text(declarations, arguments.witnesses), end="")
+        return 0
+    if arguments.networks:
+        print(search_networks_text(declarations, arguments.named or arguments.query), end="")
         return 0
     network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
     name = arguments.named or arguments.query

@@ -5,7 +5,7 @@ Cites: SKWS 2, SKWS 3.2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,15 @@ class CandidateNetwork:
     nodes: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
 
-    def text(self, schema: ExpandedSchema, words: Sequence[str] | None = None) -> str:
+    def text(
+        self,
+        schema: ExpandedSchema,
+        words: Sequence[str] | None = None,
+        conditions: Mapping[int, str] | None = None,
+    ) -> str:
         """The network on one line: a chain where there is one child, else children in brackets.
+
+        Conditions are written on the edges for which a text is given.
 
         >>> from seine.keyword_networks.streaming_schema import StreamingSchema
         >>> line = ExpandedSchema(StreamingSchema(("s", "t"), ((0, 1),)), keywords=2)
@@ -35,12 +42,14 @@ class CandidateNetwork:
         ['s{red,blue}', 't{red,blue}', 's{red} - t{blue}', 't{red} - s{blue}']
         """
 
+        labels = {number: f"-[{text}]-" for number, text in (conditions or {}).items()}
+
         def below(at: int) -> str:
-            texts = [below(child) for parent, child, _ in self.edges if parent == at]
+            children = [(labels.get(number, "-"), below(to)) for by, to, number in self.edges if by == at]
             name = schema.name(self.nodes[at], words)
-            if len(texts) < 2:
-                return " - ".join([name, *texts])
-            return f"{name} - ({', '.join(texts)})"
+            if len(children) < 2:
+                return " ".join([name, *(part for child in children for part in child)])
+            return f"{name} ({', '.join(f'{edge} {text}' for edge, text in children)})"
 
         return below(0)
 

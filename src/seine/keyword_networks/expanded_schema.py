@@ -18,7 +18,8 @@ class ExpandedSchema:
 
     There are |SR| * 2^|K| nodes. A keyword set is a bitmap whose lowest bit is k1. A node is its number in a
     total order, the paper's *nid*: here by stream, then bitmap, or, if `selective`, nodes with more keywords
-    first. The order decides what is joined first and changes no answer.
+    first. The order decides what is joined first and changes no answer. `may_hold` has for each stream the
+    keywords that its tuples can hold at all; by default all of them.
 
     >>> pair = ExpandedSchema(StreamingSchema(("s", "t"), ((0, 1),)), keywords=2)
     >>> [pair.name(node) for node in range(pair.nodes)]
@@ -28,7 +29,13 @@ class ExpandedSchema:
     ['s{1,2}', 't{1,2}', 's{1}', 's{2}', 't{1}', 't{2}', 's{}', 't{}']
     """
 
-    def __init__(self, schema: StreamingSchema, keywords: int, selective: bool = False) -> None:
+    def __init__(
+        self,
+        schema: StreamingSchema,
+        keywords: int,
+        selective: bool = False,
+        may_hold: Sequence[int] | None = None,
+    ) -> None:
         self.schema, self.keywords = schema, keywords
         self.all_keywords = (1 << keywords) - 1
         streams = np.repeat(np.arange(len(schema.streams)), 1 << keywords)
@@ -37,6 +44,8 @@ class ExpandedSchema:
         self.stream_of: IntArray = streams[order]
         self.keywords_of: IntArray = sets[order]
         self.node_of: IntArray = np.argsort(order).reshape(len(schema.streams), 1 << keywords)
+        held = np.full(len(schema.streams), self.all_keywords) if may_hold is None else np.array(may_hold)
+        self.possible: BoolArray = self.keywords_of & ~held[self.stream_of] == 0
         self.first_half, self.half_condition, self.half_partner = _half_edges(schema)
 
     @property
@@ -46,7 +55,7 @@ class ExpandedSchema:
 
     def is_root(self) -> BoolArray:
         """Which nodes hold k1: every result has one of them, and growth begins there."""
-        return (self.keywords_of & 1) > 0
+        return np.asarray((self.keywords_of & 1 > 0) & self.possible)
 
     def name(self, node: int, words: Sequence[str] | None = None) -> str:
         """A node in the paper's notation, with numbers or with the words of the query."""

@@ -67,7 +67,8 @@ def _legal(schema: ExpandedSchema, trees: NetworkTrees, max_tuples: int) -> Addi
     for at in range(trees.size):
         rows = np.flatnonzero(path[:, at])
         row, condition, node = _beside(schema, rows, trees.nodes[rows, at])
-        fine = ~((schema.keywords_of[node] & 1 > 0) & (node < trees.nodes[row, 0]))
+        fine = schema.possible[node]
+        fine &= ~((schema.keywords_of[node] & 1 > 0) & (node < trees.nodes[row, 0]))
         if trees.size + 1 == max_tuples:  # the last node must bring all that is missing
             fine &= schema.keywords_of[node] & missing[row] == missing[row]
         fine &= _after_sibling(trees, path, row, at, condition, node)

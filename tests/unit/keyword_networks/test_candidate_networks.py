@@ -90,7 +90,7 @@ def test_figure_2_2() -> None:
 
 def test_figure_3_3_once() -> None:
     """Isomorphic and insertion-order duplicates (Figure 3.5) of S{1} with T{} - V{2} and T{1} - U{3}."""
-    assert _texts(PAPER, 3, 5).count("S{1} - (T{} - V{2}, T{1} - U{3})") == 1
+    assert _texts(PAPER, 3, 5).count("S{1} (- T{} - V{2}, - T{1} - U{3})") == 1
     schema = ExpandedSchema(PAPER, 3)
     codes = Counter(_codes(schema, 5))
     assert max(codes.values()) == 1
@@ -99,9 +99,9 @@ def test_figure_3_3_once() -> None:
 def test_a_node_twice_among_siblings() -> None:
     """The third kind: T{1} below S{1} twice, told apart by what hangs on them; once, in one order."""
     texts = _texts(PAPER, 3, 5)
-    twice = [text for text in texts if text.startswith("S{1} - (T{1}") and text.count("T{1}") == 2]
-    assert "S{1} - (T{1} - U{2}, T{1} - V{3})" in twice
-    assert "S{1} - (T{1} - V{3}, T{1} - U{2})" not in twice
+    twice = [text for text in texts if text.startswith("S{1} (- T{1}") and text.count("T{1}") == 2]
+    assert "S{1} (- T{1} - U{2}, - T{1} - V{3})" in twice
+    assert "S{1} (- T{1} - V{3}, - T{1} - U{2})" not in twice
 
 
 def test_the_root_twice() -> None:
