@@ -21,8 +21,6 @@ KEPT = {
     "catalog.index.indexed_node": "nodes seen from their joins (ARGUS 5.1.4), for running nodes",
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
-    "documents.match_pattern:first_below": "paths in SELECT, for the joins of documents",
-    "documents.path_witnesses": "values at paths, for the joins of documents",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
     "operators.state.store:MemoryStore": "the store of doctests and tests of operators",

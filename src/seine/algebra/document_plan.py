@@ -172,3 +172,15 @@ def publication(query: Query) -> StreamDef | None:
         source=Source(query.name, PUBLISHED, options),
         window=min(windows, default=None),
     )
+
+
+def published_tables_of(query: Query) -> frozenset[str]:
+    """The names of the streams that a query reads and that other queries publish."""
+    return frozenset(
+        part.stream.name for part in walk(query.plan) if isinstance(part, Scan) and is_published(part.stream)
+    )
+
+
+def is_published(stream: StreamDef) -> bool:
+    """Whether a stream is what a query publishes."""
+    return stream.source is not None and stream.source.format == PUBLISHED

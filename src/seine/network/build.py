@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Column, Expression, Literal, columns_of
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
@@ -20,6 +21,7 @@ from seine.algebra.types import BIGINT
 from seine.errors import SeineError
 from seine.graph.claims import Claim
 from seine.graph.node import Filter, Node
+from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers, in_canonical_order
@@ -123,6 +125,10 @@ class Builder:
         breaker = self._tell_ends(block)
         outputs = [Column(i, breaker.node.types[i]) for i in breaker.columns]
         self._deliver(BlockRows(breaker.node, tuple(breaker.tag_condition(0)), (), tuple(outputs)), form)
+
+    def deliver_documents(self, plan: DocumentQuery, form: RecordForm, born: int | None) -> None:
+        """The bindings of a query of documents become records."""
+        self._deliver(DocumentPlacer(self._placer, self._query, plan, born).results(), form)
 
     def _joined(self, block: Block) -> BlockRows:
         """The rows of a block, within the memory of its query if there is one."""

@@ -115,15 +115,12 @@ class Network:
         """Extend the network by a query; when the query is refused nothing changes."""
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
-        if isinstance(query.plan, DocumentQuery):
-            raise SeineError(f"query {query.name}: XSCL is not available yet", hint="leave this query out")
         first = self._site.next_id
         scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
         builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch)
         self._site.begin()
         try:
-            plan = self._prepared(query, birth_epoch, builder.blocks)
-            _deliver(builder, query, plan)
+            plan = self._delivered(builder, query, birth_epoch)
             used = sorted({*claimed_nodes(builder.claims)})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = AddedQuery(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
@@ -165,11 +162,18 @@ class Network:
             if places:
                 left.update(places)
                 self._site.release(self.queries[name], name)
-                _deliver(
-                    builder, grouper.query, self._prepared(grouper.query, grouper.birth_epoch, builder.blocks)
-                )
+                self._delivered(builder, grouper.query, grouper.birth_epoch)
                 self.queries[name] = builder.claims
         self._fresh.clear()
+
+    def _delivered(self, builder: Builder, query: Query, birth_epoch: int) -> Plan:
+        """Place all that a query needs, and its deliver; the plan as which it runs."""
+        if isinstance(query.plan, DocumentQuery):
+            builder.deliver_documents(query.plan, form_of(query), birth_epoch if self.live else None)
+            return query.plan
+        plan = self._prepared(query, birth_epoch, builder.blocks)
+        _deliver(builder, query, plan)
+        return plan
 
     def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""

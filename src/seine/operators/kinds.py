@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from seine.graph.node_kinds import NodeKinds
+from seine.operators.documents.complete_node import CompleteNode
+from seine.operators.documents.document_join_node import DocumentJoinNode
+from seine.operators.documents.partial_node import PartialNode
+from seine.operators.documents.publish_node import PublishNode
+from seine.operators.documents.witness_node import WitnessNode
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
@@ -46,5 +51,10 @@ KINDS = NodeKinds(
     WatchNode,
     SpotNode,
     SearchNode,
+    WitnessNode,
+    DocumentJoinNode,
+    CompleteNode,
+    PartialNode,
+    PublishNode,
     DeliverNode,
 )

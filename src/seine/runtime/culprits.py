@@ -33,8 +33,8 @@ _SHARE_OF_HEAVIEST = 0.5  # queries that weigh at least as much of the heaviest 
 def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
     """The queries that a fault of an entry is put down to; none if it is nobody's."""
     entry = deployment.journal.load(fault.entry)
-    if fault.query is not None:
-        return {} if fault.query in entry.withheld else {fault.query: _failure(fault, "it")}
+    if fault.queries:
+        return {name: _failure(fault, "it") for name in fault.queries if name not in entry.withheld}
     network, version = network_of(deployment, entry)
     nodes = [i for i in fault.nodes if i in network.nodes and not isinstance(network.nodes[i], SourceNode)]
     users = sorted({name for i in nodes for name in network.users(i)})

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from seine.algebra.document_plan import published_tables_of
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.serialise import plan_to_json
 
@@ -41,5 +42,6 @@ class StoredQuery(Struct, frozen=True):
     @staticmethod
     def of(query: Query, birth_epoch: int = 0, position: QueryPosition | None = None) -> StoredQuery:
         """A query as the catalog keeps it."""
-        inputs, plan = tuple(sorted(tables_needed(query))), plan_to_json(query.plan)
+        inputs = tuple(sorted(tables_needed(query) - published_tables_of(query)))
+        plan = plan_to_json(query.plan)
         return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), birth_epoch, position)

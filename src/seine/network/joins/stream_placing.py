@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import is_published
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Plan, Scan, walk
+from seine.errors import SeineError
 from seine.graph.node import Node
 from seine.network.site.placing import Placer, port_of
+from seine.operators.documents.publish_node import publish_signature
 from seine.operators.stream.resolve_node import ResolveNode
 from seine.operators.stream.source_node import SourceNode, stream_signature
 
@@ -18,6 +21,8 @@ def streams_of(plan: Plan) -> dict[str, StreamDef]:
 
 def place_stream(placer: Placer, stream: StreamDef) -> Node:
     """The tuples of a stream, those that were deleted apart."""
+    if is_published(stream):
+        return _place_published(placer, stream)
     hold = (stream.name,) if stream.retractable else ()
     source = _standing(placer, SourceNode.kind, stream)
     if source is None:
@@ -40,6 +45,18 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
             **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
         ),
     )
+
+
+def _place_published(placer: Placer, stream: StreamDef) -> Node:
+    """What a query publishes; its reader claims all that makes it, so that it stands while it is read."""
+    node = placer.site.find(publish_signature(stream.name))
+    if node is None:
+        raise SeineError(f"nobody publishes stream {stream.name!r}", hint="create its publisher first")
+    waiting = [node.id]
+    while waiting:
+        placer.claim_node(waiting[-1])
+        waiting += placer.site.nodes[waiting.pop()].inputs
+    return node
 
 
 def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:

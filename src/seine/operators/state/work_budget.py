@@ -39,19 +39,19 @@ class WorkBudget(Struct, frozen=True):
 
 
 class NodeFault(Exception):
-    """Nodes that went over their budget, or raised; or a query whose records are too many.
+    """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there is a query.
+    Either there are nodes, or there are queries.
     """
 
     def __init__(
-        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), query: str | None = None
+        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), queries: tuple[str, ...] = ()
     ) -> None:
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
-        self.query = query
+        self.queries = queries
 
 
 class WorkMeter:
@@ -104,7 +104,7 @@ class WorkMeter:
         """A query has had a shared node look at so many candidates, in this step."""
         if candidates > self._budget.candidates:
             reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
-            raise NodeFault("budget", reason, query=query)
+            raise NodeFault("budget", reason, queries=(query,))
 
     def emitted(self, node: int, size: int) -> None:
         """A node emits so many bytes more."""
@@ -118,7 +118,7 @@ class WorkMeter:
         self._record_bytes[query] += size
         if self._record_bytes[query] > self._budget.bytes:
             reason = f"delivered more than {self._budget.bytes:,} bytes of records in one micro-batch"
-            raise NodeFault("budget", reason, query=query)
+            raise NodeFault("budget", reason, queries=(query,))
 
 
 class NodesAtWork:

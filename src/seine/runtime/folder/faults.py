@@ -20,13 +20,13 @@ from seine.typed_json import write_json
 
 
 class Fault(Struct, frozen=True):
-    """What one task met: the nodes at fault or, if its records are too many, the query."""
+    """What one task met: the nodes at fault or, where their own results are too many, the queries."""
 
     entry: int
     kind: FaultKind
     reason: str
     nodes: tuple[int, ...] = ()
-    query: str | None = None
+    queries: tuple[str, ...] = ()
 
 
 class Faults:
@@ -37,7 +37,7 @@ class Faults:
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
-        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.query)
+        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries)
         folder = os.path.join(self._folder, f"{entry:012d}")
         os.makedirs(folder, exist_ok=True)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
@@ -50,7 +50,7 @@ class Faults:
             for name in names
             if name.endswith(".json")
         ]
-        return sorted(faults, key=lambda fault: (fault.entry, fault.kind, fault.nodes, fault.query or ""))
+        return sorted(faults, key=lambda fault: (fault.entry, fault.kind, fault.nodes, fault.queries))
 
     def clear(self) -> None:
         """Forget them, once they are acted on."""

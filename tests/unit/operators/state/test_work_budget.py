@@ -89,4 +89,4 @@ def test_bytes_are_counted_by_node_and_by_query() -> None:
     assert fault.value.nodes == (2,)
     with pytest.raises(NodeFault) as fault:
         meter.delivered("q", 1)
-    assert fault.value.query == "q"
+    assert fault.value.queries == ("q",)

@@ -1,0 +1,1 @@
+"""Placing queries of documents: witnesses, joins of streams of documents, forms, publications."""

@@ -1,0 +1,249 @@
+"""Placing a query of documents: witnesses, joins, forms and publication, each found or built.
+
+    DocumentQuery over joins of blocks
+      block          ─> witness node on its stream        a row: the path of each joined variable
+      join           ─> document join of two operands     a row: its class, a set of edges
+      blocks, SELECT ─> complete node behind it           a row: its form
+      T, birth       ─> deliver, publish                  a row: tag of the form, bounds, epoch
+
+Nodes depend on streams alone: a query is a row in each table. A known class with a known form is one deliver
+row. In a chain of joins each join but the last feeds the next by a partial node, one stage higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, is_published
+from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.plan import Query
+from seine.algebra.types import BIGINT, BOOLEAN, STRING, XML
+from seine.graph.claims import TagIdentity
+from seine.graph.node import Filter, Node, Port
+from seine.network.documents.document_forms import (
+    Bounds,
+    bounds_of,
+    chain_of,
+    join_form,
+    path_text,
+    rounded,
+    single_form,
+)
+from seine.network.joins.stream_placing import place_stream
+from seine.network.plan.birth import with_arrival
+from seine.network.plan.block_conditions import split_constants
+from seine.network.site.placing import UNPLACED, BlockRows, NodeFields, Placer, port_of
+from seine.operators.documents.complete_node import CompleteNode, complete_signature
+from seine.operators.documents.document_form import DocumentForm
+from seine.operators.documents.document_join_node import DocumentJoinNode, document_join_signature
+from seine.operators.documents.operand_rows import (
+    APART,
+    BINDINGS,
+    DOCUMENT,
+    IDENTITY,
+    LEFT_TIME,
+    OPERAND,
+    PAIR,
+    RESULT_ARRIVAL,
+    RIGHT_TIME,
+    TAG,
+    result_types,
+)
+from seine.operators.documents.partial_node import PartialNode, partial_signature
+from seine.operators.documents.publish_node import PublishNode, publish_signature
+from seine.operators.documents.witness_node import WitnessNode, witness_signature
+
+_KEY = (Column(IDENTITY, BIGINT),)
+
+
+class _Operand(NamedTuple):
+    """The node that gives the operands of one side, and the number of the pattern of a variable there."""
+
+    node: Node
+    number: Callable[[str], int]
+
+
+class DocumentPlacer:
+    """Places one query of documents."""
+
+    def __init__(self, placer: Placer, query: Query, plan: DocumentQuery, born: int | None) -> None:
+        """`born` is the epoch from which on documents count; None if the network is not live."""
+        self._placer, self._site = placer, placer.site
+        self._query, self._plan, self._born = query, plan, born
+
+    def results(self) -> BlockRows:
+        """The rows that become the query's records."""
+        first, joins = chain_of(self._plan.input)
+        if not joins:
+            return self._published(*self._single(first))
+        left = self._witness(first)
+        for place, join in enumerate(joins):
+            form = join_form(self._plan, first, joins, place)
+            complete, tag = self._join(left, join, form)
+            if place < len(joins) - 1:
+                left = self._partial(complete, tag, bounds_of(join))
+        return self._published(complete, tag, bounds_of(joins[-1]))
+
+    def _single(self, block: DocumentBlock) -> tuple[CompleteNode, int, Bounds]:
+        witness = self._witness_node(block)
+        pattern = self._row(witness.patterns, path_text(block.pattern, None))
+        complete = self._complete(witness, single=True)
+        tag = self._claim_form(complete, pattern, single_form(self._plan, block), (0, 0))
+        return complete, tag, (0, 0)
+
+    def _join(self, left: _Operand, join: DocumentJoin, form: DocumentForm) -> tuple[CompleteNode, int]:
+        """The pairs of one join, completed, and the tag of its form there."""
+        right = self._witness(join.right)
+        node, orientation = self._document_join(left.node, right.node)
+        edges = " ".join(sorted({f"{left.number(a)}:{right.number(b)}" for a, b in join.equalities}))
+        class_ = self._placer.claim_tag(TagIdentity(node.id, ((str(orientation), edges),)))
+        bounds = rounded(bounds_of(join))
+        self._row(node.classes, class_, orientation, edges, *bounds)
+        complete = self._complete(node, single=False)
+        return complete, self._claim_form(complete, class_, form, bounds)
+
+    def _claim_form(self, complete: CompleteNode, class_: int, form: DocumentForm, bounds: Bounds) -> int:
+        text = form.printed()
+        tag = self._placer.claim_tag(TagIdentity(complete.id, ((str(class_), text),)))
+        self._row(complete.forms, class_, text, tag, *bounds)
+        return tag
+
+    # ---- nodes
+
+    def _witness(self, block: DocumentBlock) -> _Operand:
+        node = self._witness_node(block)
+        return _Operand(node, lambda name: self._row(node.patterns, path_text(block.pattern, name)))
+
+    def _witness_node(self, block: DocumentBlock) -> WitnessNode:
+        stream = block.input.stream
+        live = with_arrival(stream) if self._born is not None else stream
+        source = place_stream(self._placer, live)
+        identity = witness_signature(source.id, block.column, block.pattern.any_namespace, self._placer.owner)
+
+        def build() -> WitnessNode:
+            common = self._placer.common(OPERAND, source.streams, source.hold, 0, source.stage)
+            return WitnessNode(
+                ports=(port_of(source),),
+                patterns=UNPLACED,
+                column=block.column,
+                arrival=live.arrival,
+                any_namespace=block.pattern.any_namespace,
+                is_declared=not is_published(stream),
+                **common,
+            )
+
+        node = self._with_table(identity, build, "patterns", [Literal("", STRING)])
+        assert isinstance(node, WitnessNode)
+        return node
+
+    def _document_join(self, left: Node, right: Node) -> tuple[DocumentJoinNode, int]:
+        """The join of two nodes of operands, and which of its ports has the left ones."""
+        nodes = [left] if left.id == right.id else sorted((left, right), key=lambda node: node.id)
+        identity = document_join_signature(tuple(node.id for node in nodes), self._placer.join_owner)
+
+        def build() -> DocumentJoinNode:
+            ports = tuple(Port(node.id, node.types, node.streams, 0, _KEY, broadcast=True) for node in nodes)
+            streams = [stream for node in nodes for stream in node.streams]
+            stage = max(node.stage for node in nodes) + 1
+            common = self._placer.common(PAIR, streams, (), 0, stage, owner=self._placer.join_owner)
+            return DocumentJoinNode(ports=ports, classes=UNPLACED, **common)
+
+        constants = [
+            Literal(0, BIGINT),
+            Literal(0, BIGINT),
+            Literal("", STRING),
+            Literal(0, BIGINT),
+            Literal(0, BIGINT),
+        ]
+        node = self._with_table(identity, build, "classes", constants)
+        assert isinstance(node, DocumentJoinNode)
+        return node, node.inputs.index(left.id)
+
+    def _complete(self, below: Node, *, single: bool) -> CompleteNode:
+        def build() -> CompleteNode:
+            return CompleteNode(
+                ports=(port_of(below),),
+                forms=UNPLACED,
+                single=single,
+                **self._like(below, result_types(self._plan.time_type)),
+            )
+
+        number = Literal(0, BIGINT)
+        constants = [number, Literal("", STRING), number, number, number]
+        node = self._with_table(complete_signature(below.id, self._placer.owner), build, "forms", constants)
+        assert isinstance(node, CompleteNode)
+        return node
+
+    def _partial(self, complete: CompleteNode, tag: int, bounds: Bounds) -> _Operand:
+        def build() -> PartialNode:
+            return PartialNode(
+                ports=(port_of(complete),), variables=UNPLACED, **self._like(complete, OPERAND)
+            )
+
+        number = Literal(0, BIGINT)
+        constants = [number, number, number, Literal("", STRING)]
+        node = self._with_table(
+            partial_signature(complete.id, self._placer.owner), build, "variables", constants
+        )
+        assert isinstance(node, PartialNode)
+        return _Operand(node, lambda name: self._row(node.variables, tag, *bounds, name))
+
+    def _published(self, complete: CompleteNode, tag: int, bounds: Bounds) -> BlockRows:
+        """The results of the query; if it publishes them, as a stream too."""
+        rows = BlockRows(complete, self._conditions(tag, bounds), (), _outputs(complete))
+        if self._plan.publish is not None:
+            shape, _ = split_constants(rows.conditions)
+            arrival = () if self._born is None else (BIGINT,)
+            candidate = PublishNode(
+                ports=(port_of(complete),),
+                filter=Filter(shape.shape, UNPLACED),
+                stream=self._plan.publish,
+                **self._like(complete, (XML, self._plan.time_type, *arrival)),
+            )
+            node = self._placer.insert_with_table(
+                candidate, shape.constants, publish_signature(self._plan.publish)
+            )
+            self._placer.claim_node(node.id)
+            self._placer.claim_row(node.filter.table, shape.constants)
+        return rows
+
+    def _conditions(self, tag: int, bounds: Bounds) -> tuple[Expression, ...]:
+        """What results of this query satisfy, of those of its node."""
+        return (
+            _compared("eq", TAG, tag),
+            _compared("ge", APART, bounds[0]),
+            _compared("le", APART, bounds[1]),
+            _compared("ge", RESULT_ARRIVAL, self._born or 0),
+        )
+
+    # ---- tables
+
+    def _like(self, node: Node, types: Iterable[object]) -> NodeFields:
+        return self._placer.common(tuple(types), node.streams, node.hold, 0, node.stage)  # type: ignore[arg-type]
+
+    def _with_table(
+        self, identity: tuple[object, ...], build: Callable[[], Node], field: str, constants: list[Literal]
+    ) -> Node:
+        """A node with one parameter table, found or built, and claimed."""
+        node = self._site.find(identity)
+        if node is None:
+            node = self._site.insert(build(), identity)
+            node = self._site.connect(node, **{field: self._site.add_table(node.id, constants)})
+        self._placer.claim_node(node.id)
+        return node
+
+    def _row(self, table: int, *values: int | str) -> int:
+        """The number of the row of these constants."""
+        constants = [Literal(value, STRING if isinstance(value, str) else BIGINT) for value in values]
+        claim = self._site.claim_row(table, constants, self._placer.query)
+        self._placer.claims.append(claim)
+        return claim.number
+
+
+def _outputs(complete: CompleteNode) -> tuple[Expression, ...]:
+    return tuple(Column(at, complete.types[at]) for at in (LEFT_TIME, RIGHT_TIME, BINDINGS, DOCUMENT))
+
+
+def _compared(operator: str, position: int, value: int) -> Expression:
+    return Call(operator, (Column(position, BIGINT), Literal(value, BIGINT)), BOOLEAN)

@@ -1,0 +1,268 @@
+"""The step of a complete node: each pair of documents becomes the results of the forms that want it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from seine.documents.document import Document
+from seine.documents.match_pattern import TooManyBindings
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.documents.document_form import DocumentForm, FormBlock, read_form
+from seine.operators.documents.operand_bindings import (
+    MOST_BINDINGS,
+    Binding,
+    NodeBinding,
+    PartialBinding,
+    PartialCombination,
+    bindings_of,
+    carried_binding,
+    print_numbers,
+)
+from seine.operators.documents.operand_rows import (
+    ARRIVAL,
+    CONTENT,
+    IDENTITY,
+    PAIR,
+    PATTERNS,
+    column,
+)
+from seine.operators.state.work_budget import NodeFault
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+
+if TYPE_CHECKING:
+    from seine.operators.documents.complete_node import CompleteNode
+
+
+class _FormRow(NamedTuple):
+    """A form, the tag of its results, and the weakest bounds of time of its queries."""
+
+    form: DocumentForm
+    tag: int
+    low: int
+    high: int
+    queries: frozenset[str]
+
+
+class _Pair(NamedTuple):
+    """A pair of operands as it arrives; of a query of one block, the left is empty."""
+
+    start: int
+    end: int
+    apart: int
+    arrival: int
+    latest: int
+    left_time: int | None
+    right_time: int
+    classes: list[int]
+    left: str | None
+    right: str
+    left_identity: int | None
+    right_identity: int
+
+
+class _Result(NamedTuple):
+    """A row of the output."""
+
+    start: int
+    end: int
+    identity: int
+    tag: int
+    apart: int
+    arrival: int
+    latest: int
+    left_time: int | None
+    right_time: int
+    bindings: str
+    document: str
+
+
+class CompleteStep:
+    """Evaluates the forms of each pair's classes, each distinct block once for a document."""
+
+    def __init__(self, node: CompleteNode, table: ParameterTable) -> None:
+        self._node = node
+        self._forms = _forms_by_class(table)
+        self._types = [type_.arrow() for type_ in node.types]
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        rows = _single(arrived.delta.plus) if self._node.single else _paired(arrived.delta.plus)
+        known = KnownBindings()
+        results = [result for pair in rows for result in self._results(pair, known)]
+        if results:
+            flow.push(self._node.id, Delta(self._batch(results)), emission)
+
+    def _results(self, pair: _Pair, known: KnownBindings) -> Iterator[_Result]:
+        for number in pair.classes:
+            for row in self._forms.get(number, ()):
+                if row.low <= pair.apart <= row.high:
+                    yield from self._bounded(pair, row, known)
+
+    def _bounded(self, pair: _Pair, row: _FormRow, known: KnownBindings) -> list[_Result]:
+        """The results of one form in one pair; if they are too many, its queries alone are at fault."""
+        try:
+            return [*self._complete(pair, row.form, row.tag, known)]
+        except TooManyBindings:
+            reason = f"has more than {MOST_BINDINGS:,} bindings in one document or pair of documents"
+            raise NodeFault("budget", reason, queries=tuple(sorted(row.queries))) from None
+
+    def _complete(self, pair: _Pair, form: DocumentForm, tag: int, known: KnownBindings) -> Iterator[_Result]:
+        """The results of one form in one pair."""
+        documents = [pair.right_identity]
+        lefts: list[Binding] = [_NOTHING]
+        if form.left is not None and pair.left is not None:
+            documents.insert(0, pair.left_identity or 0)
+            lefts = [*known.of(form.left, pair.left)]
+        elif pair.left is not None:
+            partial = known.partial(pair.left)
+            if pair.right_identity in partial.documents:
+                return
+            documents = [*partial.documents, pair.right_identity]
+            lefts = [PartialBinding(partial)]
+        for left, right in _joined(form, lefts, known.of(form.right, pair.right)):
+            yield self._result(pair, form, tag, left, right, documents)
+
+    def _result(
+        self, pair: _Pair, form: DocumentForm, tag: int, left: Binding, right: Binding, documents: list[int]
+    ) -> _Result:
+        numbers = print_numbers({**left.numbers, **right.numbers})
+        if form.carried is None:
+            text = _output_document(form, left, right)
+        else:
+            text = msgspec.json.encode(carried_binding(form, left, right, documents)).decode()
+        identity = _identity(tag, documents, numbers, right.key if not numbers.strip("{}") else ())
+        return _Result(
+            pair.start,
+            pair.end,
+            identity,
+            tag,
+            pair.apart,
+            pair.arrival,
+            pair.latest,
+            pair.left_time,
+            pair.right_time,
+            numbers,
+            text,
+        )
+
+    def _batch(self, results: list[_Result]) -> pa.RecordBatch:
+        start, end, identity, *columns = zip(*results, strict=True)
+        arrays = [pa.array(one, pa.int64()) for one in (start, end, identity)]
+        for values, type_ in zip(columns, self._types, strict=True):
+            times = type_ in (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
+            plain = pa.array(values, pa.int64() if times else type_)
+            arrays.append(plain.view(type_) if times else plain)
+        return pa.RecordBatch.from_arrays(arrays, ["_s", "_e", ARRIVAL_NUMBER, *data_names(len(self._types))])
+
+
+class KnownBindings:
+    """Documents that were parsed and blocks that were evaluated on them, for one batch."""
+
+    def __init__(self) -> None:
+        self._documents: dict[str, Document] = {}
+        self._bindings: dict[tuple[int, str], list[NodeBinding]] = {}
+        self._partials: dict[str, PartialCombination] = {}
+
+    def of(self, block: FormBlock, text: str) -> list[NodeBinding]:
+        """The bindings of a block in a document."""
+        key = (id(block), text)
+        if key not in self._bindings:
+            if text not in self._documents:
+                self._documents[text] = Document(text)
+            self._bindings[key] = bindings_of(block, self._documents[text])
+        return self._bindings[key]
+
+    def partial(self, text: str) -> PartialCombination:
+        if text not in self._partials:
+            self._partials[text] = msgspec.json.decode(text, type=PartialCombination)
+        return self._partials[text]
+
+
+class _NoBinding:
+    """What stands on the left of a query of one block."""
+
+    def __init__(self) -> None:
+        self.key: tuple[Any, ...] = ()
+        self.numbers: dict[str, int | str] = {}
+        self.selected: list[str] = []
+
+    def string(self, variable: str) -> str:
+        raise KeyError(variable)
+
+    def item(self, number: int, item: object) -> str | None:
+        return None
+
+
+_NOTHING = _NoBinding()
+
+
+def _joined(
+    form: DocumentForm, lefts: list[Binding], rights: list[NodeBinding]
+) -> Iterable[tuple[Binding, NodeBinding]]:
+    """Pairs of bindings whose joined variables have equal strings: one for each distinct binding."""
+    by_strings: dict[tuple[str, ...], list[NodeBinding]] = {}
+    for right in rights:
+        by_strings.setdefault(tuple(right.string(name) for _, name in form.equal), []).append(right)
+    distinct: dict[tuple[Any, Any], tuple[Binding, NodeBinding]] = {}
+    for left in lefts:
+        for right in by_strings.get(tuple(left.string(name) for name, _ in form.equal), ()):
+            distinct.setdefault((left.key, right.key), (left, right))
+            if len(distinct) > MOST_BINDINGS:
+                raise TooManyBindings
+    return distinct.values()
+
+
+def _output_document(form: DocumentForm, left: Binding, right: Binding) -> str:
+    """The output document: a new root over the items of SELECT, or over the nodes that the blocks select.
+
+    Of a query of one block without SELECT it is the selected node itself.
+    """
+    if form.select is None:
+        texts = [*left.selected, *right.selected]
+        return texts[0] if len(texts) == 1 else f"<result>{''.join(texts)}</result>"
+    items = []
+    for number, item in enumerate(form.select):
+        side = right if item.variable in form.right.names else left
+        items.append(side.item(number, item) or "")
+    return f"<result>{''.join(items)}</result>"
+
+
+def _identity(tag: int, documents: list[int], numbers: str, key: tuple[Any, ...]) -> int:
+    """A number for a result that a query publishes, the same at every replay."""
+    text = f"{tag} {documents} {numbers} {key}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
+
+
+def _forms_by_class(table: ParameterTable) -> dict[int, list[_FormRow]]:
+    """The forms of each class; rows of one form that differ in bounds are one."""
+    weakest: dict[tuple[int, int], _FormRow] = {}
+    for place, (number, text, tag, low, high) in table.rows.items():
+        known, queries = weakest.get((number, tag)), frozenset(table.claims[place])
+        if known is not None:
+            low, high, queries = min(low, known.low), max(high, known.high), queries | known.queries
+        weakest[number, tag] = _FormRow(read_form(text), tag, low, high, queries)
+    forms: dict[int, list[_FormRow]] = {}
+    for (number, _), row in weakest.items():
+        forms.setdefault(number, []).append(row)
+    return forms
+
+
+def _paired(batch: pa.RecordBatch) -> Iterable[_Pair]:
+    columns = [batch[name].to_pylist() for name in ("_s", "_e", *data_names(len(PAIR)))]
+    return map(_Pair._make, zip(*columns, strict=True))
+
+
+def _single(batch: pa.RecordBatch) -> Iterable[_Pair]:
+    names = ("_s", "_e", *map(column, (ARRIVAL, PATTERNS, CONTENT, IDENTITY)))
+    for start, end, arrival, patterns, text, identity in zip(
+        *(batch[name].to_pylist() for name in names), strict=True
+    ):
+        yield _Pair(
+            start, end, 0, arrival, arrival, None, start, sorted({*patterns}), None, text, None, identity
+        )

@@ -1,0 +1,104 @@
+"""The form of a query of documents: its blocks, equalities and output, apart from T, birth and name.
+
+    S//book->b[.//author->x] FOLLOWED BY{x = y, 100} S//blog->g[.//author->y]
+    left   //book->0[.//author->1]   names b, x          equal  (1, 1)
+    right  //blog->0[.//author->1]   names g, y          select None: the nodes that both blocks select
+
+A block's variables are called by number, so that blocks which differ in names are one pattern. In a chain of
+joins the left operand is a *partial* combination, which carries what later joins need of its documents.
+Printed as JSON a form is a constant of a parameter table.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from seine.algebra.document_json import node_from_json, node_to_json
+from seine.algebra.tree_pattern import PatternNode, TreePattern
+
+
+@dataclass(frozen=True)
+class FormBlock:
+    """A tree pattern, the name of each of its variables, and which of them tell bindings apart."""
+
+    pattern: TreePattern
+    names: tuple[str, ...]
+    reported: tuple[int, ...]  # numbers of variables that are written
+    telling: tuple[int, ...]  # numbers of variables that tell bindings apart
+
+
+@dataclass(frozen=True)
+class FormItem:
+    """An item of SELECT: a variable of a block, by name, and the path below it."""
+
+    variable: str
+    path: PatternNode | None = None
+
+
+@dataclass(frozen=True)
+class DocumentForm:
+    """What is computed of a pair of documents, or of a partial combination and a document."""
+
+    left: FormBlock | None  # None: one block alone, or a partial combination on the left
+    right: FormBlock
+    equal: tuple[tuple[str, str], ...]  # names of a left variable and a right one
+    select: tuple[FormItem, ...] | None = None
+    carried: tuple[str, ...] | None = (
+        None  # variables whose strings later joins need; None: this is the last join
+    )
+
+    def printed(self) -> str:
+        """The form as text; `read_form` takes it back."""
+        return json.dumps(
+            {
+                "left": None if self.left is None else _block_to_json(self.left),
+                "right": _block_to_json(self.right),
+                "equal": self.equal,
+                "select": None if self.select is None else [*map(_item_to_json, self.select)],
+                "carried": self.carried,
+            },
+            separators=(",", ":"),
+        )
+
+
+@lru_cache(maxsize=1 << 16)
+def read_form(text: str) -> DocumentForm:
+    """The form that was printed."""
+    form = json.loads(text)
+    select, carried = form["select"], form["carried"]
+    return DocumentForm(
+        None if form["left"] is None else _read_block(json.dumps(form["left"])),
+        _read_block(json.dumps(form["right"])),
+        tuple((left, right) for left, right in form["equal"]),
+        None if select is None else tuple(map(_item_from_json, select)),
+        None if carried is None else tuple(carried),
+    )
+
+
+def _block_to_json(block: FormBlock) -> list[Any]:
+    root, any_namespace = node_to_json(block.pattern.root), block.pattern.any_namespace
+    return [root, any_namespace, block.names, block.reported, block.telling]
+
+
+@lru_cache(maxsize=1 << 16)
+def _read_block(text: str) -> FormBlock:
+    root, any_namespace, names, reported, telling = json.loads(text)
+    pattern = _read_pattern(json.dumps(root), any_namespace)
+    return FormBlock(pattern, tuple(names), tuple(reported), tuple(telling))
+
+
+@lru_cache(maxsize=1 << 16)
+def _read_pattern(text: str, any_namespace: bool) -> TreePattern:
+    return TreePattern(node_from_json(json.loads(text)), any_namespace)
+
+
+def _item_to_json(item: FormItem) -> list[Any]:
+    return [item.variable, None if item.path is None else node_to_json(item.path)]
+
+
+def _item_from_json(form: list[Any]) -> FormItem:
+    variable, path = form
+    return FormItem(variable, None if path is None else node_from_json(path))

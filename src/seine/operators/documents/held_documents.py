@@ -1,0 +1,120 @@
+"""The state of a document join: documents by identity, and an index of their witnesses by string value.
+
+    docs0    _k hash of the identity   _s _e _u   content, identity, arrival, patterns, values
+    left0    _k hash of a value        _s _e _u   pattern, document (its _k)     documents as left operands
+    right0   ...                                                               ... as right operands
+
+One such set for each port. A document is held in one bucket and as long as one of its index rows may still
+meet a partner: `_u` of an index row is its time and the weakest T of the classes of its pattern. So one query
+without a bound widens what is kept for the patterns that it joins, and no others.
+
+Differs: MMQJP's R_doc, R_bin are never purged (Algorithm 2); R_L sliced by string value (5) is this index,
+shared by all templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.operators.documents.join_classes import NO_TIME_BOUND, reach_of
+from seine.operators.documents.operand_rows import PATTERNS, VALUES, column
+from seine.operators.state.runs import Runs
+from seine.operators.state.sorted_run import KEY, START, UNTIL, SortedRun, take_rows
+from seine.operators.state.store import Store
+from seine.rows.delta import FOREVER
+from seine.rows.hashing import mix
+
+INDEX_PATTERN, INDEX_DOCUMENT = "c0", "c1"
+
+
+class FlatWitnesses(NamedTuple):
+    """The witnesses of documents, flat: the place of the document, the pattern, the hash of the value."""
+
+    document: IntArray
+    pattern: IntArray
+    value: IntArray
+
+    @staticmethod
+    def of(batch: pa.RecordBatch) -> FlatWitnesses:
+        """Those of a batch of operands."""
+        patterns, values = batch[column(PATTERNS)], batch[column(VALUES)]
+        counts = np.diff(patterns.offsets.to_numpy())
+        documents = np.repeat(np.arange(batch.num_rows), counts)
+        return FlatWitnesses(documents, patterns.flatten().to_numpy(), values.flatten().to_numpy())
+
+    def take(self, places: IntArray) -> FlatWitnesses:
+        return FlatWitnesses(self.document[places], self.pattern[places], self.value[places])
+
+
+class NewDocuments:
+    """Operands that arrived at one port in one step."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        self.keys: IntArray = batch[KEY].to_numpy()
+        self.starts: IntArray = batch[START].to_numpy()
+        self.ends: IntArray = batch["_e"].to_numpy()
+        self.witnesses = FlatWitnesses.of(batch)
+
+    def index(self, patterns: IntArray, reach: IntArray, chosen: IntArray | None = None) -> pa.RecordBatch:
+        """The index rows of witnesses whose pattern is known; of some documents alone, if they are chosen."""
+        places, later = reach_of(self.witnesses.pattern, patterns, reach)
+        if chosen is not None:
+            mask = np.zeros(self.batch.num_rows, bool)
+            mask[chosen] = True
+            kept = mask[self.witnesses.document[places]]
+            places, later = places[kept], later[kept]
+        document, pattern, value = self.witnesses.take(places)
+        starts, ends = self.starts[document], self.ends[document]
+        open_ = (later >= NO_TIME_BOUND) | (starts > FOREVER - np.maximum(later, 0) - 1)
+        until = np.minimum(ends, np.where(open_, FOREVER, starts + later + 1))
+        return pa.RecordBatch.from_arrays(
+            [pa.array(one) for one in (spread(value), starts, ends, until, pattern, self.keys[document])],
+            [KEY, START, "_e", UNTIL, INDEX_PATTERN, INDEX_DOCUMENT],
+        )
+
+
+def spread(values: IntArray) -> IntArray:
+    """Hashes of values, as keys of runs: these want their leading bits even."""
+    return mix(values.view(np.uint64)).view(np.int64)
+
+
+class HeldDocuments:
+    """What one port of a document join holds in one bucket."""
+
+    def __init__(self, store: Store, port: int) -> None:
+        self.documents = Runs(store, f"docs{port}")
+        self.left = Runs(store, f"left{port}")
+        self.right = Runs(store, f"right{port}")
+
+    def add(
+        self, new: NewDocuments, home: IntArray, indexes: list[tuple[Runs, pa.RecordBatch]], bound: int
+    ) -> None:
+        """Keep the documents at `home` as long as one of their index rows is of use after the bound."""
+        until = np.full(new.batch.num_rows, np.iinfo(np.int64).min)
+        order = np.argsort(new.keys, kind="stable")
+        for runs, rows in indexes:
+            at = order[np.searchsorted(new.keys[order], rows[INDEX_DOCUMENT].to_numpy())]
+            np.maximum.at(until, at, rows[UNTIL].to_numpy())
+            runs.add(SortedRun.of(rows, KEY).after(bound))
+        kept = home[until[home] > bound]
+        if len(kept):
+            rows = take_rows(new.batch, kept).append_column(UNTIL, pa.array(until[kept]))
+            self.documents.add(SortedRun.of(rows, KEY))
+
+    def settle(self, bound: int) -> None:
+        """Purge what no partner can come for."""
+        for runs in (self.documents, self.left, self.right):
+            runs.settle(bound)
+
+    def find(self, keys: IntArray) -> Iterator[tuple[IntArray, pa.RecordBatch]]:
+        """The documents of keys: places among the keys, and the rows of the documents there."""
+        for run in self.documents.overlapping():
+            for places, rows in run.equal_keys(keys):
+                if len(places):
+                    yield places, take_rows(run.plain(), rows)

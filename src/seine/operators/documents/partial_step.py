@@ -1,0 +1,66 @@
+"""The step of a partial node: results become operands, with the strings of their variables as witnesses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+
+from seine.documents.path_witnesses import LONGEST_HASHED
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.documents.operand_bindings import PartialCombination
+from seine.operators.documents.operand_rows import (
+    APART,
+    DOCUMENT,
+    OPERAND,
+    RESULT_ARRIVAL,
+    RESULT_LATEST,
+    TAG,
+    column,
+)
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+from seine.rows.hashing import hash_columns
+
+if TYPE_CHECKING:
+    from seine.operators.documents.partial_node import PartialNode
+
+
+class PartialStep:
+    """Gives each combination the witnesses of the chains that join it further."""
+
+    def __init__(self, node: PartialNode, table: ParameterTable) -> None:
+        self._node = node
+        self._rows: dict[int, list[tuple[int, int, int, str]]] = {}
+        for number, (tag, low, high, variable) in table.rows.items():
+            self._rows.setdefault(tag, []).append((number, low, high, variable))
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        batch = arrived.delta.plus
+        places: list[int] = []
+        patterns: list[list[int]] = []
+        values: list[str] = []
+        names = map(column, (TAG, APART, DOCUMENT))
+        for place, (tag, apart, text) in enumerate(
+            zip(*(batch[name].to_pylist() for name in names), strict=True)
+        ):
+            wanted = [row for row in self._rows.get(tag, ()) if row[1] <= apart <= row[2]]
+            if wanted:
+                strings = msgspec.json.decode(text, type=PartialCombination).strings
+                places.append(place)
+                patterns.append([row[0] for row in wanted])
+                values += [strings[row[3]][:LONGEST_HASHED] for row in wanted]
+        if places:
+            rows = batch.take(pa.array(places))
+            lists = pa.array(patterns, pa.list_(pa.int64()))
+            hashes = hash_columns([pa.array(values, pa.large_string())], len(values))
+            columns = [
+                *(rows[name] for name in ("_s", "_e", column(DOCUMENT), ARRIVAL_NUMBER)),
+                *(rows[column(one)] for one in (RESULT_ARRIVAL, RESULT_LATEST)),
+                lists,
+                pa.ListArray.from_arrays(lists.offsets, pa.array(hashes)),
+            ]
+            operands = pa.RecordBatch.from_arrays(columns, ["_s", "_e", *data_names(len(OPERAND))])
+            flow.push(self._node.id, Delta(operands), emission)

@@ -1,0 +1,65 @@
+"""The step of a witness node: documents become operands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from seine.documents.path_witnesses import PathWitnesses, WitnessFinder
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.documents.operand_rows import OPERAND
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+
+if TYPE_CHECKING:
+    from seine.operators.documents.witness_node import WitnessNode
+
+_ARRIVAL_BITS = 40  # of the arrival number of a document within its stream
+
+
+class WitnessStep:
+    """Finds the witnesses of each document, in one pass for all patterns."""
+
+    def __init__(self, node: WitnessNode, table: ParameterTable) -> None:
+        self._node = node
+        patterns = {
+            number: tuple((axis, name, bool(is_attribute)) for axis, name, is_attribute in json.loads(path))
+            for number, (path,) in table.rows.items()
+        }
+        self._finder = WitnessFinder(patterns, node.any_namespace)
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        batch = arrived.delta.plus
+        witnesses = self._finder.find(batch[f"c{self._node.column}"].to_pylist())
+        if len(witnesses.patterns):
+            flow.push(self._node.id, Delta(self._operands(batch, witnesses)), emission)
+
+    def _operands(self, batch: pa.RecordBatch, witnesses: PathWitnesses) -> pa.RecordBatch:
+        """The documents that have witnesses."""
+        counts = np.diff(witnesses.offsets)
+        rows = batch.take(pa.array(np.flatnonzero(counts)))
+        offsets = pa.array(np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int32))
+        place = self._node.arrival
+        arrival = pa.array(np.zeros(rows.num_rows, np.int64)) if place is None else rows[f"c{place}"]
+        columns = [
+            rows["_s"],
+            rows["_e"],
+            rows[f"c{self._node.column}"],
+            self._identities(rows),
+            arrival,
+            arrival,
+            pa.ListArray.from_arrays(offsets, pa.array(witnesses.patterns)),
+            pa.ListArray.from_arrays(offsets, pa.array(witnesses.values)),
+        ]
+        return pa.RecordBatch.from_arrays(columns, ["_s", "_e", *data_names(len(OPERAND))])
+
+    def _identities(self, rows: pa.RecordBatch) -> pa.Array:
+        """One number for each document, unlike that of any other; those of published documents are hashes."""
+        numbers = rows[ARRIVAL_NUMBER].to_numpy()
+        if self._node.is_declared:
+            numbers = numbers | (self._node.inputs[0] << _ARRIVAL_BITS)
+        return pa.array(numbers)
