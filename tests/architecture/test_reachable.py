@@ -23,7 +23,6 @@ KEPT = {
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
-    "operators.state.store:MemoryStore": "the store of doctests and tests of operators",
 }
 
 

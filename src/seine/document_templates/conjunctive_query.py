@@ -31,7 +31,7 @@ from seine.document_templates.partial_bindings import PartialBindings
 from seine.document_templates.template_relation import TemplateRelation
 
 
-class Witnesses(Protocol):
+class SideWitnesses(Protocol):
     """What a conjunctive query asks of R_bin and R_doc of one side, or of a view of them."""
 
     def parents(self, documents: IntArray, nodes: IntArray) -> tuple[IntArray, IntArray, IntArray]: ...
@@ -109,7 +109,7 @@ class ConjunctiveQuery:
         return wanted[0], wanted[1]
 
     def evaluate(
-        self, joined: Iterable[JoinedNodes], left: Witnesses, right: Witnesses
+        self, joined: Iterable[JoinedNodes], left: SideWitnesses, right: SideWitnesses
     ) -> Iterator[PartialBindings]:
         """R_outT, in pieces, from the node pairs of the first value join and the witnesses of both sides."""
         for piece in joined:
@@ -155,7 +155,11 @@ class ConjunctiveQuery:
             bound.add(node)
 
     def _apply(
-        self, step: _Climb | _Descend | _Compare, bindings: PartialBindings, left: Witnesses, right: Witnesses
+        self,
+        step: _Climb | _Descend | _Compare,
+        bindings: PartialBindings,
+        left: SideWitnesses,
+        right: SideWitnesses,
     ) -> PartialBindings:
         if isinstance(step, _Compare):
             return self._compare(step, bindings, left, right)
@@ -174,7 +178,7 @@ class ConjunctiveQuery:
         return bindings.take(owners).bind(step.node, nodes, strings)
 
     def _compare(
-        self, step: _Compare, bindings: PartialBindings, left: Witnesses, right: Witnesses
+        self, step: _Compare, bindings: PartialBindings, left: SideWitnesses, right: SideWitnesses
     ) -> PartialBindings:
         ends = ((step.left, bindings.left, left), (step.right, bindings.right, right))
         for node, documents, witnesses in ends:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.catalog.index import Placement, Topology, grouping, set_operation
@@ -56,7 +57,9 @@ class _BlockContent:
 
 
 def placements(query: str, plan: Plan, blocks: Blocks) -> list[Placement]:
-    """All that a query enters: its blocks, aggregates and set operators, inner ones first."""
+    """All that a query enters: its blocks, aggregates and set operators, inner ones first; of XSCL nothing."""
+    if isinstance(plan, DocumentQuery):
+        return []
     entering = _Entering(query, blocks)
     entering.rows(plan)
     return list(dict.fromkeys(entering.placements))

@@ -46,6 +46,18 @@ def test_a_query_runs_from_its_registration_on(rig: Rig) -> None:
     assert rig.service.query("P")["since"] == {"entry": 1, "results": 70, "streams": {"s": 2}}
 
 
+def test_a_query_of_documents_is_registered_and_dropped(rig: Rig, tmp_path: Path) -> None:
+    """Nothing of it enters the computation index, which is of SQL."""
+    lines = [{"doc": f"<a><b>{value}</b></a>", "ts": ts} for ts, value in enumerate("xyx")]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rig.register("CREATE STREAM d (doc XML, ts BIGINT) TIMESTAMP BY ts FROM 'd.jsonl';")
+    rig.register("CREATE QUERY q AS XSCL $$ D//b->p FOLLOWED BY{p=r, 5} D//b->r $$;")
+    rig.run()
+    assert [row["bindings"] for row in rig.records("q")] == [{"p": 1, "r": 1}]
+    rig.service.registrar.drop("q")
+    assert not rig.service.registrar.network.nodes
+
+
 def test_registrations_between_two_entries_are_of_one_age(rig: Rig) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     rig.feed(1)

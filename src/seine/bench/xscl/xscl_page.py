@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from seine.bench.harness.side import together
 from seine.bench.harness.table import Table
-from seine.bench.xscl import feed_figure, pair_figures
+from seine.bench.xscl import feed_figure, pair_figures, stage_one, subscription_runs
 
 _FIGURE_8 = """\
 ### Queries, two levels (MMQJP, figure 8)
@@ -55,6 +56,22 @@ _FEED_WINDOW = """\
 ### Feed items within a window
 
 T = {window:,} items, of {items:,}; the last {measured:,} are matched, {batch:,} at once."""
+_STAGE_ONE = """\
+### Stage 1
+
+{items:,} feed items of some 580 bytes; the values at all paths that queries join, in one pass. CPU time of
+one core. The paper: YFilter took 15 s for 225,000 items."""
+_END_TO_END = """\
+### End to end on Spark
+
+Subscriptions to what one channel posts again after another, about two records an item; {rows:,} items a
+micro-batch. Queries differ in paths."""
+_CONSTANTS = """\
+The same where queries differ in constants: `[channel = 'c7']`."""
+_REGISTRATION = """\
+### Registering
+
+Subscriptions in bulk with a service, from the text to a durable answer."""
 
 # the part it belongs to, its name, what it shows beside what the paper says, and what makes the table
 TABLES: tuple[tuple[str, str, str, Callable[..., Table]], ...] = (
@@ -67,6 +84,10 @@ TABLES: tuple[tuple[str, str, str, Callable[..., Table]], ...] = (
     ("figures", "figures 14 and 15", _FIGURES_14_15, pair_figures.figures_14_15),
     ("feed", "figure 16", _FIGURE_16, feed_figure.figure_16),
     ("feed", "feed window", _FEED_WINDOW, feed_figure.figure_16),
+    ("stage-1", "stage 1", _STAGE_ONE, stage_one.stage_one),
+    ("spark", "end to end", _END_TO_END, subscription_runs.end_to_end),
+    ("spark", "constants", _CONSTANTS, subscription_runs.end_to_end),
+    ("registration", "registration", _REGISTRATION, subscription_runs.registering),
 )
 
 
@@ -97,6 +118,10 @@ FULL: Mapping[str, Mapping[str, Any]] = {
         "counts": (1_000, 10_000, 100_000, 1_000_000),
         **{"items": 50_000, "measured": 10_000, "batch": 1_000, "sequential": 200, "window": 2_000},
     },
+    "stage 1": {"counts": (1_000, 100_000, 1_000_000), "items": 100_000},
+    "end to end": {"counts": (10_000, 100_000, 1_000_000), "batches": 20, "rows": 20_000},
+    "constants": {"counts": (1_000, 10_000), "batches": 10, "rows": 5_000, "form": "constants"},
+    "registration": {"counts": (10_000, 100_000)},
 }
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "figure 8": {"counts": (10, 200), "pairs": 10},
@@ -115,4 +140,8 @@ QUICK: Mapping[str, Mapping[str, Any]] = {
         "sequential": 20,
         "window": 500,
     },
+    "stage 1": {"counts": (1_000,), "items": 200},
+    "end to end": {"counts": (20, 200), "batches": 4, "rows": 200, "runner": together},
+    "constants": {"counts": (200,), "batches": 4, "rows": 200, "form": "constants", "runner": together},
+    "registration": {"counts": (100,)},
 }
