@@ -57,7 +57,7 @@ class _BlockContent:
 
 
 def placements(query: str, plan: Plan, blocks: Blocks) -> list[Placement]:
-    """All that a query enters: its blocks, aggregates and set operators, inner ones first; of XSCL nothing."""
+    """All that a query enters: its blocks, aggregates and set operators, inner ones first; XSCL nothing."""
     if isinstance(plan, DocumentQuery):
         return []
     entering = _Entering(query, blocks)
