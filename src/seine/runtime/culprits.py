@@ -30,21 +30,42 @@ from seine.runtime.folder.versions import Version
 _SHARE_OF_HEAVIEST = 0.5  # queries that weigh at least as much of the heaviest one fail with it
 
 
-def culprits(deployment: Deployment, fault: Fault) -> dict[str, Failure]:
-    """The queries that a fault of an entry is put down to; none if it is nobody's."""
-    entry = deployment.journal.load(fault.entry)
-    if fault.queries:
-        return {name: _failure(fault, "it") for name in fault.queries if name not in entry.withheld}
-    network, version = network_of(deployment, entry)
-    nodes = [i for i in fault.nodes if i in network.nodes and not isinstance(network.nodes[i], SourceNode)]
-    users = sorted({name for i in nodes for name in network.users(i)})
-    if not users:
-        return {}
-    words = " and ".join(f"{network.nodes[i].kind} #{i}" for i in nodes)
-    if fault.kind != "error" and len(users) > 1:
-        weights = Weights(network, version, entry)
-        users = heaviest({name: max(weights.of(name, i) for i in nodes) for name in users})
-    return {name: _failure(fault, words) for name in users}
+class Culprits:
+    """The queries that the faults of one entry are put down to."""
+
+    def __init__(self, deployment: Deployment, number: int) -> None:
+        self._entry = deployment.journal.load(number)
+        self._network, version = network_of(deployment, self._entry)
+        self._weights = Weights(self._network, version, self._entry)
+
+    def of(self, faults: Iterable[Fault]) -> dict[str, Failure]:
+        """Who fails of these faults; nobody if they are nobody's.
+
+        A fault at a node that serves a query which fails already is left for the next try: the node may do
+        without that one. So many who ask too much, each of its own nodes, fail at once.
+        """
+        failures: dict[str, Failure] = {}
+        for fault in faults:
+            if not self._users(fault) & failures.keys():
+                failures.update(self._of(fault))
+        return failures
+
+    def _of(self, fault: Fault) -> dict[str, Failure]:
+        users, nodes, words = sorted(self._users(fault)), self._nodes(fault), "it"
+        if nodes:
+            words = " and ".join(f"{self._network.nodes[i].kind} #{i}" for i in nodes)
+        if nodes and fault.kind != "error" and len(users) > 1:
+            users = heaviest({name: max(self._weights.of(name, i) for i in nodes) for name in users})
+        return {name: _failure(fault, words) for name in users}
+
+    def _users(self, fault: Fault) -> set[str]:
+        if fault.queries:
+            return {*fault.queries} - {*self._entry.withheld}
+        return {name for i in self._nodes(fault) for name in self._network.users(i)}
+
+    def _nodes(self, fault: Fault) -> list[int]:
+        nodes = self._network.nodes
+        return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:

@@ -15,9 +15,10 @@ from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
 from seine.operators.state.work_budget import NodeFault
-from seine.runtime.culprits import culprits
+from seine.runtime.culprits import Culprits
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
+from seine.runtime.folder.faults import Fault
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.suspects import Suspects
@@ -184,17 +185,21 @@ class Driver:
         """
         faults = self._deployment.faults.read()
         self._deployment.faults.clear()
-        for fault in faults:
-            if not self._deployment.journal.exists(fault.entry):
-                continue
-            if fault.kind != "budget" and (fault.entry, fault.nodes) not in self._suspected:
-                self._suspected.add((fault.entry, fault.nodes))
-                _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})
-                return True
-            failures = culprits(self._deployment, fault)
-            if failures:
-                self._fail(failures)
-                return True
+        first = next((one.entry for one in faults if self._deployment.journal.exists(one.entry)), None)
+        if first is None:
+            return False
+        believed = [fault for fault in faults if fault.entry == first and self._is_believed(fault)]
+        failures = Culprits(self._deployment, first).of(believed) if believed else {}
+        if failures:
+            self._fail(failures)
+        return bool(failures) or not believed
+
+    def _is_believed(self, fault: Fault) -> bool:
+        """Whether a fault is to be put down to somebody; an error that is met for the first time is noted."""
+        if fault.kind == "budget" or (fault.entry, fault.nodes) in self._suspected:
+            return True
+        self._suspected.add((fault.entry, fault.nodes))
+        _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})
         return False
 
     def settle_death(self) -> None:

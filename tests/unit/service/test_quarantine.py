@@ -276,3 +276,32 @@ def test_a_query_is_dropped_while_the_service_is_stopped(tmp_path: Path) -> None
     assert wrong_answers(rig) == []
     assert [one["query"] for one in rig.service.queries()] == ["plain", "pairs", "counted"]
     rig.service.close()
+
+
+def test_many_greedy_queries_fail_in_a_few_tries(tmp_path: Path) -> None:
+    """Each try is a restart of the pipeline, for which everybody waits: one for each of them is too many."""
+    rig = BudgetRig(tmp_path, WorkBudget(candidates=2_000))
+    many = "".join(
+        f"CREATE QUERY greedy{i} AS SELECT x.a AS a FROM s x, s y "
+        f"WHERE x.a % {i} = y.a % {i} AND x.a + y.a < 0;"
+        for i in range(2, 14)
+    )
+    rig.register(STREAM + GOOD + many)
+    view = rig.service.registrar.view
+    joins = {i for one in view.registered.values() for i in one.nodes if view.nodes[i].is_join}
+    assert len(joins) > 12, "each has a join of its own"
+    rig.feed(*range(AT_ONE_INSTANT))
+    tries = 0
+
+    def work(number: int) -> Any:
+        nonlocal tries
+        tries += 1
+        return rig.host.run(number)
+
+    while rig.service.driver.run_some(work):
+        pass
+    assert wrong_answers(rig) == []
+    states = {one["query"]: one["state"] for one in rig.service.queries()}
+    assert {name for name, state in states.items() if state == "running"} == {"plain", "pairs", "counted"}
+    assert tries == 2
+    rig.service.close()

@@ -41,7 +41,7 @@ class WorkBudget(Struct, frozen=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries.
+    Either there are nodes, or there are queries. `others` are those that the same task met besides.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class NodeFault(Exception):
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
+        self.others: tuple[NodeFault, ...] = ()
 
 
 class WorkMeter:

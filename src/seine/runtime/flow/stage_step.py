@@ -14,6 +14,7 @@ from seine.operators.limited.budget import BudgetedJoin, step_together
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.state.operator import GroupingOperator, Operator
 from seine.operators.state.store import Store
+from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow
@@ -45,7 +46,8 @@ def run_stage(
 ) -> StageReport:
     """Step every operator of the stage, in the order of their ids, and push what they yield.
 
-    Joins that share a budget come last, together.
+    Joins that share a budget come last, together. A node at fault does not keep the others from their step,
+    so that one try finds all of a stage that are; then the first fault is raised, with the others.
     """
     inputs = _by_node(blobs)
     nodes = list(flow.stateful(stage, bucket))
@@ -63,14 +65,18 @@ def run_stage(
         if any(arrived) or store.head or node.steps_unasked or together:
             with out.meter.at(node.id):
                 ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
-    for number, turn in ran.items():
+    faults: list[NodeFault] = []
+    for turn in ran.values():
         if not turn.together:
-            step = partial(turn.operator.step, turn.arrived, clock, turn.store)
-            for delta in out.meter.each(step, number):
-                if isinstance(delta, DerivedPunctuations):
-                    flow.push(delta.node, Delta(delta.batch), out)
-                else:
-                    flow.push(number, delta, out)
+            try:
+                _step(flow, turn, clock, out)
+            except NodeFault as fault:
+                faults.append(fault)
+                if fault.kind == "memory":
+                    break
+    if faults:
+        faults[0].others = tuple(faults[1:])
+        raise faults[0]
     _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
     return _report(ran.values())
 
@@ -83,6 +89,17 @@ class _Turn(NamedTuple):
     arrived: list[list[Delta]]
     store: Store
     together: bool
+
+
+def _step(flow: Dataflow, turn: _Turn, clock: Clock, out: Emission) -> None:
+    """Step one operator."""
+    number = turn.node.id
+    step = partial(turn.operator.step, turn.arrived, clock, turn.store)
+    for delta in out.meter.each(step, number):
+        if isinstance(delta, DerivedPunctuations):
+            flow.push(delta.node, Delta(delta.batch), out)
+        else:
+            flow.push(number, delta, out)
 
 
 def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emission) -> None:

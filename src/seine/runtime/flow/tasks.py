@@ -124,7 +124,8 @@ def _noting_faults(deployment: Deployment, entry: int) -> Iterator[None]:
     try:
         yield
     except NodeFault as fault:
-        deployment.faults.write(entry, fault)
+        for one in (fault, *fault.others):
+            deployment.faults.write(entry, one)
         raise
 
 
