@@ -15,19 +15,16 @@ _ANY_BYTES = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 class FullDisk:
     """By a limit on the size of files, from outside: every write to a file is an `OSError`, wherever it is.
 
-    The service may end then, with a line that says so and status 3: nothing can be kept.
+    The service waits for room, and opens its folder again.
     """
 
     name = "full disk"
 
     def strike(self, scene: Scene) -> None:
-        service = scene.service
-        service.supervise()
-        with service.forgiven():
-            _limit(scene, _NO_BYTES)
-            time.sleep(1 + scene.rng.random() * 4)
-            _limit(scene, _ANY_BYTES)
-            scene.go_on()
+        scene.service.supervise()
+        _limit(scene, _NO_BYTES)
+        time.sleep(1 + scene.rng.random() * 4)
+        _limit(scene, _ANY_BYTES)
 
     def mend(self, scene: Scene) -> None:
         """There is room again since the strike was over."""

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +34,6 @@ class ServiceProcess:
         self.temporary.mkdir()
         self.ended: list[tuple[float, int]] = []  # when it ended by itself, and with which status
         self.starts = 0
-        self._forgiven = False
         self.start()
 
     def start(self) -> None:
@@ -51,24 +49,13 @@ class ServiceProcess:
         )
 
     def supervise(self) -> None:
-        """Start it again if it has ended, which is noted unless it was forgiven beforehand."""
+        """Start it again if it has ended by itself, which is noted."""
         status = self.process.poll()
         if status is None:
             return
-        if not self._forgiven:
-            self.ended.append((time.monotonic(), status))
+        self.ended.append((time.monotonic(), status))
         kill(self.process)  # what it may have left of its group
         self.start()
-
-    @contextmanager
-    def forgiven(self) -> Iterator[None]:
-        """Within this the service may end by itself; it is started again."""
-        self._forgiven = True
-        try:
-            yield
-        finally:
-            self.supervise()
-            self._forgiven = False
 
     def ask(self, question: Callable[[Client], Answer]) -> Answer:
         """An answer of the service, if need be after it has come back; a refusal is raised at once."""

@@ -143,13 +143,18 @@ def host(
     signals: StopSignals,
     most_restarts: int | None,
     notice: Callable[[str], None],
+    *,
+    again: bool = False,
 ) -> None:
-    """Let Spark carry a run or a service, and start Spark again if it dies."""
+    """Let Spark carry a run or a service, and start Spark again if it dies.
+
+    With `again` there may be something left of a Spark that this process had before.
+    """
     from seine.spark.session import open_session, reopen_session
     from seine.spark.spark_host import Restarts, run_on_spark
 
-    spark = signals.opening(partial(open_session, master, log))
     reopen = partial(signals.opening, partial(reopen_session, master, log))
+    spark = reopen() if again else signals.opening(partial(open_session, master, log))
     run_on_spark(spark, hosted, restarts=Restarts(most_restarts, reopen, notice))
 
 

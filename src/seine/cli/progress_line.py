@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
@@ -26,9 +27,10 @@ class ProgressLine:
             self._stream.flush()
 
     def tell(self, text: str) -> None:
-        """A line that stays, on a terminal or not."""
-        self.clear()
-        print(text, file=self._stream, flush=True)
+        """A line that stays, on a terminal or not; one that cannot be written, as on a full disk, is lost."""
+        with suppress(OSError):
+            self.clear()
+            print(text, file=self._stream, flush=True)
 
     def clear(self) -> None:
         """Make room for ordinary output; the line comes back after the next micro-batch."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from seine.cli.full_disk import is_full_disk
 from seine.cli.hosting import (
     add_budget,
     add_hosting,
@@ -22,13 +25,14 @@ from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
-from seine.errors import RunError
+from seine.errors import RunError, SeineError
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
+from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:
-    from seine.service.service import Service
+    from seine.service.service import Service, ServiceOptions
 
 _logger = logging.getLogger(__name__)
 
@@ -84,13 +88,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def command(arguments: argparse.Namespace) -> int:
-    from seine.service.service import Service, ServiceOptions
+    from seine.service.service import ServiceOptions
 
     token = read_token(arguments.token_file)
     listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
     refuse_open_door(listening)
     with ProgressLine() as progress, private_state(arguments.master):
-        folder = ServiceFolder(arguments.folder)
         options = ServiceOptions(
             arguments.batch_rows,
             buckets(arguments),
@@ -100,33 +103,72 @@ def command(arguments: argparse.Namespace) -> int:
             budget(arguments),
             lead=lead(arguments),
         )
-        service = Service(folder, options)
-        try:
-            _serve(service, listening, arguments, progress)
-        finally:
-            service.close()
+        _Serving(arguments, listening, options, progress).go_on()
     return 0
 
 
-def _serve(
-    service: Service, listening: Listening, arguments: argparse.Namespace, progress: ProgressLine
-) -> None:
-    from seine.service.http.server import Server  # a web framework takes its time to import
+class _Serving:
+    """Serves a folder until it is stopped, through full disks."""
 
-    log = arguments.log or os.path.join(service.folder.path, "spark.log")
-    check_writable(log)
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        listening: Listening,
+        options: ServiceOptions,
+        progress: ProgressLine,
+    ) -> None:
+        self._arguments, self._listening = arguments, listening
+        self._options, self._progress = options, progress
+        self._backoff = RestartBackoff(most=None)
+        self._served = False  # the folder was served by this process, however briefly
+        self._delivered = -1  # the last entry
+        self._full = False  # a full disk was met, and the folder not served since
 
-    server = Server(service, listening)
-    try:
-        with StopSignals(service.stop) as signals:
-            service.folder.publish({"url": server.url, "process": os.getpid()})
-            _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
-            progress.tell(f"serving {service.folder.path} at {server.url}")
-            progress.say("starting Spark")
-            host(service, arguments.master, log, signals, None, progress.tell)
-    except RunError as error:
-        error.hint = error.hint or f"Spark's log is {log}"
-        raise
-    finally:
-        service.folder.withdraw()
-        server.close()
+    def go_on(self) -> None:
+        """Serve; once it has begun, a full disk is waited for: what is in memory then is given up.
+
+        While the disk may still be full, whatever keeps the folder from being opened is put down to that.
+        """
+        while True:
+            try:
+                return self._serve_folder()
+            except (SeineError, OSError) as error:
+                self._full = self._full or (self._served and is_full_disk(error))
+                if not self._full:
+                    raise
+                delay = self._backoff.next_delay(self._delivered) or 0.0
+                _logger.warning("the disk is full: %s", error, extra={"restart_in_s": delay})
+                self._progress.tell(f"the disk is full; the service opens its folder again in {delay:g} s")
+                time.sleep(delay)
+
+    def _serve_folder(self) -> None:
+        from seine.service.service import Service
+
+        service = Service(ServiceFolder(self._arguments.folder), self._options)
+        try:
+            self._serve(service)
+        finally:
+            service.close()
+
+    def _serve(self, service: Service) -> None:
+        from seine.service.http.server import Server  # a web framework takes its time to import
+
+        log = self._arguments.log or os.path.join(service.folder.path, "spark.log")
+        check_writable(log)
+        again, server = self._served, Server(service, self._listening)
+        self._listening = replace(self._listening, port=server.port)  # clients know it from now on
+        try:
+            with StopSignals(service.stop) as signals:
+                service.folder.publish({"url": server.url, "process": os.getpid()})
+                _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
+                self._progress.tell(f"serving {service.folder.path} at {server.url}")
+                self._progress.say("starting Spark")
+                self._served, self._full = True, False
+                host(service, self._arguments.master, log, signals, None, self._progress.tell, again=again)
+        except RunError as error:
+            error.hint = error.hint or f"Spark's log is {log}"
+            raise
+        finally:
+            self._delivered = service.sink.totals.entry
+            service.folder.withdraw()
+            server.close()

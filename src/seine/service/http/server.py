@@ -38,6 +38,11 @@ class Server:
         self._thread.start()
 
     @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._port)
+
+    @property
     def url(self) -> str:
         shown = f"[{self._address}]" if ":" in self._address else self._address
         return f"http://{shown}:{self._port}"
