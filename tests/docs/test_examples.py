@@ -50,6 +50,14 @@ def test_records_are_the_real_ones() -> None:
     assert shown == run_local(str(EXAMPLE), batch_rows=1).records
 
 
+def test_the_search_is_the_example_and_reports_what_is_shown() -> None:
+    path, page = DOCS / "examples" / "films.sql", DOCS / "language.md"
+    assert read(path) in blocks(page, "sql")
+    shown = [json.loads(text) for text in blocks(page, "json") if '"tuples"' in text]
+    assert len(shown) == 1
+    assert shown[0] in run_local(str(path), batch_rows=1).records
+
+
 def test_counts_are_the_real_ones() -> None:
     shown = json.loads(blocks(DOCS / "cli.md", "json")[0])
     real = run_local(str(EXAMPLE), batch_rows=1).stats

@@ -58,10 +58,15 @@ class SearchedTable:
         return clauses + [" RETRACTABLE"] * self.retractable
 
 
-def search_scenario(seed: int, queries: int = 6, *, appending: bool = False, rows: int = 14) -> Scenario:
-    """The scenario of a seed; an `appending` one has no deletions, no relations, and windows everywhere."""
+def search_scenario(
+    seed: int, queries: int = 6, *, appending: bool = False, stored: bool = True, rows: int = 14
+) -> Scenario:
+    """The scenario of a seed; an `appending` one has no deletions, no relations, and windows everywhere.
+
+    Relations are `stored`.
+    """
     rng = Random(seed)
-    tables = _tables(rng, appending)
+    tables = _tables(rng, appending, stored)
     edges = _edges(rng, tables)
     texts = [random_search(rng, tables) for _ in range(queries)]
     return Scenario(
@@ -71,7 +76,7 @@ def search_scenario(seed: int, queries: int = 6, *, appending: bool = False, row
     )
 
 
-def _tables(rng: Random, appending: bool) -> list[SearchedTable]:
+def _tables(rng: Random, appending: bool, stored: bool) -> list[SearchedTable]:
     calendar = rng.random() < 0.2
     tables = [
         SearchedTable(
@@ -86,7 +91,7 @@ def _tables(rng: Random, appending: bool) -> list[SearchedTable]:
         )
         for i in range(rng.randint(2, 4))
     ]
-    relations = 0 if appending else rng.choice([0, 0, 1, 2])
+    relations = rng.choice([0, 0, 1, 2]) if stored and not appending else 0
     return tables + [
         SearchedTable(f"r{i}", False, _keys(rng), ("t0",), calendar, valid=rng.random() < 0.5)
         for i in range(relations)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.reference.script import Edge, Script, fold
 Meaning = frozenset[tuple[Any, ...]]
 Term = tuple[Meaning, str]
 Link = tuple["Node", "Node", int]  # two tuples, and the number of the condition that they satisfy
+Counting = Callable[[frozenset["Node"], list[Edge]], bool]
 
 _NAME = r'(?:"[^"]*"|`[^`]*`|\w+)'
 _SEARCH = re.compile(
@@ -65,15 +66,16 @@ class Trees:
             for number, (name, life) in enumerate(nodes)
         ]
 
-    def of(self, query: str) -> Iterator[Tree]:
+    def of(self, query: str, counts: Counting = lambda nodes, edges: True) -> Iterator[Tree]:
+        """The trees of a query, of those whose tuples and conditions count."""
         match = _SEARCH.match(self.script.queries[query].strip())
         assert match and not match.group(4), self.script.queries[query]
         terms = _terms(match.group(1).replace("''", "'"))
         over = match.group(2) and {fold(name) for name in re.findall(_NAME, match.group(2))}
         chosen = [node for node in self.nodes if over is None or node.table in over]
-        return self._trees(chosen, terms, int(match.group(3) or 4))
+        return self._trees(chosen, terms, int(match.group(3) or 4), counts)
 
-    def _trees(self, nodes: list[Node], terms: list[Term], most: int) -> Iterator[Tree]:
+    def _trees(self, nodes: list[Node], terms: list[Term], most: int, counts: Counting) -> Iterator[Tree]:
         hits = {
             node: frozenset(i for i, (meaning, _) in enumerate(terms) if self._contains(node, meaning))
             for node in nodes
@@ -89,7 +91,9 @@ class Trees:
             if len(total) < len(terms) or not any(node.is_stream for node in chosen):
                 continue
             for edges in spanning_trees(chosen, links):
-                if _minimal(chosen, edges, hits):
+                if _minimal(chosen, edges, hits) and counts(
+                    chosen, [self.script.edges[n] for *_, n in edges]
+                ):
                     yield _tree(sorted(chosen, key=lambda node: node.number), edges, hits, terms)
 
     def _contains(self, node: Node, meaning: Meaning) -> bool:

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from seine.cli.hosting import add_hosting, buckets, carried
 from seine.cli.progress_line import ProgressLine
-from seine.demo import DESCRIPTIONS, write_demo
+from seine.cli.record_printer import RecordPrinter
+from seine.cli.show_trees import print_tree, write_trees
+from seine.demo import DESCRIPTIONS, write_demo, write_search_demo
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
 from seine.network.show.explain import explain_html
 from seine.run import Options, Run
 from seine.runtime.output.run_statistics import RunStatistics
-from seine.runtime.output.sink import Sink
 
 _ABOUT = """\
-Run the bundled demonstration: made-up money transfers with crime planted in them, and 29 standing
-alerts from simple selections to four-way self-joins, all in one Spark pipeline. It prints the first
-records of each alert as they are found, then a summary, and leaves everything in a folder to look at.
+Run a bundled demonstration, all of it in one Spark pipeline. `fedwire`, the main one: made-up money
+transfers with crime planted in them, and 29 standing alerts from simple selections to four-way self-joins.
+`search`: made-up feeds of films, people and news, and 30 standing keyword searches over them; a result is
+the way in which the words are connected. It prints the first records of each query as they are found, then
+a summary, and leaves everything in a folder to look at.
 """
 _SHOWN = 2  # records of each alert that are printed as they are found
+_TREES_PRINTED, _TREES_DRAWN = 1, 4  # of each search
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,62 +39,79 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description=_ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", choices=["fedwire"], help="fedwire (the main one)")
     parser.add_argument(
-        "--folder", metavar="DIR", help="where data, alerts and picture go (default: a new one)"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        choices=["fedwire", "search"],
+        help="fedwire (the main one), search",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where data, results and picture go (default: a new one)"
     )
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
 
 
 def command(arguments: argparse.Namespace) -> int:
-    started = time.monotonic()
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="seine-demo-"))
-    path = write_demo(folder)
-    script = read_script(str(path))
+    if arguments.name == "search":
+        _show_searches(arguments, folder)
+    else:
+        _show_alerts(arguments, folder)
+    return 0
+
+
+def _show_alerts(arguments: argparse.Namespace, folder: Path) -> None:
+    script = read_script(str(write_demo(folder)))
     print(f"{len(script.declarations.queries)} standing alerts over made-up transfers; starting Spark ...")
-    printer = AlertPrinter(folder / "alerts.jsonl")
+    printer = RecordPrinter(folder / "alerts.jsonl", _SHOWN, _print_alert)
+    statistics = _carry(script, printer, folder, arguments, batch_rows=10_000)
+    print(f"\n{'alert':<20} {'records':>8}  what it watches for")
+    for query, meaning in DESCRIPTIONS.items():
+        print(f"{query:<20} {printer.counts[query]:>8,}  {meaning}")
+    _summarise(statistics, "transfers", folder)
+
+
+def _show_searches(arguments: argparse.Namespace, folder: Path) -> None:
+    script = read_script(str(write_search_demo(folder)))
+    queries = script.declarations.queries
+    print(f"{len(queries)} standing searches over made-up feeds of films and news; starting Spark ...")
+    printer = RecordPrinter(folder / "trees.jsonl", _TREES_PRINTED, print_tree, _TREES_DRAWN)
+    statistics = _carry(script, printer, folder, arguments, batch_rows=200)
+    texts = {query.name: query.text for query in queries.values()}
+    print(f"\n{'search':<20} {'records':>8}  what it looks for")
+    for name, text in texts.items():
+        print(f"{name:<20} {printer.counts[name]:>8,}  {text.removeprefix('SEARCH ')}")
+    write_trees(folder / "trees.html", texts, printer)
+    _summarise(statistics, "tuples", folder)
+    print(f"some of the trees, drawn:  {os.path.join(folder, 'trees.html')}")
+
+
+def _carry(
+    script: Script, printer: RecordPrinter, folder: Path, arguments: argparse.Namespace, batch_rows: int
+) -> RunStatistics:
+    """Run a script to its end, and draw its network."""
+    started = time.monotonic()
     with ProgressLine() as progress:
         printer.line = progress
         options = Options(
-            out=str(printer.path), batch_rows=10_000, buckets=buckets(arguments), progress=printer.after_batch
+            out=str(printer.path),
+            batch_rows=batch_rows,
+            buckets=buckets(arguments),
+            progress=printer.after_batch,
         )
         with carried(script, options, arguments) as run:
             _draw(run, script, folder / "network.html")
             statistics = run.statistics(time.monotonic() - started)
     printer.close()
-    _summarise(statistics, printer, folder)
-    return 0
+    return statistics
 
 
-class AlertPrinter:
-    """Follows the output file and prints the first records of each alert."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.write_bytes(b"")
-        self._file = path.open("rb")
-        self.counts: Counter[str] = Counter()
-        self.line: ProgressLine | None = None
-
-    def after_batch(self, sink: Sink) -> None:
-        for text in self._file:
-            record = json.loads(text)
-            self.counts[record["query"]] += 1
-            if self.counts[record["query"]] <= _SHOWN:
-                self._show(record)
-        if self.line:
-            self.line(sink)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _show(self, record: dict[str, Any]) -> None:
-        if self.line:
-            self.line.clear()
-        width = shutil.get_terminal_size((120, 24)).columns
-        cells = "  ".join(f"{name}={value}" for name, value in record["row"].items())
-        print(f"{record['op']} {record['query']:<19} {cells}"[:width], flush=True)
+def _print_alert(record: dict[str, Any]) -> None:
+    width = shutil.get_terminal_size((120, 24)).columns
+    cells = "  ".join(f"{name}={value}" for name, value in record["row"].items())
+    print(f"{record['op']} {record['query']:<19} {cells}"[:width], flush=True)
 
 
 def _draw(run: Run, script: Script, path: Path) -> None:
@@ -102,15 +121,12 @@ def _draw(run: Run, script: Script, path: Path) -> None:
     )
 
 
-def _summarise(statistics: RunStatistics, printer: AlertPrinter, folder: Path) -> None:
-    print(f"\n{'alert':<20} {'records':>8}  what it watches for")
-    for query, meaning in DESCRIPTIONS.items():
-        print(f"{query:<20} {printer.counts[query]:>8,}  {meaning}")
+def _summarise(statistics: RunStatistics, what: str, folder: Path) -> None:
     network = statistics.network
     print(
-        f"\n{statistics.input_rows:,} transfers, {statistics.output_rows:,} records, "
+        f"\n{statistics.input_rows:,} {what}, {statistics.output_rows:,} records, "
         f"{statistics.batches} micro-batches in {statistics.elapsed_s:.0f} s; "
         f"{network.queries} queries share {network.nodes} nodes, {network.joins} of them joins"
     )
     print(f"the network as a picture:  {os.path.join(folder, 'network.html')}")
-    print(f"script, data and alerts:   {folder}")
+    print(f"script, data and results:  {folder}")

@@ -19,6 +19,7 @@ from itertools import accumulate, pairwise
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.ordered_keys import digest, term_text
@@ -57,8 +58,11 @@ class _BlockContent:
 
 
 def placements(query: str, plan: Plan, blocks: Blocks) -> list[Placement]:
-    """All that a query enters: its blocks, aggregates and set operators, inner ones first; XSCL nothing."""
-    if isinstance(plan, DocumentQuery):
+    """All that a query enters: its blocks, aggregates and set operators, inner ones first.
+
+    Searches and joins of documents have no conditions to enter.
+    """
+    if isinstance(plan, Search | DocumentQuery):
         return []
     entering = _Entering(query, blocks)
     entering.rows(plan)
