@@ -146,7 +146,7 @@ SUITE = (
     Benchmark(
         "search",
         "Keyword search over joinable streams, on the paper's synthetic trace: the operator forest, the full "
-        "and the partial mesh of SKWS.",
+        "and the partial mesh of SKWS, and ours.",
         search_page.main,
         full={"sizes": search_page.FULL},
         quick={"sizes": search_page.QUICK},

@@ -40,7 +40,7 @@ PARTS = {
     "sharing": ("curves", "scale", "registration", "alternatives", "jobs", "live"),
     "search": (
         *("set-up", "window", "frequency", "streams", "values", "keywords", "tuples", "demand", "lazy"),
-        "order",
+        *("order", "spark", "many", "registration", "balance"),
     ),
     "xscl": ("figures", "feed", "stage-1", "spark", "registration"),
 }

@@ -10,8 +10,11 @@ from typing import Any
 
 from seine.bench.harness.table import Table
 from seine.bench.sides.on_mesh import SearchRun, run_mesh
+from seine.bench.sides.on_search import run_ours
 from seine.bench.workloads.search_trace import SearchTrace
 from seine.keyword_networks.expanded_schema import rarest_first
+
+OURS = "ours"
 
 
 def vary(
@@ -22,7 +25,7 @@ def vary(
     table = Table(parameter, "results", *(f"{name}: {kind}" for kind in kinds for name in engines))
     for value in values:
         trace = SearchTrace(**{**(fixed or {}), parameter: value})
-        runs = [run_mesh(name, trace) for name in engines]
+        runs = [run_ours(trace) if name == OURS else run_mesh(name, trace) for name in engines]
         table.add(f"{value:,}", _same_results(runs), *_cells(runs))
     return table
 

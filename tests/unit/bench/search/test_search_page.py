@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from seine.bench.harness.measure import BatchCost
 from seine.bench.search import search_page
+from seine.bench.search.many_searches import many_queries
 from seine.bench.search.network_set_up import set_up
 from seine.bench.search.search_figures import join_order
+from seine.bench.search.spark_search import on_spark
 from seine.bench.sides.on_mesh import ENGINES, run_mesh
+from seine.bench.sides.on_search import run_ours
+from seine.bench.workloads.search_files import pair_searches, rare_texts
 from seine.bench.workloads.search_schemas import ternary_tree
 from seine.bench.workloads.search_trace import SearchTrace
 from seine.cli import bench_command
@@ -66,12 +71,42 @@ def test_the_command_knows_the_parts() -> None:
     assert bench_command.PARTS["search"] == names == tuple(search_page.FULL) == tuple(search_page.QUICK)
 
 
-def test_quick_page(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "search", "--quick"]) == 0
+@pytest.mark.parametrize(
+    "part", [name for name, _, _ in search_page.PARTS if name not in ("spark", "registration")]
+)
+def test_quick_parts(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "search", "--quick", "--only", part]) == 0
     page = capsys.readouterr().out
-    assert page.startswith("## search\n") and page.count("\n### ") == len(search_page.PARTS)
-    assert main(["bench", "search", "--quick", "--only", "set-up"]) == 0
-    assert capsys.readouterr().out.count("\n### ") == 1
+    assert page.startswith("## search\n") and page.count("\n### ") == 1 and page.count("\n| ---") == 1
+
+
+def test_ours_has_the_results_of_the_paper() -> None:
+    trace = SearchTrace(hours=0.1, streams=5, values=100, frequency=0.03, window=3)
+    ours, mesh = run_ours(trace), run_mesh("PM", trace)
+    assert ours.results == mesh.results > 10
+    assert ours.peak_rows <= 5 * 360
+
+
+def test_queries_are_different_pairs_and_have_results() -> None:
+    queries = pair_searches(200, 60, seed=3)
+    assert len({query.partition("SEARCH")[2] for query in queries}) == 200
+    trace = SearchTrace(hours=0.05, streams=5)
+    texts = rare_texts(trace, 60, 0.2)
+    assert 0.15 < np.mean([text != "" for text in texts.to_pylist()]) < 0.25
+    results = [int(row[2]) for row in many_queries((4,), 300, 0.3).rows[1:]]
+    assert min(results) > 3
+
+
+def test_the_spark_part_leaves_out_the_beginning() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def runner(title: str, module: str, script: str, rows: int, warm: int) -> BatchCost:
+        seen.append((rows, warm))
+        return BatchCost(6, 50_000.0, 20.0, 1.0, 2.0, 100.0, 700)
+
+    rows = on_spark([(4, 3_000)], hours=0.5, runner=runner).rows[1:]
+    assert seen == [(200, 4)]  # of each stream; of nine micro-batches
+    assert rows[0][3:] == ("1.00", "5.4", "5.4")
 
 
 def test_a_part_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
