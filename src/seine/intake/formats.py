@@ -15,6 +15,8 @@ from seine.intake.line_reader import LineReader
 from seine.intake.parquet import ParquetParser, ParquetReader
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
+from seine.intake.xml_files import XmlParser, XmlReader
+from seine.intake.xml_records import DocumentColumns
 
 _MOST_FILES_LOOKED_AT = 100
 
@@ -97,9 +99,7 @@ def open_source(
     if source is None:
         raise SeineError(f"{what} has no source", hint="give it a FROM clause")
     options, files = dict(source.options), Files(source.path)
-    if source.format == "XML":
-        raise SeineError("FORMAT XML is not available yet", hint="use an XML column in JSON Lines")
-    if source.format not in ("JSON", "CSV", "PARQUET"):
+    if source.format not in ("JSON", "CSV", "PARQUET", "XML"):
         raise SeineError(f"unknown FORMAT {source.format} of {what}")
     files.check(what, follow=follow)
     beginnings = files.listing()[:_MOST_FILES_LOOKED_AT] if look else []
@@ -108,6 +108,9 @@ def open_source(
         for path in beginnings:
             rows.check(path)
         return rows, ParquetParser(layout)
+    if source.format == "XML":
+        columns = DocumentColumns(layout, source)
+        return XmlReader(files, position, columns, follow=follow), XmlParser(columns)
     if source.format == "JSON":
         return LineReader(files, position, follow=follow, notice=notice), JsonLines(layout)
     delimiter = _delimiter(options, what)

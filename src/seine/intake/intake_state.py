@@ -68,13 +68,23 @@ class ParquetCursor(Struct, frozen=True, tag="parquet"):
     rows: int = 0  # of the whole file
 
 
+class ItemCursor(Struct, frozen=True, tag="items"):
+    """A position in a file of documents: those before it. Its time of change and size tell it from others."""
+
+    path: str
+    changed: int  # nanoseconds
+    size: int
+    row: int = 0
+    rows: int = 0  # of the whole file
+
+
 def file_identity(status: os.stat_result, *, changes: bool = False) -> str:
     """Device and inode, by which a file is followed through renames; if it may not change, all of it."""
     identity = f"{status.st_dev}:{status.st_ino}"
     return f"{identity}:{status.st_mtime_ns}:{status.st_size}" if changes else identity
 
 
-FileCursor: TypeAlias = LineCursor | ParquetCursor
+FileCursor: TypeAlias = LineCursor | ParquetCursor | ItemCursor
 
 
 class AdmissionState(Struct, frozen=True):

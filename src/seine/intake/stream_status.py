@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from seine.algebra.definitions import Source
 from seine.intake.files import Files
-from seine.intake.intake_state import FileCursor, LostBytes, ParquetCursor, file_identity
+from seine.intake.intake_state import FileCursor, ItemCursor, LostBytes, ParquetCursor, file_identity
 from seine.rows.delta import NEVER
 
 Condition: TypeAlias = Literal["running", "idle", "failed"]
@@ -78,6 +78,9 @@ def _instant(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+_COUNTED = (ParquetCursor, ItemCursor)  # positions that count rows, not bytes
+
+
 class Lag(Struct, frozen=True):
     """What lies in the files of a source beyond a position."""
 
@@ -95,23 +98,23 @@ def lag_of(source: Source | None, position: Mapping[str, FileCursor]) -> Lag:
             continue  # it went away since it was listed
         cursor = position.get(file_identity(status)) or position.get(file_identity(status, changes=True))
         size += status.st_size - _read_bytes(cursor)
-        rows += cursor.rows - cursor.row if isinstance(cursor, ParquetCursor) else 0
+        rows += cursor.rows - cursor.row if isinstance(cursor, _COUNTED) else 0
     counted = source is not None and source.format == "PARQUET"
     return Lag(max(size, 0), rows if counted else None)
 
 
 def place_in(cursor: FileCursor | None) -> int:
-    """The bytes of a text file, or rows of a Parquet file, before a position."""
+    """The bytes of a text file, or rows or documents of another, before a position."""
     if cursor is None:
         return 0
-    return cursor.row if isinstance(cursor, ParquetCursor) else cursor.offset
+    return cursor.row if isinstance(cursor, _COUNTED) else cursor.offset
 
 
 def _read_bytes(cursor: FileCursor | None) -> int:
-    """The bytes before a position; of a Parquet file, a share of its size."""
+    """The bytes before a position; of a file of rows or documents, a share of its size."""
     if cursor is None:
         return 0
-    if isinstance(cursor, ParquetCursor):
+    if isinstance(cursor, _COUNTED):
         return cursor.size * cursor.row // cursor.rows if cursor.rows else 0
     return cursor.offset
 

@@ -189,8 +189,8 @@ def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     Intake([stream], journal, follow=True)
     with pytest.raises(SeineError, match="no such file"):
         Intake([replace(stream, source=Source(str(tmp_path / "no" / "x.jsonl")))], journal, follow=True)
-    with pytest.raises(SeineError, match="FORMAT XML is not available yet"):
-        Intake([replace(stream, source=Source(str(tmp_path), "XML"))], journal)
+    with pytest.raises(SeineError, match="unknown FORMAT AVRO"):
+        Intake([replace(stream, source=Source(str(tmp_path), "AVRO"))], journal)
     with pytest.raises(SeineError, match="no file matches"):
         Intake([replace(stream, source=Source(str(tmp_path / "*.csv"), "CSV"))], journal)
 

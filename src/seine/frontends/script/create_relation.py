@@ -22,7 +22,7 @@ def read_relation(cursor: Cursor, name: Name, folder: str) -> RelationDef:
             valid = _read_valid(cursor, fields, name.written)
         elif not source.read(cursor):
             raise cursor.unexpected("a clause of CREATE RELATION or ';'", ["VALID", "FROM", "FORMAT", "WITH"])
-    relation = RelationDef(name.key, fields, source.finish(cursor, relation=True), valid)
+    relation = RelationDef(name.key, fields, source.finish(cursor, fields, relation=True), valid)
     if relation.followed and valid is None:
         hint = "add VALID FROM column TO column"
         raise cursor.error("a relation that is followed needs VALID: when its tuples count", hint, at=name)

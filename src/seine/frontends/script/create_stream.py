@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Scheme, StreamDef
-from seine.algebra.types import BIGINT, TIMESTAMP, XML, Field
+from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.errors import ScriptError
 from seine.frontends.script.columns import column_index, read_columns
 from seine.frontends.script.from_source import SourceClauses
@@ -101,7 +101,7 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
         name=clauses.name.key,
         fields=clauses.fields,
         time=time,
-        source=clauses.source.finish(cursor, any(field.type == XML for field in clauses.fields)),
+        source=clauses.source.finish(cursor, clauses.fields),
         window=length(clauses.window, 1),
         lateness=length(clauses.lateness, 0) or 0,
         schemes=tuple(Scheme(columns, length(lifespan, 1)) for columns, lifespan in clauses.punctuated),

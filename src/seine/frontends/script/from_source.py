@@ -6,14 +6,17 @@ import os
 from dataclasses import dataclass, field
 
 from seine.algebra.definitions import Source
+from seine.algebra.field_path import read_field_path
 from seine.algebra.namespaces import read_prefixes
+from seine.algebra.types import XML, Field
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
-OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ()}
+OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",)}
 FORMATS = tuple(OPTIONS)
+_NOT_PATHS = ("feed", "namespaces", "idle", "ahead", "follow", "table")  # though a column is called so
 BOUNDS = ("idle", "ahead")  # options of a stream: lengths of time
 
 
@@ -61,10 +64,10 @@ class SourceClauses:
             message = "ahead is a length of this stream's event time, or 'none'"
             raise cursor.error(message, hint, at=self.places["ahead"])
 
-    def finish(self, cursor: Cursor, documents: bool = False, relation: bool = False) -> Source:
+    def finish(self, cursor: Cursor, fields: tuple[Field, ...], relation: bool = False) -> Source:
         """The source, once all clauses are parsed; refuses options that do not apply.
 
-        `documents` allows the options of XML, `relation` those of databases and of following changes.
+        Columns of XML allow the options of documents, `relation` those of databases and of following changes.
         """
         if self.path is None:
             raise cursor.error(
@@ -75,12 +78,30 @@ class SourceClauses:
             hint = "FROM 'postgresql://host/database' WITH (table = 'name'), sqlite:///file, or a path"
             message = "only local files are read, and relations from PostgreSQL and SQLite"
             raise cursor.error(message, hint, at=self.place)
+        documents = [field.name for field in fields if field.type == XML and not relation]
         more = ["namespaces"] if documents or self.format == "XML" else []
+        if self.format == "XML" and not relation:
+            if len(documents) != 1:
+                hint = "declare doc XML; other columns are read from the document"
+                raise cursor.error("FORMAT XML needs one column of type XML", hint, at=self.place)
+            more += [field.name for field in fields if field.name not in documents]
         self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else BOUNDS)])
         if relation and source.is_database != ("table" in self.options):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
             raise cursor.error("a database and a table belong together", hint, at=cursor.token)
+        if self.format == "XML":
+            self._check_paths(cursor, fields)
         return source
+
+    def _check_paths(self, cursor: Cursor, fields: tuple[Field, ...]) -> None:
+        """Refuse a column's option that is no path."""
+        prefixes = read_prefixes(self.options.get("namespaces"))
+        for name in [column.name for column in fields if column.name in self.options]:
+            if name not in _NOT_PATHS:
+                try:
+                    read_field_path(self.options[name], prefixes)
+                except ValueError as error:
+                    raise cursor.error(str(error), at=self.places[name]) from None
 
     def _refuse_unknown(self, cursor: Cursor, more: list[str]) -> None:
         known = [*OPTIONS[self.format or "JSON"], *more]
@@ -94,6 +115,8 @@ class SourceClauses:
             read_prefixes(self.options.get("namespaces"))
         except ValueError as error:
             raise cursor.error(str(error), at=self.places["namespaces"]) from None
+        if self.options.get("feed", "true") not in ("true", "false"):
+            raise cursor.error("option feed is 'true' or 'false'", at=self.places["feed"])
         if self.options.get("follow", "true") not in ("true", "false"):
             raise cursor.error("option follow is 'true' or 'false'", at=self.places["follow"])
 

@@ -98,8 +98,6 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
         raise context.error(node, f"no stream or relation {node.name}", hint)
     if not isinstance(table, StreamDef):
         return Lookup(table, alias)
-    if table.source is not None and table.source.format == "XML":
-        raise context.error(node, f"{node.name} is read as XML, which a SELECT cannot read yet")
     return Scan(table, alias)
 
 
