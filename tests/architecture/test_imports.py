@@ -18,7 +18,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "evaluate": ("algebra",),
+    "evaluate": ("algebra", "documents"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),

@@ -12,6 +12,7 @@ from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal
 from seine.algebra.types import (
     BIGINT,
+    BOOLEAN,
     DATE,
     DAY_TIME,
     DOUBLE,
@@ -37,6 +38,7 @@ TRUNCATION_UNITS = {
     "millisecond": "millisecond",
     "microsecond": "microsecond",
 }
+XPATH_FUNCTIONS = {"xpath_string": STRING, "xpath_int": INT, "xpath_double": DOUBLE, "xpath_boolean": BOOLEAN}
 _DATE_UNITS = ("year", "quarter", "month", "week")
 _FUNCTION_OF_FIELD = {
     **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
@@ -209,6 +211,17 @@ def resolve_date_format(args: Sequence[Expression]) -> Expression:
     return Call(
         "date_format", (implied_cast(args[0], TIMESTAMP, "argument 1 of date_format"), pattern), STRING
     )
+
+
+def resolve_xpath(name: str, args: Sequence[Expression]) -> Expression:
+    """XPATH_STRING and its like: a document and a constant XPath expression."""
+    check_arity(name, args, 2, 2)
+    document, path = args
+    if not isinstance(path, Literal) or not isinstance(path.value, str) or not path.value.strip():
+        hint = f"{name}(doc, 'item/title')"
+        raise TypeMismatch(f"the path of {name} must be a constant string", hint=hint)
+    text = implied_cast(document, STRING, f"argument 1 of {name}")
+    return Call(name, (text, Literal(path.value, STRING)), XPATH_FUNCTIONS[name])
 
 
 def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:

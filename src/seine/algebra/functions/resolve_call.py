@@ -173,6 +173,10 @@ def _cast_function(type_: Type) -> tuple[int, int | None, Resolver]:
     return 1, 1, lambda args: resolve_cast(args[0], type_)
 
 
+def _xpath(name: str) -> tuple[int, int | None, Resolver]:
+    return 2, 2, lambda args: polymorphic.resolve_xpath(name, args)
+
+
 _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div", "mod", "pmod", "int_div")},
     **{name: _comparison(name) for name in logic_types.COMPARISONS},
@@ -218,4 +222,5 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "unix_timestamp": (1, 2, polymorphic.resolve_unix_timestamp),
     "date_format": (2, 2, polymorphic.resolve_date_format),
     "from_unixtime": (1, 2, polymorphic.resolve_from_unixtime),
+    **{name: _xpath(name) for name in polymorphic.XPATH_FUNCTIONS},
 }

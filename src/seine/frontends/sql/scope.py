@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Plan
-from seine.algebra.types import XML
 from seine.frontends.sql.context import Context
 from seine.frontends.text.names import fold, suggest
 
@@ -92,8 +91,6 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))
     if len(matches) > 1:
         raise context.error(node, f"column {node.name} is ambiguous", _ambiguity_hint(name, block))
-    if matches[0].value.type == XML:
-        raise context.error(node, f"{node.name} is XML, which a SELECT cannot read yet", "leave it out")
     return matches[0].value
 
 

@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
-from seine.algebra.types import XML
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
@@ -88,9 +87,6 @@ def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder
         raise binder.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")
     columns = [column for item in items for column in item.plain_columns()]
     for column in columns:
-        if column.value.type == XML:
-            message = f"{column.name} is XML, which a SELECT cannot read yet"
-            raise binder.context.error(node, message, "name the other columns")
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)
     return columns

@@ -1,0 +1,215 @@
+"""Spark's xpath functions over one document: an XPath 1.0 expression as a string, number or truth value.
+
+As in Spark the expression starts above the root element (`item/title`), and names are local names, whatever
+namespaces a document has. What fails is None: a text that is no acceptable document, an expression that is
+wrong, or one that could take too long on this document. A document is parsed once for all expressions.
+
+Differs: of Spark, which stops a query where XML or expression is wrong; name() gives the local name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from lxml import etree
+
+from seine.documents.document import local_name
+from seine.documents.parse_document import DocumentFault, parse_document
+
+LONGEST_EXPRESSION = 4_096  # characters
+MOST_STEPS = 100_000_000  # that an expression may take, by a guess from its form and the size of a document
+_MOST_CACHED = 16_000_000  # characters of documents that are kept parsed
+_STRING_VALUE = etree.XPath("string($value)")
+_NUMBER_TEXT = re.compile(r"[ \t\r\n]*(-?(?:\d+(?:\.\d*)?|\.\d+))[ \t\r\n]*", re.ASCII)
+_FAR_AXIS = re.compile(r"(?:following|preceding|ancestor)(?:-sibling|-or-self)?\s*::")
+_WIDE_STEP = re.compile(
+    r"//|descendant(?:-or-self)?\s*::|following\s*::|preceding\s*::|ancestor(?:-or-self)?\s*::"
+)
+
+_TOKEN = re.compile(
+    r"\s+|'[^']*'|\"[^\"]*\"|//|::|\.\.|\d+(?:\.\d*)?|\.\d+|!=|<=|>=|[^\W\d](?:[\w.-]|:(?!:))*|.", re.DOTALL
+)
+_BEFORE_PATH = ("(", ",", "|", "+", "-", "=", "!=", "<", "<=", ">", ">=")
+_BEFORE_NAME = ("/", "//", "::", "@")
+_OPERATORS = ("and", "or", "div", "mod", "*")
+_NODE_TYPES = ("text", "node", "comment", "processing-instruction")
+_Value = str | float | bool | None
+
+
+def xpath_string(text: str, expression: str) -> str | None:
+    """The string value of an expression: of nodes, that of the first; empty if there is none.
+
+    >>> xpath_string("<a><b>b</b><c>cc</c></a>", "a/c"), xpath_string("<a/>", "a/x"), xpath_string("<a", "a")
+    ('cc', '', None)
+    """
+    value = _evaluated(text, expression, _as_string)
+    return value if isinstance(value, str) else None
+
+
+def xpath_double(text: str, expression: str) -> float | None:
+    """The number of an expression; NaN if it has none.
+
+    >>> xpath_double("<a><b>1</b><b>2</b></a>", "sum(a/b)"), xpath_double("<a>x</a>", "a")
+    (3.0, nan)
+    """
+    value = _evaluated(text, expression, _as_number)
+    return value if isinstance(value, float) else None
+
+
+def xpath_int(text: str, expression: str) -> int | None:
+    """The number of an expression without its fraction, within 32 bits; 0 if it has none.
+
+    >>> xpath_int("<a>-2.9</a>", "a"), xpath_int("<a>x</a>", "a"), xpath_int("<a>99999999999</a>", "a")
+    (-2, 0, 2147483647)
+    """
+    number = xpath_double(text, expression)
+    if number is None or math.isnan(number):
+        return None if number is None else 0
+    return int(max(-(2.0**31), min(number, 2.0**31 - 1)))
+
+
+def xpath_boolean(text: str, expression: str) -> bool | None:
+    """The truth of an expression; nodes are true if there is one.
+
+    >>> xpath_boolean("<a><b/></a>", "a/b"), xpath_boolean("<a><b/></a>", "a/b = 1")
+    (True, False)
+    """
+    value = _evaluated(text, expression, _as_boolean)
+    return value if isinstance(value, bool) else None
+
+
+def _evaluated(text: str, expression: str, convert: Callable[[object], _Value]) -> _Value:
+    compiled = _compiled(expression)
+    tree = _PARSED.tree(text) if compiled is not None and text else None
+    if compiled is None or tree is None:
+        return None
+    xpath, power = compiled
+    if max(text.count("<"), 1) ** power > MOST_STEPS:
+        return None
+    try:
+        return convert(xpath(tree))
+    except etree.XPathError:
+        return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _compiled(expression: str) -> tuple[etree.XPath, int] | None:
+    """A compiled expression, and to which power of a document's size its steps may grow."""
+    if not expression or len(expression) > LONGEST_EXPRESSION:
+        return None
+    try:
+        absolute = _absolute(expression)
+        return etree.XPath(absolute, regexp=False, smart_strings=False), _power(expression)
+    except etree.XPathError:
+        return None
+
+
+def _absolute(expression: str) -> str:
+    """The expression with its relative paths made absolute: lxml would start them at the root element.
+
+    A path begins at a name, `*`, `.` or `@` that follows an operator, a parenthesis or nothing. In a
+    predicate it starts from the nodes that are tested.
+
+    >>> _absolute("count(a/b[c = 1]) * 2"), _absolute("a/text() = 'a/b' or //c")
+    ('count(/a/b[c = 1]) * 2', "/a/text() = 'a/b' or //c")
+    """
+    pieces: list[str] = []
+    depth, before = 0, "("
+    for match in _TOKEN.finditer(expression):
+        token = match.group()
+        if not token.isspace():
+            starts = before in _BEFORE_PATH
+            if starts and depth == 0 and _begins_path(token, expression[match.end() :].lstrip()):
+                pieces.append("/")
+            depth += (token == "[") - (token == "]")
+            is_operator = token in _OPERATORS and not starts and before not in _BEFORE_NAME
+            before = "+" if is_operator else token
+        pieces.append(token)
+    return "".join(pieces)
+
+
+def _begins_path(token: str, rest: str) -> bool:
+    if token in ("*", ".", "..", "@"):
+        return True
+    is_name = token[0].isalpha() or token[0] == "_"
+    return is_name and (rest[:1] != "(" or token in _NODE_TYPES)
+
+
+def _power(expression: str) -> int:
+    """One for a walk, one more for each wide step within another's predicate, and for each far axis.
+
+    >>> _power("a/b[@id = 3]"), _power("//a[.//b[.//c]]"), _power("//a/following::b")
+    (1, 3, 2)
+    """
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
+    nested = most = 0
+    wide: list[bool] = []
+    for piece in re.split(r"([\[\]])", bare):
+        if piece == "[":
+            wide.append(False)
+        elif piece == "]":
+            nested -= wide.pop() if wide else 0
+        elif wide and not wide[-1] and _WIDE_STEP.search(piece):
+            wide[-1] = True
+            nested += 1
+            most = max(most, nested)
+    return 1 + most + len(_FAR_AXIS.findall(bare))
+
+
+class _ParsedDocuments:
+    """Trees of the documents that were asked for last, without namespaces."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str, etree._ElementTree | None] = {}
+        self._size = 0
+
+    def tree(self, text: str) -> etree._ElementTree | None:
+        """The tree of a document; None if it is not acceptable."""
+        if text in self._trees:
+            return self._trees[text]
+        if self._size + len(text) > _MOST_CACHED:
+            self._trees, self._size = {}, 0
+        try:
+            tree = _without_namespaces(parse_document(text, comments=False)).getroottree()
+        except DocumentFault:
+            tree = None
+        self._trees[text] = tree
+        self._size += len(text)
+        return tree
+
+
+_PARSED = _ParsedDocuments()
+
+
+def _without_namespaces(root: etree._Element) -> etree._Element:
+    for element in root.iter("*"):
+        if element.tag[0] == "{":
+            element.tag = local_name(element.tag)
+        for name in [name for name in element.attrib if name[0] == "{"]:
+            value = element.attrib.pop(name)
+            if local_name(name) not in element.attrib:
+                element.attrib[local_name(name)] = value
+    return root
+
+
+def _as_string(value: object) -> str:
+    if isinstance(value, list):
+        first = value[0] if value else ""
+        return first if isinstance(first, str) else "".join(getattr(first, "itertext", tuple)())
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return str(_STRING_VALUE(etree.Element("none"), value=value))
+
+
+def _as_number(value: object) -> float:
+    if isinstance(value, bool | float):
+        return float(value)
+    match = _NUMBER_TEXT.fullmatch(_as_string(value))
+    return math.nan if match is None else float(match[1])
+
+
+def _as_boolean(value: object) -> bool:
+    return bool(value) and not (isinstance(value, float) and math.isnan(value))
