@@ -19,9 +19,16 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("run_args", ["", "--batch-rows 37"], ids=["plain", "small-batches"])
-def test_relational_cases(run_args: str) -> None:
-    command = [sys.executable, str(KIT / "check.py"), str(KIT / "relational")]
+PLAIN, SMALL_BATCHES = "", "--batch-rows 37"
+RUNS = [
+    *((area, PLAIN) for area in ("relational", "keyword", "xscl", "safety", "star", "sharing")),
+    *((area, SMALL_BATCHES) for area in ("relational", "keyword", "xscl")),
+]
+
+
+@pytest.mark.parametrize(("area", "run_args"), RUNS, ids=[f"{area} {how}".strip() for area, how in RUNS])
+def test_cases(area: str, run_args: str) -> None:
+    command = [sys.executable, str(KIT / "check.py"), str(KIT / area)]
     command += ["--cmd", f"{sys.executable} -m seine", f"--run-args={run_args}"]
     sources = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": sources})
