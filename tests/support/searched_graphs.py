@@ -71,13 +71,14 @@ def random_graph(rng: random.Random, tuples: int = 14, most: int = 5) -> Searche
         for _ in range(rng.randint(1, tables + 2))
     }
     numbers = Counter[int]()
-    rows, now = [], 0
+    rows, now, pause = [], 5, rng.choice((1, 5, 9))
     for _ in range(tuples):
         table = rng.randrange(tables)
-        now += rng.choice((0, 1, 1, 2))
+        now += rng.choice((0, 1, 1, 2, pause))
+        late = rng.choice((0, 0, 0, 4))
         keys = [rng.choice((None, *range(4))) for _ in range(2)]
         words = tuple(word for word in WORDS if rng.random() < 0.25)
-        rows.append(Tuple(table, numbers[table], keys[0], keys[1], words, now))
+        rows.append(Tuple(table, numbers[table], keys[0], keys[1], words, now - late))
         numbers[table] += 1
     queries = [
         AskedSearch(
@@ -98,32 +99,41 @@ def expected(graph: SearchedGraph) -> Counter[tuple[object, ...]]:
     """Every result: the query, the life, the tuples and the edges, by enumerating all trees of tuples."""
     rows = graph.tuples
     ends = [row.ts + graph.windows[row.table] for row in rows]
-    joined = {
-        (a, b, e)
-        for e, (left, left_key, right, right_key) in enumerate(graph.edges)
-        for a, x in enumerate(rows)
-        for b, y in enumerate(rows)
-        if a != b
-        and (x.table, y.table) == (left, right)
-        and _key(x, left_key) == _key(y, right_key) is not None
-    }
-    edges = {(min(a, b), max(a, b), e) for a, b, e in joined}
+    edges = joined_pairs(graph)
     most = max(query.max_tuples for query in graph.queries)
+
+    def alive(nodes: frozenset[int]) -> bool:
+        return max(rows[i].ts for i in nodes) < min(ends[i] for i in nodes)
+
     level = {(frozenset([i]), frozenset[tuple[int, int, int]]()) for i in range(len(rows))}
     results: Counter[tuple[object, ...]] = Counter()
     for _ in range(most):
         for nodes, used in level:
             start, end = max(rows[i].ts for i in nodes), min(ends[i] for i in nodes)
             for number, query in enumerate(graph.queries):
-                if start < end and len(nodes) <= query.max_tuples and _is_result(rows, query, nodes, used):
+                if len(nodes) <= query.max_tuples and _is_result(rows, query, nodes, used):
                     results[number, start, end, nodes, used] += 1
         level = {
             (nodes | {a, b}, used | {(a, b, e)})
             for nodes, used in level
             for a, b, e in edges
-            if (a in nodes) != (b in nodes)
+            if (a in nodes) != (b in nodes) and alive(nodes | {a, b})
         }
     return results
+
+
+def joined_pairs(graph: SearchedGraph) -> set[tuple[int, int, int]]:
+    """The edges of the data graph: two tuples, by their places, and the condition that joins them."""
+    joined = {
+        (a, b, e)
+        for e, (left, left_key, right, right_key) in enumerate(graph.edges)
+        for a, x in enumerate(graph.tuples)
+        for b, y in enumerate(graph.tuples)
+        if a != b
+        and (x.table, y.table) == (left, right)
+        and _key(x, left_key) == _key(y, right_key) is not None
+    }
+    return {(min(a, b), max(a, b), e) for a, b, e in joined}
 
 
 def _key(row: Tuple, column: int) -> int | None:
@@ -164,9 +174,8 @@ class SearchedNodes:
         numbers = {w: terms.claim([Literal(term_code(word_term(w)), STRING)], "q") for w in WORDS}
         for i, query in enumerate(graph.queries):
             scope = ALL_TABLES if query.over is None else scope_of([streams[t] for t in query.over])
-            row = SearchRow(
-                i, tuple(numbers[w] for w in query.words), query.words, query.max_tuples, scope, 0
-            )
+            terms_of_query = tuple(numbers[w] for w in query.words)
+            row = SearchRow(i, terms_of_query, json.dumps(query.words), query.max_tuples, scope, 0)
             searches.claim(row.constants(), f"q{i}")
         common = {"out": (), "streams": streams, "hold": (), "identities": 0, "owner": ""}
         watch = WatchNode(
@@ -183,7 +192,7 @@ class SearchedNodes:
         """Feed all tuples, cut into steps, then the end; the rows that come out, with their bucket."""
         rows, out = self.graph.tuples, []
         for low, high in zip((0, *cuts), (*cuts, len(rows)), strict=True):
-            clock = dict.fromkeys(self._streams, rows[high - 1].ts if high else 0)
+            clock = dict.fromkeys(self._streams, min((row.ts for row in rows[high:]), default=FOREVER))
             out += self.step(rows[low:high], Clock(clock))
         return out + self.step((), Clock(dict.fromkeys(self._streams, FOREVER), end=True))
 
@@ -211,7 +220,7 @@ class SearchedNodes:
 
 
 def _row(tag: int, terms: tuple[int, ...]) -> SearchRow:
-    return SearchRow(tag, terms, (), 2, ALL_TABLES, 0)
+    return SearchRow(tag, terms, "[]", 2, ALL_TABLES, 0)
 
 
 def told_trees(rows: Iterable[dict[str, object]]) -> Counter[tuple[object, ...]]:

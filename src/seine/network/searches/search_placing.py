@@ -10,6 +10,8 @@ deliver tag = 17
 
 from __future__ import annotations
 
+import json
+
 from seine.algebra.expressions import Literal
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, JSON, STRING
@@ -43,9 +45,8 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) 
         placer.claims.append(claim)
         numbers.append(claim.number)
     node = _spot(placer, watch) if plan.of_single_tuples else _search(placer, watch)
-    row = SearchRow(
-        UNPLACED, tuple(numbers), tuple(term.text for term in plan.terms), plan.max_tuples, scope, born
-    )
+    texts = json.dumps([term.text for term in plan.terms], ensure_ascii=False)
+    row = SearchRow(UNPLACED, tuple(numbers), texts, plan.max_tuples, scope, born)
     identity = TagIdentity(node.id, (tuple(map(str, row.constants())),))
     tag = placer.claim_tag(identity)
     placer.claim_row(node.searches, SearchRow(**{**row.__dict__, "tag": tag}).constants())
@@ -104,4 +105,4 @@ def _spot(placer: Placer, watch: WatchNode) -> SpotNode:
 
 def _table(placer: Placer, node: int) -> int:
     """A table of searches for a node."""
-    return placer.site.add_table(node, SearchRow(0, (), (), 0, "", 0).constants())
+    return placer.site.add_table(node, SearchRow(0, (), "", 0, "", 0).constants())

@@ -42,6 +42,14 @@ class DataGraph:
         for owners, at in ranges(self._at[rows], self._end[rows]):
             yield owners, self._partners[at], self._edges[at]
 
+    def at_places(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """The tuples at places: which of the places, and the tuple; in chunks."""
+        for run in self._runs:
+            for probing, stored in run.equal_keys(places):
+                if len(probing):
+                    batch = run.batch.select(PLACE_NAMES).take(pa.array(stored))
+                    yield probing, self.tuples.numbers(batch)
+
     def _find(self, rows: IntArray) -> None:
         """Look for the partners of tuples where nobody has."""
         self._make_room()

@@ -25,7 +25,7 @@ Differs: grown on tuples, not on tables: tuples are distinct, so no isomorphic d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -65,10 +65,10 @@ class TreeRows(NamedTuple):
         return TreeRows(*columns)
 
 
-class Prune(NamedTuple):
+class Prune(Protocol):
     """A test that gives up partial trees which cannot become whole."""
 
-    keep: Callable[[TreeRows, IntArray, BoolArray], BoolArray]
+    def keep(self, trees: TreeRows, seen: IntArray, owns: BoolArray) -> BoolArray: ...
 
 
 def seeds_of(graph: DataGraph, roots: IntArray, queries: IntArray) -> TreeRows:

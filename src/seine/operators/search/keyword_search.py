@@ -39,7 +39,7 @@ class SearchOperator:
     """The operator of a `SearchNode`, with tuples that are never deleted or with some that may be."""
 
     def __init__(self, node: SearchNode, schema: WatchedSchema, table: ParameterTable, buckets: int) -> None:
-        search = TreeSearch(schema, table, buckets)
+        self.search = search = TreeSearch(schema, table, buckets)
         self._variant: AppendSearch | RetractingSearch = (
             RetractingSearch(node, schema, search) if node.identities else AppendSearch(node, search)
         )

@@ -4,7 +4,7 @@
     places   place        _s _e  id  side  key  table  epoch  terms  ..    what growth asks of a tuple, once
     for each place
 
-Both are log-structured runs (`runs.py`), and a row goes when no tuple to come can live with it. A tuple
+All are log-structured runs (`runs.py`), and a row goes when no tuple to come can live with it. A tuple
 that can be joined with nothing is not held.
 
 Law: `places` has a row for each place of each held tuple; `window` has each held tuple once.
@@ -18,13 +18,26 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.operators.search.data_graph import KEY_TEXT, SIDE
 from seine.operators.search.known_tuples import CARRIED, ID
-from seine.operators.search.tuple_columns import KEYS, NUMBER, PLACES, SIDES, TABLE, TEXT, list_values, spread
+from seine.operators.search.tuple_columns import (
+    KEYS,
+    NUMBER,
+    PLACES,
+    SIDES,
+    TABLE,
+    TERMS,
+    TEXT,
+    list_values,
+    spread,
+)
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.delta import concat_batches
 
 NEXT_ID = "next"  # head: the id of the next tuple that arrives
+FREQUENT = "frequent"  # head: terms of which no reach is kept, for ever
+FREQUENT_SHARE = 0.05  # of the tuples of a step; a term that more of them contain is frequent,
+LEAST_FREQUENT = 256  # if it is so many tuples
 _WINDOW_NAMES = ["_s", "_e", ID, TABLE, NUMBER, TEXT]
 
 
@@ -35,6 +48,7 @@ class SearchState:
         self._head = store.head
         self.window = Runs(store, "window")
         self.places = Runs(store, "places")
+        self.reach = Runs(store, "reach")
 
     def numbered(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch | None:
         """New tuples in the order of their arrival, with ids; None if there are none."""
@@ -47,6 +61,15 @@ class SearchState:
         self._head[NEXT_ID] = first + whole.num_rows
         return whole.append_column(ID, pa.array(np.arange(first, first + whole.num_rows)))
 
+    def frequent_terms(self, new: pa.RecordBatch) -> frozenset[int]:
+        """The terms so far that very many tuples contain: to know where one is near would tell nothing."""
+        terms, counts = np.unique(list_values(new[TERMS])[1], return_counts=True)
+        many = terms[counts > max(LEAST_FREQUENT, FREQUENT_SHARE * new.num_rows)]
+        known = {*self._head.get(FREQUENT, ()), *many.tolist()}
+        if known:
+            self._head[FREQUENT] = sorted(known)
+        return frozenset(known)
+
     def add(self, arrived: NewTuples, bound: int) -> None:
         """Hold new tuples that may still be joined after the bound."""
         if arrived.places is not None:
@@ -56,6 +79,7 @@ class SearchState:
     def settle(self, bound: int) -> None:
         """Let go of what no tuple to come can live with."""
         self.places.settle(bound)
+        self.reach.settle(bound)
         self.window.settle(bound)
 
     def texts(self, ids: IntArray) -> tuple[IntArray, pa.RecordBatch] | None:

@@ -10,13 +10,15 @@ A term of a query is a bit of a mask; terms that no query here has are not looke
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Literal
+from seine.algebra.search_plan import MOST_TUPLES
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.parameter_table import ParameterTable
 from seine.rows.hashing import bucket_of
@@ -34,7 +36,7 @@ class SearchRow:
 
     tag: int
     terms: tuple[int, ...]
-    texts: tuple[str, ...]
+    texts: str  # a JSON list
     max_tuples: int
     scope: str
     born: int
@@ -42,8 +44,8 @@ class SearchRow:
     def constants(self) -> list[Literal]:
         return [
             Literal(self.tag, BIGINT),
-            Literal(json.dumps(self.terms), STRING),
-            Literal(json.dumps(self.texts, ensure_ascii=False), STRING),
+            Literal(" ".join(map(str, self.terms)), STRING),
+            Literal(self.texts, STRING),
             Literal(self.max_tuples, BIGINT),
             Literal(self.scope, STRING),
             Literal(self.born, BIGINT),
@@ -54,9 +56,8 @@ class SearchRow:
         """The query that `constants` wrote."""
         tag, terms, texts, max_tuples, scope, born = row
         assert isinstance(tag, int) and isinstance(max_tuples, int) and isinstance(born, int)
-        return SearchRow(
-            tag, tuple(json.loads(str(terms))), tuple(json.loads(str(texts))), max_tuples, str(scope), born
-        )
+        numbers = tuple(map(int, str(terms).split()))
+        return SearchRow(tag, numbers, str(texts), max_tuples, str(scope), born)
 
 
 def scope_of(names: Sequence[str]) -> str:
@@ -70,11 +71,32 @@ def names_in(scope: str) -> list[str]:
     return names
 
 
+class TermIndex(NamedTuple):
+    """Queries by term: those of term i are `query[at[i] : at[i + 1]]`, if it is at most so many hops away."""
+
+    at: IntArray
+    query: IntArray
+    most_hops: IntArray
+
+    @staticmethod
+    def of(terms: IntArray, queries: IntArray, most_hops: IntArray, width: int) -> TermIndex:
+        order = np.argsort(terms, kind="stable")
+        at = np.searchsorted(terms[order], np.arange(width + 1))
+        return TermIndex(at, queries[order], most_hops[order])
+
+
 class Searches:
     """The queries that a bucket works for; `terms` are the numbers of their terms, ascending."""
 
-    def __init__(self, table: ParameterTable, tables: Mapping[int, str], bucket: int, buckets: int) -> None:
-        """`tables` are the names of the searched tables by number."""
+    def __init__(
+        self,
+        table: ParameterTable,
+        tables: Mapping[int, str],
+        bucket: int,
+        buckets: int,
+        frequent: Collection[int] = (),
+    ) -> None:
+        """`tables` are the names of the searched tables by number, `frequent` the terms without reach."""
         numbers = np.fromiter(table.rows, np.int64, len(table))
         at_home = (numbers < DIVIDED_QUERIES) | (bucket_of(numbers, buckets) == bucket)
         chosen = numbers[at_home].tolist()
@@ -93,7 +115,42 @@ class Searches:
         self.terms: IntArray = np.unique(np.array([t for row in rows for t in row.terms], np.int64))
         self.words = self._words(rows)
         self.table_numbers = np.array(sorted(tables), np.int64)
+        self.frequent: BoolArray = np.isin(self.terms, np.array(sorted(frequent), np.int64))
+        self._index_terms()
         self._scope, self._allowed = self._scopes(rows, [tables[n] for n in sorted(tables)])
+
+    def _index_terms(self) -> None:
+        """How far each term reaches, and queries by their terms (see `seeding.py`)."""
+        known = self.words != NO_TERM
+        query, place = np.nonzero(known)
+        term, width = self.words[known], len(self.terms)
+        self.reach = np.zeros(width, np.int64)  # rows of reach have fewer hops
+        np.maximum.at(self.reach, term, self.max_tuples[query] // 2)
+        self.reach[self.frequent] = 0
+        rarity = np.bincount(term, minlength=width) + len(query) * self.frequent
+        rarest = np.full(self.words.shape, np.iinfo(np.int64).max)
+        rarest[known] = rarity[term]
+        first = rarest.argmin(1) if self.count else np.zeros(0, np.int64)
+        is_rarest = place == first[query]
+        slack = (
+            self.max_tuples - 2 - self.max_tuples // 2
+        )  # how near a term is if another may be beyond reach
+        far = np.where(is_rarest, np.int64(MOST_TUPLES), slack[query])
+        self.by_rarest = TermIndex.of(term[is_rarest], query[is_rarest], far[is_rarest], width)
+        others = ~is_rarest & (slack[query] >= 0)
+        self.by_other = TermIndex.of(term[others], query[others], far[others], width)
+        has_frequent = np.zeros(self.count, bool)
+        has_frequent[query[self.frequent[term]]] = True
+        all_frequent = np.ones(self.count, bool)
+        all_frequent[query[~self.frequent[term]]] = False
+        self.everywhere: BoolArray = all_frequent | (has_frequent & (slack >= 1))
+
+    def term_places(self, numbers: IntArray) -> tuple[IntArray, BoolArray]:
+        """Terms by place, and whether there is such a term here; the place is arbitrary if not."""
+        if not len(self.terms):
+            return np.zeros(len(numbers), np.int64), np.zeros(len(numbers), bool)
+        places = np.searchsorted(self.terms, numbers).clip(max=len(self.terms) - 1)
+        return places, self.terms[places] == numbers
 
     def _words(self, rows: Sequence[SearchRow]) -> IntArray:
         """The terms of each query, as places in `terms`, filled up with NO_TERM."""

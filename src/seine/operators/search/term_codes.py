@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 from seine.algebra.search_terms import Alternative, Term
 
@@ -12,10 +13,13 @@ def term_code(term: Term) -> str:
     return json.dumps(sorted([list(one.words), one.prefix, one.column or ""] for one in term.alternatives))
 
 
-def alternatives_of(code: str) -> list[Alternative]:
+@lru_cache(maxsize=1 << 18)
+def alternatives_of(code: str) -> tuple[Alternative, ...]:
     """The alternatives that `term_code` wrote.
 
     >>> alternatives_of('[[["kill", "bill"], false, "title"]]')
-    [Alternative(words=('kill', 'bill'), prefix=False, column='title')]
+    (Alternative(words=('kill', 'bill'), prefix=False, column='title'),)
     """
-    return [Alternative(tuple(words), prefix, column or None) for words, prefix, column in json.loads(code)]
+    return tuple(
+        Alternative(tuple(words), prefix, column or None) for words, prefix, column in json.loads(code)
+    )

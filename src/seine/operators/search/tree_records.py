@@ -11,7 +11,6 @@ of their ends: so the text of a tree depends on the tree alone, not on how its i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -59,13 +58,14 @@ def _match_texts(queries: IntArray, masks: IntArray, searches: Searches) -> pa.A
     return pa.array(texts, pa.string()).take(pa.array(inverse.reshape(-1)))
 
 
-def matched_terms(texts: Sequence[str], mask: int) -> str:
-    """The terms whose bits are set.
+def matched_terms(texts: str, mask: int) -> str:
+    """The terms of a JSON list whose bits are set.
 
-    >>> matched_terms(("tarantino", "travolta"), 2)
+    >>> matched_terms('["tarantino", "travolta"]', 2)
     '["travolta"]'
     """
-    return json.dumps([text for bit, text in enumerate(texts) if mask >> bit & 1], ensure_ascii=False)
+    terms = [text for bit, text in enumerate(json.loads(texts)) if mask >> bit & 1]
+    return json.dumps(terms, ensure_ascii=False)
 
 
 def _json_list(items: list[pa.Array], rows: int) -> pa.Array:

@@ -11,17 +11,20 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.data_graph import DataGraph
+from seine.operators.search.distances import Distances
 from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
 from seine.operators.search.known_tuples import ID, KnownTuples
+from seine.operators.search.pruning import Pruning
+from seine.operators.search.reach import TermReach
 from seine.operators.search.search_state import NewTuples, SearchState
 from seine.operators.search.searches import Searches
+from seine.operators.search.seeding import Seeding
 from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import NUMBER, TABLE, TEXT, side_code
 from seine.operators.search.watched_schema import WatchedSchema
 from seine.operators.state.work_budget import spend_for_query
 from seine.rows.delta import data_names
 
-MOST_SEEDS_AT_ONCE = 1 << 18  # pairs of a new tuple and a query that are looked at together
 _TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
 
 
@@ -42,43 +45,42 @@ class TreeSearch:
         ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
         self._rank = {number: ranks[name] for number, name in self._names.items()}
         codes = [side_code(edge.number, right) for edge in schema.edges for right in (False, True)]
-        self._sides = np.array(sorted(codes), np.int64)
-        self._searches: dict[int, Searches] = {}
+        self.sides = np.array(sorted(codes), np.int64)
+        self._searches: dict[tuple[int, frozenset[int]], Searches] = {}
 
-    def searches(self, bucket: int) -> Searches:
+    def searches(self, bucket: int, frequent: frozenset[int] = frozenset()) -> Searches:
         """The queries that a bucket works for."""
-        if bucket not in self._searches:
-            self._searches[bucket] = Searches(self._table, self._names, bucket, self._buckets)
-        return self._searches[bucket]
+        if (bucket, frequent) not in self._searches:
+            made = Searches(self._table, self._names, bucket, self._buckets, frequent)
+            self._searches[bucket, frequent] = made
+        return self._searches[bucket, frequent]
 
     def trees(self, new: NewTuples, state: SearchState, bucket: int) -> Iterator[FoundTrees]:
         """The trees whose last tuple is new."""
-        searches = self.searches(bucket)
+        searches = self.searches(bucket, state.frequent_terms(new.batch))
         if not searches.count:
             return
-        tuples = KnownTuples(searches, self._sides)
+        tuples = KnownTuples(searches, self.sides)
         roots = tuples.numbers(new.batch)
         runs = [*state.places.overlapping(int(tuples.start.min()))]
         graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
         spend = QuerySpending(searches)
-        for seeds in self._seeds(graph, searches, roots, bucket):
-            for trees in grow(graph, searches, seeds, spend):
+        distances = self._distances(graph, searches, state, roots)
+        seeding, pruning = Seeding(searches, tuples, distances), Pruning(searches, distances)
+        here = tuples.id[roots] % self._buckets == bucket
+        for chosen, queries in seeding.seeds(roots, here):
+            for trees in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
                 yield self._as_rows(trees, searches, tuples, TupleTexts(new, state))
 
-    def _seeds(
-        self, graph: DataGraph, searches: Searches, roots: IntArray, bucket: int
-    ) -> Iterator[TreeRows]:
-        """Each new tuple with each query that it may be in a tree of."""
-        tuples = graph.tuples
-        here = tuples.id[roots] % self._buckets == bucket
-        size = max(1, MOST_SEEDS_AT_ONCE // searches.count)
-        for at in range(0, len(roots), size):
-            root = np.repeat(roots[at : at + size], searches.count)
-            query = np.tile(np.arange(searches.count), len(root) // searches.count)
-            taken = searches.takes(query, tuples.table[root], tuples.epoch[root])
-            taken &= ~searches.divided[query] | np.repeat(here[at : at + size], searches.count)
-            chosen = np.flatnonzero(taken)
-            yield seeds_of(graph, root[chosen], query[chosen])
+    def _distances(
+        self, graph: DataGraph, searches: Searches, state: SearchState, roots: IntArray
+    ) -> Distances:
+        """How far terms are, with what the new tuples have published, which is held from now on."""
+        held = [*state.reach.overlapping()]
+        fresh = TermReach(graph, searches, held).published(roots).run(searches)
+        if fresh is not None:
+            state.reach.add(fresh)
+        return Distances(graph.tuples, searches, held + ([fresh] if fresh is not None else []))
 
     def _as_rows(
         self, trees: TreeRows, searches: Searches, tuples: KnownTuples, texts: TupleTexts
