@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
+from lxml import etree
 
 from seine.document_templates.result_relation import ResultRelation
 from seine.document_templates.sequential_engine import SequentialEngine
@@ -13,6 +18,7 @@ from seine.document_templates.template_engine import TemplateEngine
 from seine.document_templates.template_relation import TemplateRelation, TemplateRelations
 from seine.document_templates.view_cache import ViewCache
 from seine.document_templates.view_engine import ViewEngine
+from seine.run_local import run_local
 from tests.support.document_streams import (
     Answer,
     Element,
@@ -20,10 +26,13 @@ from tests.support.document_streams import (
     brute_force,
     random_document,
     random_queries,
+    variable_tree,
     witnesses,
+    xscl_text,
 )
 from tests.support.seeds import seed_range
 
+STREAM = "CREATE STREAM s (doc XML, ts BIGINT) TIMESTAMP BY ts WINDOW 1000 FROM 's.jsonl';\n"
 Engine = TemplateEngine | ViewEngine | SequentialEngine
 ENGINES: dict[str, Callable[[Sequence[TemplateRelation]], Engine]] = {
     "templates": TemplateEngine,
@@ -128,3 +137,50 @@ def _projected(answer: Answer, kept: tuple[set[str], set[str]]) -> Answer:
     query, left, right, bound = answer
     sides = dict(zip(("left", "right"), kept, strict=True))
     return query, left, right, frozenset(one for one in bound if one[1] in sides[one[0]])
+
+
+def test_the_engine_that_users_run_agrees(tmp_path: Path) -> None:
+    """XSCL texts that bind what the minor keeps: records are rows of R_out, whoever evaluates them."""
+    reported = 0
+    for seed in seed_range(25):
+        draw = random.Random(seed)
+        stream = _stream(draw)
+        queries = random_queries(draw, draw.choice([1, 3, 8]), stream)
+        engines = ("templates", "views", "a small cache", "sequential")
+        outcomes = {name: _run(ENGINES[name], queries, stream, draw) for name in engines}
+        answers, kept = outcomes["templates"]
+        assert all(outcome == (answers, kept) for outcome in outcomes.values())
+        texts = [xscl_text(query, names) for query, names in zip(queries, kept, strict=True)]
+        script = _written(tmp_path, texts, stream)
+        batch_rows, buckets = draw.choice([None, 1, 3]), draw.choice([1, 2])
+        records = run_local(str(script), batch_rows=batch_rows, buckets=buckets).records
+        expected = Counter(_expected(answer, queries, stream) for answer in answers)
+        assert Counter(map(_record, records)) == expected, f"seed {seed}"
+        reported += len(records)
+    assert reported > 150
+
+
+def _written(folder: Path, texts: Sequence[str], stream: Sequence[tuple[Element, int]]) -> Path:
+    """A script of queries, with the documents that it reads."""
+    script = folder / "script.sql"
+    queries = [f"CREATE QUERY q{number} AS XSCL $$ {text} $$;\n" for number, text in enumerate(texts)]
+    script.write_text(STREAM + "".join(queries))
+    lines = [{"doc": etree.tostring(root, encoding="unicode"), "ts": ts} for root, ts in stream]
+    (folder / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return script
+
+
+def _record(record: dict[str, Any]) -> tuple[Any, ...]:
+    row = record["row"]
+    return record["query"], row["left_ts"], row["right_ts"], frozenset(row["bindings"].items())
+
+
+def _expected(
+    answer: Answer, queries: Sequence[PatternQuery], stream: Sequence[tuple[Element, int]]
+) -> tuple[Any, ...]:
+    query, left, right, bound = answer
+    sides = {"left": queries[query].left, "right": queries[query].right}
+    bindings = {
+        (f"{side[0]}{variable_tree(sides[side]).names.index(name)}", node) for side, name, node in bound
+    }
+    return f"q{query}", stream[left][1], stream[right][1], frozenset(bindings)

@@ -56,6 +56,28 @@ class PatternQuery:
         return JoinGraph(variable_tree(self.left), variable_tree(self.right), self.joins)
 
 
+def xscl_text(query: PatternQuery, kept: tuple[set[str], set[str]]) -> str:
+    """The query as XSCL over the stream s; at the nodes that are kept it binds l0, l1, ... or r0, r1, ..."""
+    sides = [
+        _block_text(pattern, names, side)
+        for pattern, names, side in zip((query.left, query.right), kept, "lr", strict=True)
+    ]
+    equal = " AND ".join(f"l{a} = r{b}" for a, b in query.joins)
+    within = "INF" if query.window is None else query.window
+    return f"S{sides[0]} FOLLOWED BY{{{equal}, {within}}} S{sides[1]}"
+
+
+def _block_text(root: PatternNode, kept: set[str], side: str) -> str:
+    tree = iter(enumerate(variable_tree(root).names))
+
+    def text(node: PatternNode) -> str:
+        number, name = next(tree)
+        binding = f"->{side}{number}" if name in kept else ""
+        return f"{node.axis}{node.name}{binding}" + "".join(f"[.{text(child)}]" for child in node.below)
+
+    return text(root)
+
+
 def variable_tree(root: PatternNode) -> VariableTree:
     """The variables of a pattern, in pre-order."""
     names: list[str] = []

@@ -1,0 +1,90 @@
+"""The demonstration `feeds`: 10,000 subscriptions to made-up news, four of which are followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, make_news
+
+_STREAM = """\
+CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12' HOUR FROM 'news.jsonl';
+"""
+# name -> what a reader wants to hear of, and the subscription
+FOLLOWED = {
+    "ada": (
+        "what the Harbour Gazette has first and others post again within six hours",
+        "news/item[source='Harbour Gazette'][title->t] FOLLOWED BY{t=u, INTERVAL '6' HOUR} news/item[title->u]",
+    ),
+    "bruno": (
+        "who answers Bruno Keller within six hours",
+        "news/item[author='Bruno Keller'][link->l] FOLLOWED BY{l=r, INTERVAL '6' HOUR} news/item[related->r]",
+    ),
+    "chen": (
+        "authors who write twice about energy within two hours",
+        "news/item[category='energy'][author->a] FOLLOWED BY{a=b, INTERVAL '2' HOUR} "
+        "news/item[category='energy'][author->b]",
+    ),
+    "dora": (
+        "answers to anybody that another channel then posts again",
+        "news/item[link->l] FOLLOWED BY{l=r, INTERVAL '6' HOUR} news/item[related->r][title->t] "
+        "FOLLOWED BY{t=u, INTERVAL '6' HOUR} news/item[title->u]",
+    ),
+}
+
+
+def write_news(folder: str | Path, *, items: int = 8_000, subscriptions: int = 10_000, seed: int = 7) -> Path:
+    """Write items and subscriptions into a folder; returns the path of the script."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    news = make_news(items, seed)
+    with folder.joinpath("news.jsonl").open("w", encoding="utf-8") as file:
+        for item in range(items):
+            file.write(json.dumps({"item": news.text(item), "ts": news.time(item)}) + "\n")
+    script = folder / "subscriptions.sql"
+    texts = {name: text for name, (_, text) in FOLLOWED.items()}
+    texts |= {f"s{number}": text for number, text in enumerate(_others(subscriptions - len(texts), seed))}
+    queries = "".join(f"CREATE QUERY {name} AS XSCL $$ {text} $$;\n" for name, text in texts.items())
+    script.write_text(_STREAM + queries, encoding="utf-8")
+    return script
+
+
+def _others(count: int, seed: int) -> Iterator[str]:
+    """Subscriptions of other readers: three kinds, each with channels, authors and categories of its own."""
+    draw = np.random.default_rng(seed)
+    channels = draw.integers(0, len(CHANNELS), (count, 2))
+    authors, categories = draw.integers(0, len(AUTHORS), count), draw.integers(0, len(CATEGORIES), count)
+    for number in range(count):
+        hours = 1 + number % 6
+        first, second = (CHANNELS[channel] for channel in channels[number])
+        category, author = CATEGORIES[categories[number]], AUTHORS[authors[number]]
+        yield (
+            f"news/item[source='{first}'][title->t] FOLLOWED BY{{t=u, INTERVAL '{hours}' HOUR}} "
+            f"news/item[source='{second}'][title->u]",
+            f"news/item[source='{first}'][link->l] FOLLOWED BY{{l=r, INTERVAL '{hours}' HOUR}} "
+            f"news/item[category='{category}'][related->r]",
+            f"news/item[author='{author}'][title->t][category->c] FOLLOWED BY{{t=u AND c=d, INTERVAL '{hours}' HOUR}} "
+            f"news/item[source='{second}'][title->u][category->d]",
+        )[number % 3]
+
+
+def sentence(record: dict[str, object]) -> str:
+    """A record as a reader would be told of it."""
+    row = record["row"]
+    assert isinstance(row, dict)
+    *earlier, last = ElementTree.fromstring(row["doc"])  # what Seine itself has written
+    first = earlier[0]
+    titles = f"\u201c{first.findtext('title')}\u201d ({first.findtext('source')})"
+    when = str(record["t_start"])[5:16].replace("T", " ")
+    told = {
+        "ada": f"{titles} is posted again by {last.findtext('source')}",
+        "bruno": f"{titles} is answered by {last.findtext('author')}: \u201c{last.findtext('title')}\u201d",
+        "chen": f"{first.findtext('author')} writes {titles} and \u201c{last.findtext('title')}\u201d",
+        "dora": f"{titles} is answered, and {last.findtext('source')} posts the answer again: "
+        f"\u201c{last.findtext('title')}\u201d",
+    }
+    return f"{when}  {record['query']:<6} {told[str(record['query'])]}"
