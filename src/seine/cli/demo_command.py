@@ -14,7 +14,9 @@ from seine.cli.hosting import add_hosting, buckets, carried
 from seine.cli.progress_line import ProgressLine
 from seine.cli.record_printer import RecordPrinter
 from seine.cli.show_trees import print_tree, write_trees
-from seine.demo import DESCRIPTIONS, write_demo, write_search_demo
+from seine.demo import DESCRIPTIONS, FOLLOWED, write_demo, write_news, write_search_demo
+from seine.demo.news_sentence import sentence
+from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
 from seine.network.show.explain import explain_html
@@ -25,10 +27,12 @@ _ABOUT = """\
 Run a bundled demonstration, all of it in one Spark pipeline. `fedwire`, the main one: made-up money
 transfers with crime planted in them, and 29 standing alerts from simple selections to four-way self-joins.
 `search`: made-up feeds of films, people and news, and 30 standing keyword searches over them; a result is
-the way in which the words are connected. It prints the first records of each query as they are found, then
-a summary, and leaves everything in a folder to look at.
+the way in which the words are connected. `feeds`: made-up news of 400 channels, and 10,000 subscriptions to
+what is posted again, answered or written about twice; four of them are followed. It prints the first records
+of each query as they are found, then a summary, and leaves everything in a folder to look at.
 """
 _SHOWN = 2  # records of each alert that are printed as they are found
+_SENTENCES = 5  # records of each reader that are printed
 _TREES_PRINTED, _TREES_DRAWN = 1, 4  # of each search
 
 
@@ -43,8 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "name",
         metavar="NAME",
         nargs="?",
-        choices=["fedwire", "search"],
-        help="fedwire (the main one), search",
+        choices=["fedwire", "search", "feeds"],
+        help="fedwire (the main one), search, feeds",
     )
     parser.add_argument(
         "--folder", metavar="DIR", help="where data, results and picture go (default: a new one)"
@@ -57,6 +61,8 @@ def command(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="seine-demo-"))
     if arguments.name == "search":
         _show_searches(arguments, folder)
+    elif arguments.name == "feeds":
+        _show_news(arguments, folder)
     else:
         _show_alerts(arguments, folder)
     return 0
@@ -86,6 +92,29 @@ def _show_searches(arguments: argparse.Namespace, folder: Path) -> None:
     write_trees(folder / "trees.html", texts, printer)
     _summarise(statistics, "tuples", folder)
     print(f"some of the trees, drawn:  {os.path.join(folder, 'trees.html')}")
+
+
+def _show_news(arguments: argparse.Namespace, folder: Path) -> None:
+    script = read_script(str(write_news(folder)))
+    plans = {name: query.plan for name, query in script.declarations.queries.items()}
+    templates = len(queries_by_template(plans))
+    print(
+        f"{len(plans):,} subscriptions to made-up news of 400 channels, of {templates} templates; "
+        f"{len(FOLLOWED)} of them are followed; starting Spark ..."
+    )
+    printer = RecordPrinter(folder / "news-records.jsonl", _SENTENCES, _print_sentence)
+    statistics = _carry(script, printer, folder, arguments, batch_rows=2_000)
+    print(f"\n{'reader':<20} {'records':>8}  what they want to hear of")
+    for name, (meaning, _) in FOLLOWED.items():
+        print(f"{name:<20} {printer.counts[name]:>8,}  {meaning}")
+    others = sum(count for name, count in printer.counts.items() if name not in FOLLOWED)
+    print(f"{'all others':<20} {others:>8,}  {len(plans) - len(FOLLOWED):,} subscriptions")
+    _summarise(statistics, "items", folder)
+
+
+def _print_sentence(record: dict[str, Any]) -> None:
+    if record["query"] in FOLLOWED:
+        print(sentence(record), flush=True)
 
 
 def _carry(

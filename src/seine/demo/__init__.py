@@ -1,6 +1,7 @@
-"""The bundled demonstrations: alerts over made-up transfers of money, and searches over feeds of films."""
+"""The bundled demonstrations, of made-up data: alerts on transfers, searches of films, news subscriptions."""
 
 from seine.demo.alerts import DESCRIPTIONS, write_demo
 from seine.demo.film_searches import write_search_demo
+from seine.demo.news_subscriptions import FOLLOWED, write_news
 
-__all__ = ["DESCRIPTIONS", "write_demo", "write_search_demo"]
+__all__ = ["DESCRIPTIONS", "FOLLOWED", "write_demo", "write_news", "write_search_demo"]

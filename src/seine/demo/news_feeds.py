@@ -1,7 +1,8 @@
 """Made-up items of 400 channels over two days: news that others post again, answer, and write more about.
 
-An item is an RSS item: title, link, author, category, source (the channel), pubDate, description, and `related`, the link of
-the item that it answers. A few items in a hundred repeat the title of another channel's item, and a few answer one.
+An item is an RSS item: title, link, author, category, source (the channel), pubDate, description, and
+`related`, the link of the item that it answers. A few items in a hundred repeat the title of another
+channel's item, and a few answer one.
 """
 
 from __future__ import annotations
@@ -16,28 +17,81 @@ from seine.algebra.arrays import IntArray
 START = np.datetime64("2026-11-14T00:00:00")
 _SECONDS = 2 * 86_400
 _PLACES = (
-    *("Harbour", "Valley", "Northern", "River", "Coastal", "Capital", "Mountain", "Island", "Prairie", "Lake"),
+    *(
+        "Harbour",
+        "Valley",
+        "Northern",
+        "River",
+        "Coastal",
+        "Capital",
+        "Mountain",
+        "Island",
+        "Prairie",
+        "Lake",
+    ),
     *("Border", "Garden", "Forest", "Market", "Bridge", "Summit", "Desert", "Station", "Meadow", "Castle"),
 )
 _PAPERS = (
     *("Gazette", "Wire", "Herald", "Courier", "Post", "Observer", "Tribune", "Echo", "Ledger", "Notes"),
-    *("Monitor", "Chronicle", "Review", "Bulletin", "Dispatch", "Letters", "Record", "Weekly", "Voice", "Blog"),
+    *(
+        "Monitor",
+        "Chronicle",
+        "Review",
+        "Bulletin",
+        "Dispatch",
+        "Letters",
+        "Record",
+        "Weekly",
+        "Voice",
+        "Blog",
+    ),
 )
 CHANNELS = tuple(f"{place} {paper}" for paper in _PAPERS for place in _PLACES)
 CATEGORIES = (
     *("energy", "sea", "railways", "schools", "music", "chess", "weather", "harvest", "space", "football"),
-    *("markets", "medicine", "bridges", "elections", "theatre", "cycling", "water", "housing", "radio", "birds"),
+    *(
+        "markets",
+        "medicine",
+        "bridges",
+        "elections",
+        "theatre",
+        "cycling",
+        "water",
+        "housing",
+        "radio",
+        "birds",
+    ),
 )
 _FIRST = ("Ada", "Bruno", "Chen", "Dora", "Emil", "Fatma", "Goran", "Hana", "Igor", "Jun", "Kofi", "Lena")
 _LAST = ("Keller", "Okafor", "Silva", "Novak", "Haddad", "Berg", "Costa", "Ivanov", "Mori", "Duarte", "Lund")
 AUTHORS = tuple(f"{first} {last}" for first in _FIRST for last in _LAST)
-_SUBJECTS = ("Council", "Storm", "Museum", "Engineers", "Farmers", "Students", "Ferry", "Choir", "Court", "Bank")
-_VERBS = ("welcomes", "delays", "rebuilds", "doubts", "opens", "cancels", "measures", "defends", "counts", "paints")
+_SUBJECTS = ("Council", "Mayor", "Museum", "Shipyard", "Dairy", "School", "Ferry", "Choir", "Court", "Bank")
+_VERBS = (
+    "welcomes",
+    "delays",
+    "rebuilds",
+    "doubts",
+    "opens",
+    "cancels",
+    "measures",
+    "defends",
+    "counts",
+    "paints",
+)
 _OBJECTS = (
     *("the northern line", "a new lighthouse", "the old archive", "its first budget", "the long tunnel"),
     *("a wind farm", "the spring fair", "a record catch", "the night train", "the city pool"),
 )
-_TIMES = ("", " again", " at last", " in secret", " for the third time", " before winter", " after all", " by vote")
+_TIMES = (
+    "",
+    " again",
+    " at last",
+    " in secret",
+    " for the third time",
+    " before winter",
+    " after all",
+    " by vote",
+)
 _REPOSTS, _ANSWERS = 0.06, 0.04  # shares of items
 _FARTHEST = 400  # items between an item and what repeats or answers it: about two hours
 
@@ -76,12 +130,18 @@ class NewsItems:
 def title_text(number: int) -> str:
     """
     >>> title_text(1234)
-    'Students counts the long tunnel'
+    'Dairy doubts the old archive again'
     """
     number, subject = divmod(number, len(_SUBJECTS))
     number, verb = divmod(number, len(_VERBS))
     number, object_ = divmod(number, len(_OBJECTS))
     return f"{_SUBJECTS[subject]} {_VERBS[verb]} {_OBJECTS[object_]}{_TIMES[number % len(_TIMES)]}"
+
+
+def draw_channels(draw: np.random.Generator, count: int) -> IntArray:
+    """So many channels, by Zipf's law."""
+    weights = 1 / (np.arange(len(CHANNELS)) + 3) ** 0.8
+    return draw.choice(len(CHANNELS), count, p=weights / weights.sum())
 
 
 def _link(item: int) -> str:
@@ -99,7 +159,6 @@ def make_news(items: int, seed: int = 7) -> NewsItems:
     if items > titles:
         raise ValueError(f"there are {titles} different titles")
     draw = np.random.default_rng(seed)
-    weights = 1 / (np.arange(len(CHANNELS)) + 3) ** 0.8
     title = draw.permutation(titles)[:items]
     author, category = draw.integers(0, len(AUTHORS), items), draw.integers(0, len(CATEGORIES), items)
     again, answered = np.full(items, -1), np.full(items, -1)
@@ -113,5 +172,7 @@ def make_news(items: int, seed: int = 7) -> NewsItems:
             again[item], title[item] = source, title[source]
         else:
             answered[item] = source
-    channel = draw.choice(len(CHANNELS), items, p=weights / weights.sum())
-    return NewsItems(np.sort(draw.integers(0, _SECONDS, items)), channel, author, category, title, again, answered)
+    channel = draw_channels(draw, items)
+    return NewsItems(
+        np.sort(draw.integers(0, _SECONDS, items)), channel, author, category, title, again, answered
+    )

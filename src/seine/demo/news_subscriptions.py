@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 
-from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, make_news
+from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, draw_channels, make_news
 
 _STREAM = """\
 CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12' HOUR FROM 'news.jsonl';
@@ -18,7 +17,8 @@ CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12'
 FOLLOWED = {
     "ada": (
         "what the Harbour Gazette has first and others post again within six hours",
-        "news/item[source='Harbour Gazette'][title->t] FOLLOWED BY{t=u, INTERVAL '6' HOUR} news/item[title->u]",
+        "news/item[source='Harbour Gazette'][title->t] FOLLOWED BY{t=u, INTERVAL '6' HOUR} "
+        "news/item[title->u]",
     ),
     "bruno": (
         "who answers Bruno Keller within six hours",
@@ -56,7 +56,7 @@ def write_news(folder: str | Path, *, items: int = 8_000, subscriptions: int = 1
 def _others(count: int, seed: int) -> Iterator[str]:
     """Subscriptions of other readers: three kinds, each with channels, authors and categories of its own."""
     draw = np.random.default_rng(seed)
-    channels = draw.integers(0, len(CHANNELS), (count, 2))
+    channels = np.stack([draw_channels(draw, count) for _ in range(2)], axis=1)
     authors, categories = draw.integers(0, len(AUTHORS), count), draw.integers(0, len(CATEGORIES), count)
     for number in range(count):
         hours = 1 + number % 6
@@ -67,24 +67,6 @@ def _others(count: int, seed: int) -> Iterator[str]:
             f"news/item[source='{second}'][title->u]",
             f"news/item[source='{first}'][link->l] FOLLOWED BY{{l=r, INTERVAL '{hours}' HOUR}} "
             f"news/item[category='{category}'][related->r]",
-            f"news/item[author='{author}'][title->t][category->c] FOLLOWED BY{{t=u AND c=d, INTERVAL '{hours}' HOUR}} "
-            f"news/item[source='{second}'][title->u][category->d]",
+            f"news/item[author='{author}'][title->t][category->c] "
+            f"FOLLOWED BY{{t=u AND c=d, INTERVAL '{hours}' HOUR}} news/item[title->u][category->d]",
         )[number % 3]
-
-
-def sentence(record: dict[str, object]) -> str:
-    """A record as a reader would be told of it."""
-    row = record["row"]
-    assert isinstance(row, dict)
-    *earlier, last = ElementTree.fromstring(row["doc"])  # what Seine itself has written
-    first = earlier[0]
-    titles = f"\u201c{first.findtext('title')}\u201d ({first.findtext('source')})"
-    when = str(record["t_start"])[5:16].replace("T", " ")
-    told = {
-        "ada": f"{titles} is posted again by {last.findtext('source')}",
-        "bruno": f"{titles} is answered by {last.findtext('author')}: \u201c{last.findtext('title')}\u201d",
-        "chen": f"{first.findtext('author')} writes {titles} and \u201c{last.findtext('title')}\u201d",
-        "dora": f"{titles} is answered, and {last.findtext('source')} posts the answer again: "
-        f"\u201c{last.findtext('title')}\u201d",
-    }
-    return f"{when}  {record['query']:<6} {told[str(record['query'])]}"
