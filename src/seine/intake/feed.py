@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from seine.intake.intake_state import LineCounts, LineCursor, StreamState
 from seine.intake.line_block import LineBlock
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import empty_batch
-from seine.intake.stream_status import SourceCondition, StreamStatus, lag_of, place_in
+from seine.intake.stream_status import Lag, SourceCondition, StreamStatus, lag_of, place_in
 from seine.rows.delta import FOREVER, NEVER
 
 _logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class StreamFeed:
         layout = self.admission.layout
         self._source = GuardedSource(stream, layout, self._position, surroundings, refuse=refuse)
         self._buffer: list[_Chunk] = []
+        self.last_state = self.state()  # as of the last call of `state`
 
     def fill(self, lines: int, size: int, wall: int = 0) -> None:
         """Read ahead until the buffer has so many lines or bytes, or the source has no more now.
@@ -209,15 +211,27 @@ class StreamFeed:
         }  # in the order in which they are to be read
         position = {key: cursor for key, cursor in known.items() if key not in gone}
         admission, counts = self.admission.state(), self._counts
-        return StreamState(position, admission, counts, self._latest, self._heard, self._lost)
+        self.last_state = StreamState(position, admission, counts, self._latest, self._heard, self._lost)
+        return self.last_state
 
-    def status(self, state: StreamState, watermark: int, holds_back: tuple[str, ...]) -> StreamStatus:
-        """Its status, as of the entry that has this state and watermark; any thread may ask."""
-        lag = lag_of(self.stream.source, state.position)
+    def status(
+        self,
+        state: StreamState,
+        watermark: int,
+        holds_back: tuple[str, ...],
+        look: bool = True,
+        stuck_for: float | None = None,
+    ) -> StreamStatus:
+        """Its status, as of the entry that has this state and watermark; any thread may ask.
+
+        Without `look` its files are not looked at, and nothing is said of its lag. For `stuck_for` seconds a
+        thread has been reading it.
+        """
+        lag = lag_of(self.stream.source, state.position) if look else Lag()
         cursor = next(reversed(state.position.values()), None)
         return StreamStatus(
             stream=self.stream.name,
-            condition=self.condition,
+            condition=self.condition if stuck_for is None else self._stuck(stuck_for),
             file=cursor.path if cursor else "",
             position=place_in(cursor),
             arrivals=state.admission.arrivals,
@@ -232,6 +246,10 @@ class StreamFeed:
             holds_back=holds_back,
             lost=state.lost,
         )
+
+    def _stuck(self, seconds: float) -> SourceCondition:
+        path = self.stream.source.path if self.stream.source is not None else ""
+        return SourceCondition("failed", time.time() - seconds, path, f"'{path}' does not answer")
 
     def close(self) -> None:
         """Close the source."""

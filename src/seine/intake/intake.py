@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 
@@ -20,13 +19,13 @@ from seine.intake.holding_log import HoldingLog
 from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, run_name
+from seine.intake.reading_threads import ReadingThreads
 from seine.intake.stream_status import StreamStatus, waiting_for
 from seine.rows.clock import Clock
 from seine.rows.delta import NEVER
 
 DEFAULT_BATCH_ROWS = 200_000
 DEFAULT_BYTES = 32 * 1024 * 1024
-_READING_THREADS = 4
 
 
 class Intake:
@@ -99,7 +98,7 @@ class Intake:
             else self._feed(stream, kept.get(stream.name), refuse)
             for stream in streams
         ]
-        self._pool = ThreadPoolExecutor(_READING_THREADS, "intake")
+        self._threads = ReadingThreads(self._fill, patient=not follow)
 
     def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> StreamFeed:
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
@@ -129,6 +128,7 @@ class Intake:
         for feed in coming:
             if last is not None and (before := last.intake.streams.get(feed.stream.name)) is not None:
                 feed.admission.number_runs_after(before.admission.made)
+                feed.state()  # for entries that are cut while it is being read
         for feed in self._coming:
             if feed.stream.name in removed:
                 feed.close()
@@ -139,7 +139,7 @@ class Intake:
         """Apply what `change` requested; the caller holds `turn`."""
         for feed in self._feeds:
             if feed.stream.name in self._leaving:
-                feed.close()
+                self._threads.close_feed(feed)
         self._feeds = [feed for feed in self._feeds if feed.stream.name not in self._leaving] + self._coming
         self._coming, self._leaving = [], set()
 
@@ -160,21 +160,24 @@ class Intake:
         while not self._done:
             self._wall = int(self._surroundings.wall() * 1_000_000)
             self._log_holders()
-            list(self._pool.map(self._fill, self._feeds))
-            if not any(feed.waiting for feed in self._feeds):
+            at_rest = self._threads.fill(self._feeds)
+            if not any(feed.waiting for feed in at_rest):
                 return self._append({}, end=False) if self._floors() else self._finish()
-            admitted = self._advance()
+            admitted = self._advance(at_rest)
             if any(_has_content(part) for parts in admitted.values() for part in parts):
                 return self._append(admitted, end=False)
+            if len(at_rest) < len(self._feeds):  # the lines at hand wait for a stream that is being read
+                return None
         return None
 
     def _fill(self, feed: StreamFeed) -> None:
         feed.fill(self._rows, DEFAULT_BYTES, self._wall)
 
-    def stream_states(self) -> tuple[StreamStatus, ...]:
+    def stream_states(self, *, lag: bool = True) -> tuple[StreamStatus, ...]:
         """The status of every stream as of the last entry; any thread may ask.
 
-        Streams that come with the next entry are among them, at their beginning.
+        Streams that come with the next entry are among them, at their beginning. For the `lag` the files of
+        all sources are looked at, but for those that are known to take long.
         """
         leaving, coming = set(self._leaving), tuple(self._coming)  # in this order: an entry may be cut now
         last, names = self.journal.last(), {feed.stream.name for feed in coming}
@@ -189,15 +192,15 @@ class Intake:
                 StreamState() if feed in coming else states.get(feed.stream.name, StreamState()),
                 watermarks.get(feed.stream.name, NEVER),
                 waiting_for(feed.stream.name, groups, watermarks) if feed.condition.state != "idle" else (),
+                lag and not self._threads.is_slow(feed),
+                self._threads.stuck_for(feed),
             )
             for feed in feeds
         )
 
     def close(self) -> None:
         """Stop the reading threads and close all sources."""
-        self._pool.shutdown()
-        for feed in self._feeds:
-            feed.close()
+        self._threads.close(self._feeds)
 
     def _finish(self) -> Entry | None:
         if self._follow and not self._feeds:  # streams may still come
@@ -207,11 +210,18 @@ class Intake:
         self._done = True
         return self._append({}, end=True)
 
-    def _advance(self) -> dict[str, list[Admitted]]:
-        """Admit the lines of every stream up to its horizon."""
-        reaches = [StreamReach(feed.stream.name, feed.stream.domain, feed.reach()) for feed in self._feeds]
+    def _advance(self, at_rest: Sequence[StreamFeed]) -> dict[str, list[Admitted]]:
+        """Admit the lines of every stream that is not being read, up to its horizon."""
+        streams = [(feed.stream, self._reach(feed)) for feed in self._feeds]
+        reaches = [StreamReach(stream.name, stream.domain, reach) for stream, reach in streams]
         limits = horizons(reaches, self._components(), self._lead)
-        return {feed.stream.name: feed.take(limits[feed.stream.name]) for feed in self._feeds}
+        return {feed.stream.name: feed.take(limits[feed.stream.name]) for feed in at_rest}
+
+    def _reach(self, feed: StreamFeed) -> int | None:
+        """Up to where a stream lets those advance that it is joined with; one that is stuck, everywhere."""
+        if self._threads.at_rest(feed):
+            return feed.reach()
+        return feed.admission.clock if self._threads.stuck_for(feed) is None else None
 
     def _append(self, admitted: dict[str, list[Admitted]], *, end: bool) -> Entry:
         with self._turn:
@@ -240,7 +250,7 @@ class Intake:
                 ),
                 dead=dead,
                 intake=IntakeState(
-                    {feed.stream.name: feed.state() for feed in self._feeds},
+                    {feed.stream.name: self._state_of(feed) for feed in self._feeds},
                     self._now,
                     self._next_id(),
                     self._wall,
@@ -258,6 +268,10 @@ class Intake:
             )
         )
 
+    def _state_of(self, feed: StreamFeed) -> StreamState:
+        """The state of a stream; nothing was taken of one that is being read since it was at rest."""
+        return feed.state() if self._threads.at_rest(feed) else feed.last_state
+
     def _floors(self) -> Mapping[str, int]:
         """The watermarks that streams which are idle now are to be given."""
         if not self._follow or all(feed.stream.idle is None for feed in self._feeds):
@@ -268,7 +282,7 @@ class Intake:
                 feed.stream.name,
                 groups[feed.stream.name],
                 feed.watermark,
-                feed.note_silence(self._wall),
+                self._threads.at_rest(feed) and feed.note_silence(self._wall),
             )
             for feed in self._feeds
         )

@@ -31,6 +31,14 @@ class ServiceFolder:
         self.dead = os.path.join(self.path, "dead.jsonl")
         self._address = os.path.join(self.path, "service.json")
 
+    def refuse_inside(self, source: str) -> None:
+        """Refuse a source that is a file of the service's: each entry would make more of it to read."""
+        inside = os.path.realpath(self.path)
+        if "\0" not in source and os.path.commonpath([inside, os.path.realpath(source)]) == inside:
+            raise SeineError(
+                f"'{source}' lies in the folder of the service", hint="keep what is read elsewhere"
+            )
+
     def lock(self) -> FolderLock:
         """Take the folder for this process, making it if it is not there."""
         return FolderLock(self.path)

@@ -289,6 +289,7 @@ class Registrar:
         """A stream that is to join; refuses one that cannot be read, or is what we write."""
         if stream.source is not None:
             refuse_overwriting([self._folder.results, self._folder.dead], [stream.source.path])
+            self._folder.refuse_inside(stream.source.path)
         return self._intake.open(stream)
 
     def _restore_network(self) -> None:

@@ -179,7 +179,9 @@ class Service:
             "state_by_query": state.largest_states(),
             "streams": len(view.declared.streams),
             "stream_troubles": {
-                one.stream: words for one in self.stream_states() if (words := one.trouble()) is not None
+                one.stream: words
+                for one in self._intake.stream_states(lag=False)
+                if (words := one.trouble()) is not None
             },
             "relations": len(view.declared.relations),
             "queries": {
@@ -205,12 +207,12 @@ class Service:
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""
-        state, streams = self.published, self.stream_states()
+        state, streams = self.published, self._intake.stream_states(lag=False)
         return [_with_waits(answer, streams) for answer in state.queries()]
 
     def query(self, name: str) -> QueryAnswer:
         """One query with what it has delivered."""
-        return _with_waits(self.published.query(name), self.stream_states())
+        return _with_waits(self.published.query(name), self._intake.stream_states(lag=False))
 
     def related(self, name: str) -> RelatedAnswer:
         """What a query has in common with those that run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,8 +60,8 @@ def test_a_change_while_an_entry_is_read_is_in_it(tmp_path: Path, monkeypatch: p
     u = stream(tmp_path, "u", line(3, 1))
     advance = intake._advance
 
-    def change_after() -> object:
-        admitted = advance()
+    def change_after(*given: Any) -> object:
+        admitted = advance(*given)
         with turn:
             version[0] = 2
             intake.change([intake.open(u)], ["t"])

@@ -177,7 +177,9 @@ def test_a_dropped_query_that_entries_still_have_kills_nobody(tmp_path: Path) ->
 
 def test_a_query_whose_operator_raises_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = BudgetRig(tmp_path)
-    rig.register(STREAM + GOOD + "CREATE QUERY fragile AS SELECT DISTINCT a FROM s;")
+    rig.register(
+        STREAM + GOOD + "CREATE QUERY fragile AS SELECT a FROM s UNION SELECT a FROM s WHERE ts > 1;"
+    )
     step = DistinctOperator.step
 
     def refuse_thirteen(operator: DistinctOperator, inputs: list[list[Delta]], *rest: Any) -> Any:

@@ -431,3 +431,10 @@ def test_an_idle_service_writes_nothing(rig: Rig) -> None:
     for _ in range(2000):
         assert not rig.service.driver.run_some(rig.host.run)
     assert content() == before
+
+
+@pytest.mark.parametrize("path", ["state/catalog.db", "state/pipeline/journal", "state/pipeline/**", "link"])
+def test_a_service_does_not_read_its_own_folder(rig: Rig, path: str) -> None:
+    (rig.folder / "link").symlink_to(rig.folder / "state" / "pipeline")
+    with pytest.raises(SeineError, match="lies in the folder of the service"):
+        rig.register(STREAM.replace("s.jsonl", path))
