@@ -139,6 +139,11 @@ class Search(Plan):
         return self.graph.edges
 
     @property
+    def is_changelog(self) -> bool:
+        """Whether its results come and go as the best of those alive change."""
+        return self.top is not None and self.top.per is None
+
+    @property
     def of_single_tuples(self) -> bool:
         """Whether every result is one tuple: a tree of two has two leaves, each with a term of its own."""
         return self.max_tuples == 1 or len(self.terms) == 1

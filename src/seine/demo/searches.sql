@@ -34,10 +34,10 @@ CREATE QUERY crimson_record AS SEARCH 'crimson "box office record"';
 CREATE QUERY midnight_delayed AS SEARCH 'midnight delayed';
 CREATE QUERY lawsuit_castellan AS SEARCH 'lawsuit castellan';
 CREATE QUERY lawsuit_director AS SEARCH 'lawsuit role:director';
-CREATE QUERY praised_writers AS SEARCH 'praised critics role:writer' MAX 3 TUPLES;
+CREATE QUERY praised_writers AS SEARCH 'praised critics role:writer' MAX 3 TUPLES TOP 5 PER INTERVAL '7' DAY;
 
 -- Towns: where people live, where studios are, where things happen.
-CREATE QUERY lisbon_lagos AS SEARCH 'lisbon lagos' MAX 3 TUPLES;
+CREATE QUERY lisbon_lagos AS SEARCH 'lisbon lagos' MAX 3 TUPLES TOP 3 PER INTERVAL '7' DAY;
 CREATE QUERY kyoto_prize AS SEARCH 'kyoto prize' MAX 1 TUPLES;
 CREATE QUERY storm_in_oslo AS SEARCH 'storm oslo northlight';
 CREATE QUERY vienna_premiere AS SEARCH '"premiere in vienna" caravel' MAX 2 TUPLES;
@@ -52,4 +52,4 @@ CREATE QUERY hollow_words AS SEARCH 'hol* wit*|orc* rumour';
 CREATE QUERY camera_prize AS SEARCH 'role:camera prize festival' MAX 3 TUPLES;
 CREATE QUERY music_strand AS SEARCH 'role:music strand' MAX 2 TUPLES;
 CREATE QUERY writer_and_director AS SEARCH 'role:writer role:director adeyemi' MAX 4 TUPLES;
-CREATE QUERY petrov_premieres AS SEARCH 'petrov premiere';
+CREATE QUERY petrov_premieres AS SEARCH 'petrov premiere' TOP 3 PER INTERVAL '14' DAY;

@@ -184,7 +184,8 @@ class Builder:
                 return self._breakers.merge(in_canonical_order([*map(self._rows, branches)]))
             case Search():
                 assert self._scopes is not None
-                return place_search(self._placer, self._scopes, plan, self._birth_epoch)
+                trees = place_search(self._placer, self._scopes, plan, self._birth_epoch)
+                return trees if plan.top is None else self._breakers.best_trees(trees, plan.top)
         return self._breakers.merge([self._rows(plan)])  # a projection that has to stay
 
     def _distinct(self, plan: Plan, alone: bool) -> BreakerRows:

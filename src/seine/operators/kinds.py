@@ -23,6 +23,8 @@ from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.search.alive_top_node import AliveTopNode
+from seine.operators.search.period_top_node import PeriodTopNode
 from seine.operators.search.search_node import SearchNode
 from seine.operators.search.spot_node import SpotNode
 from seine.operators.search.watch_node import WatchNode
@@ -51,6 +53,8 @@ KINDS = NodeKinds(
     WatchNode,
     SpotNode,
     SearchNode,
+    PeriodTopNode,
+    AliveTopNode,
     WitnessNode,
     DocumentJoinNode,
     CompleteNode,

@@ -15,6 +15,7 @@ from itertools import count
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.plan import Aggregate, Scan, walk
+from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
@@ -27,8 +28,10 @@ from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.search.alive_top_node import AliveTopNode
+from seine.operators.search.period_top_node import PeriodTopNode
 
-SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode
+SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode | PeriodTopNode | AliveTopNode
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,22 @@ class PipelineBreakers:
             return MergeNode(ports=ports, **common)
 
         return self._placed_breaker(inputs, lambda types: (), candidate)
+
+    def best_trees(self, trees: BreakerRows, top: Top) -> BreakerRows:
+        """The best trees of a search; how many, and of which period, is in the rows."""
+        cls = AliveTopNode if top.per is None else PeriodTopNode
+        wanted = (Literal(top.count, BIGINT), Literal(top.per or 0, BIGINT))
+        outputs = (*wanted, *(Column(i, trees.node.types[i]) for i in trees.columns))
+        rows = BlockRows(trees.node, tuple(trees.tag_condition(0)), (), outputs)
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            identities = 1 if top.per is None else trees.node.identities
+            return cls(
+                ports=ports, **self._placer.common(ports[0].types, streams, streams, identities, stage + 1)
+            )
+
+        best = self._placed_breaker([rows], lambda types: (Column(0, BIGINT),), candidate)
+        return replace(best, columns=best.columns[len(wanted) :])
 
     def changelog_of(self, breaker: BreakerRows) -> BreakerRows:
         """A changelog straight on a merge: tags stay as they are."""

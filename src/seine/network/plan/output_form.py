@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Query, Scan, UnionAll, walk
+from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 
 DEFAULT_LIMIT = 10_000_000
@@ -25,6 +26,7 @@ def form_of(query: Query) -> RecordForm:
     """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
     names = tuple(field.name for field in query.plan.schema)
     changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
+    changelog = changelog or (isinstance(query.plan, Search) and query.plan.is_changelog)
     importance = str(query.option("importance", "min"))
     return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
 

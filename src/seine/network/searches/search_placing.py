@@ -54,8 +54,6 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) 
 
 
 def _refuse_unbuilt(plan: Search) -> None:
-    if plan.top is not None:
-        raise SeineError("SEARCH ... TOP is not available yet", hint="leave TOP out")
     if plan.relations:
         names = ", ".join(relation.name for relation in plan.relations)
         raise SeineError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan
+from seine.algebra.search_plan import Search
 from seine.safety.states.final_groups import freeing_of
 from seine.safety.states.item_facts import Branch
 
@@ -29,6 +30,8 @@ def emits_all_ends(plan: Plan) -> bool:
     match plan:
         case Aggregate() | Distinct() | Except():
             return True
+        case Search():
+            return plan.is_changelog
         case Join(left, Lookup()):
             return emits_all_ends(left)
     return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))

@@ -47,4 +47,4 @@ def _searches_trees(plan: Plan) -> bool:
     """
     if not isinstance(plan, Search):
         return False
-    return not plan.of_single_tuples or (plan.top is not None and plan.top.per is None)
+    return not plan.of_single_tuples or plan.is_changelog
