@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from typing import TypeVar
 
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.tree_pattern import PatternNode, TreePattern
@@ -13,6 +13,7 @@ from seine.documents.path_automaton import path_pattern
 from seine.operators.documents.document_form import DocumentForm, FormBlock, FormItem
 from seine.operators.documents.join_classes import NO_TIME_BOUND
 
+T = TypeVar("T")
 Bounds = tuple[int, int]  # of right time - left time, inclusive
 
 
@@ -42,9 +43,12 @@ def rounded(bounds: Bounds) -> Bounds:
     return (low if low > 0 else -most if low < 0 else min(low, 0), most)
 
 
-@lru_cache(maxsize=1 << 14)
 def form_block(pattern: TreePattern, alone: bool) -> FormBlock:
     """A pattern with its variables called by number; one alone without any tells selected nodes apart."""
+    return _remembered(pattern, f"_form{alone}", lambda: _form_block(pattern, alone))
+
+
+def _form_block(pattern: TreePattern, alone: bool) -> FormBlock:
     names, reported = list(pattern.variables), [pattern.variables.index(one) for one in pattern.reported]
     telling = list(reported)
     if alone and not reported:
@@ -68,9 +72,21 @@ def _numbered(node: PatternNode, numbers: dict[str, str]) -> PatternNode:
     return replace(node, variable=variable, hidden=False, children=children)
 
 
-@lru_cache(maxsize=1 << 14)
 def path_text(pattern: TreePattern, variable: str | None) -> str:
     """The steps from the root to a variable, or to the selected node, without predicates, as JSON."""
+    return _remembered(pattern, f"_path {variable}", lambda: _path_text(pattern, variable))
+
+
+def _remembered(pattern: TreePattern, name: str, make: Callable[[], T]) -> T:
+    """What follows from a pattern, kept with it: queries of a script share the patterns of their blocks."""
+    known = pattern.__dict__  # frozen, but this follows from its fields
+    if name not in known:
+        known[name] = make()
+    value: T = known[name]
+    return value
+
+
+def _path_text(pattern: TreePattern, variable: str | None) -> str:
     if variable is not None:
         return json.dumps(path_pattern(pattern, variable), separators=(",", ":"))
     path = _selected_path(pattern.root)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from seine.algebra.document_json import node_from_json, node_to_json
@@ -28,6 +28,12 @@ class FormBlock:
     names: tuple[str, ...]
     reported: tuple[int, ...]  # numbers of variables that are written
     telling: tuple[int, ...]  # numbers of variables that tell bindings apart
+
+    @cached_property
+    def printed(self) -> str:
+        """The block as JSON."""
+        root, any_namespace = node_to_json(self.pattern.root), self.pattern.any_namespace
+        return _written([root, any_namespace, self.names, self.reported, self.telling])
 
 
 @dataclass(frozen=True)
@@ -52,42 +58,33 @@ class DocumentForm:
 
     def printed(self) -> str:
         """The form as text; `read_form` takes it back."""
-        return json.dumps(
-            {
-                "left": None if self.left is None else _block_to_json(self.left),
-                "right": _block_to_json(self.right),
-                "equal": self.equal,
-                "select": None if self.select is None else [*map(_item_to_json, self.select)],
-                "carried": self.carried,
-            },
-            separators=(",", ":"),
-        )
+        left = "null" if self.left is None else self.left.printed
+        rest = [self.equal, None if self.select is None else [*map(_item_to_json, self.select)], self.carried]
+        return f"[{left},{self.right.printed},{_written(rest)[1:]}"
 
 
 @lru_cache(maxsize=1 << 16)
 def read_form(text: str) -> DocumentForm:
     """The form that was printed."""
-    form = json.loads(text)
-    select, carried = form["select"], form["carried"]
+    left, right, equal, select, carried = json.loads(text)
     return DocumentForm(
-        None if form["left"] is None else _read_block(json.dumps(form["left"])),
-        _read_block(json.dumps(form["right"])),
-        tuple((left, right) for left, right in form["equal"]),
+        None if left is None else _read_block(_written(left)),
+        _read_block(_written(right)),
+        tuple((one, other) for one, other in equal),
         None if select is None else tuple(map(_item_from_json, select)),
         None if carried is None else tuple(carried),
     )
 
 
-def _block_to_json(block: FormBlock) -> list[Any]:
-    root, any_namespace = node_to_json(block.pattern.root), block.pattern.any_namespace
-    return [root, any_namespace, block.names, block.reported, block.telling]
-
-
 @lru_cache(maxsize=1 << 16)
 def _read_block(text: str) -> FormBlock:
     root, any_namespace, names, reported, telling = json.loads(text)
-    pattern = _read_pattern(json.dumps(root), any_namespace)
+    pattern = _read_pattern(_written(root), any_namespace)
     return FormBlock(pattern, tuple(names), tuple(reported), tuple(telling))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @lru_cache(maxsize=1 << 16)
