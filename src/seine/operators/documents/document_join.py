@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
+from seine.operators.documents.edge_frequency import edge_levels
 from seine.operators.documents.held_documents import (
     INDEX_DOCUMENT,
     INDEX_PATTERN,
@@ -34,7 +35,7 @@ from seine.operators.documents.held_documents import (
     HeldDocuments,
     NewDocuments,
 )
-from seine.operators.documents.join_classes import JoinClasses, Orientation
+from seine.operators.documents.join_classes import Orientation, RankedClasses
 from seine.operators.documents.operand_rows import ARRIVAL, CONTENT, IDENTITY, LATEST, OPERAND, column
 from seine.operators.documents.pair_edges import edges_of_pairs
 from seine.operators.state.runs import Runs
@@ -75,7 +76,7 @@ class DocumentJoinOperator:
         homes = [None if one is None else self._at_home(one, store) for one in new]
         yield from coalesce(
             chain.from_iterable(
-                self._joined(orientation, new, homes, held) for orientation in self._orientations
+                self._joined(orientation, new, homes, held, store) for orientation in self._orientations
             )
         )
         for port in self._ports:
@@ -114,23 +115,24 @@ class DocumentJoinOperator:
         new: Sequence[NewDocuments | None],
         homes: Sequence[IntArray | None],
         held: Sequence[HeldDocuments],
+        store: Store,
     ) -> Iterator[Delta]:
         """The pairs of one orientation: new right documents with all left, new left with old right ones."""
-        classes, left, right = orientation.classes, new[orientation.left], new[orientation.right]
+        left, right = new[orientation.left], new[orientation.right]
+        same = orientation.left == orientation.right
+        classes = orientation.classes.ranked(edge_levels(orientation, left, right, store))
+        left_patterns, right_patterns = classes.first_patterns
         if right is not None:
-            probe = SortedRun.of(right.index(classes.right_patterns, classes.right_reach), KEY)
+            probe = SortedRun.of(right.witnesses_of(right_patterns), KEY)
             fresh, home = [], homes[orientation.left]
             if left is not None and home is not None:
-                fresh = [SortedRun.of(left.index(classes.left_patterns, classes.left_reach, home), KEY)]
+                fresh = [SortedRun.of(left.witnesses_of(left_patterns, home), KEY)]
             runs = chain(fresh, held[orientation.left].left.near(probe) if probe.rows else ())
-            candidates = _candidates(
-                classes, probe, runs, right, probe_is_left=False, same=orientation.left == orientation.right
-            )
-            both = left if home is not None else None
-            for rows, others in _fetched(candidates, held[orientation.left], both, right):
+            candidates = _candidates(classes, probe, runs, right, probe_is_left=False, same=same)
+            for rows, others in _fetched(candidates, held[orientation.left], left, right):
                 yield from _pairs(classes, others, rows)
         if left is not None:
-            probe = SortedRun.of(left.index(classes.left_patterns, classes.left_reach), KEY)
+            probe = SortedRun.of(left.witnesses_of(left_patterns), KEY)
             runs = chain(held[orientation.right].right.near(probe) if probe.rows else ())
             candidates = _candidates(classes, probe, runs, left, probe_is_left=True, same=False)
             for rows, others in _fetched(candidates, held[orientation.right], None, left):
@@ -143,7 +145,7 @@ def _arrivals(pieces: Sequence[Delta]) -> NewDocuments | None:
 
 
 def _candidates(
-    classes: JoinClasses,
+    classes: RankedClasses,
     probe: SortedRun,
     runs: Iterable[SortedRun],
     new: NewDocuments,
@@ -208,7 +210,7 @@ def _fetched(
         yield take_rows(new.batch, places[there]), take_rows(concat_batches(pieces), rows[there])
 
 
-def _pairs(classes: JoinClasses, left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[Delta]:
+def _pairs(classes: RankedClasses, left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[Delta]:
     """Rows of pairs, left and right documents side by side, each with the classes that want it."""
     starts = [side["_s"].to_numpy() for side in (left, right)]
     apart = starts[1] - starts[0]
@@ -219,7 +221,7 @@ def _pairs(classes: JoinClasses, left: pa.RecordBatch, right: pa.RecordBatch) ->
     order = np.lexsort((matched, pairs))
     rows, counts = np.unique(pairs[order], return_counts=True)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    tags = pa.ListArray.from_arrays(pa.array(offsets), pa.array(classes.tags[matched[order]]))
+    tags = pa.ListArray.from_arrays(pa.array(offsets), pa.array(classes.classes.tags[matched[order]]))
     yield Delta(_pair_rows(take_rows(left, rows), take_rows(right, rows), tags))
 
 

@@ -17,8 +17,6 @@ Differs: the classes of all templates are one tree; a class is a row, whichever 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from seine.algebra.arrays import IntArray
@@ -30,14 +28,11 @@ ROOT = 0
 class EdgeTree:
     """The classes as one sorted array of transitions (tree node, edge) -> tree node."""
 
-    def __init__(self, classes: Sequence[Sequence[int]], edges: int, low: IntArray, high: IntArray) -> None:
-        """Class i has these of so many edges, and takes pairs that are low[i] to high[i] apart in time."""
-        width = max(map(len, classes), default=0)
-        rows = np.full((len(classes), width), -1, np.int64)
-        for i, ranks in enumerate(classes):
-            rows[i, : len(ranks)] = sorted(ranks)
-        order = np.lexsort(rows.T[::-1]) if width else np.zeros(0, np.int64)
-        self.width = width
+    def __init__(self, rows: IntArray, edges: int, low: IntArray, high: IntArray) -> None:
+        """Class i has the edges `rows[i]`, ascending, below `edges`, then -1; it takes pairs that are low[i]
+        to high[i] apart in time."""
+        self.width = rows.shape[1]
+        order = np.lexsort(rows.T[::-1]) if self.width else np.zeros(0, np.int64)
         self._base = max(edges, 1)
         self._grow(rows[order], order, low, high)
 

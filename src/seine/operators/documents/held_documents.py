@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.operators.documents.join_classes import NO_TIME_BOUND, reach_of
+from seine.operators.documents.join_classes import NO_TIME_BOUND, known_places, reach_of
 from seine.operators.documents.operand_rows import PATTERNS, VALUES, column
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, START, UNTIL, SortedRun, take_rows
@@ -61,22 +61,30 @@ class NewDocuments:
         self.ends: IntArray = batch["_e"].to_numpy()
         self.witnesses = FlatWitnesses.of(batch)
 
-    def index(self, patterns: IntArray, reach: IntArray, chosen: IntArray | None = None) -> pa.RecordBatch:
-        """The index rows of witnesses whose pattern is known; of some documents alone, if they are chosen."""
-        places, later = reach_of(self.witnesses.pattern, patterns, reach)
-        if chosen is not None:
-            mask = np.zeros(self.batch.num_rows, bool)
-            mask[chosen] = True
-            kept = mask[self.witnesses.document[places]]
-            places, later = places[kept], later[kept]
-        document, pattern, value = self.witnesses.take(places)
+    def witnesses_of(self, patterns: IntArray, chosen: IntArray | None = None) -> pa.RecordBatch:
+        """Index rows of the witnesses at these patterns, to probe with; of chosen documents, or of all."""
+        document, pattern, value = self.witnesses.take(self._places(patterns, chosen))
         starts, ends = self.starts[document], self.ends[document]
+        columns = (spread(value), starts, ends, pattern, self.keys[document])
+        names = [KEY, START, "_e", INDEX_PATTERN, INDEX_DOCUMENT]
+        return pa.RecordBatch.from_arrays([pa.array(one) for one in columns], names)
+
+    def index(self, patterns: IntArray, reach: IntArray, chosen: IntArray) -> pa.RecordBatch:
+        """Index rows of chosen documents, each with the time until which a partner may come."""
+        rows = self.witnesses_of(patterns, chosen)
+        starts, ends = rows[START].to_numpy(), rows["_e"].to_numpy()
+        later = reach_of(rows[INDEX_PATTERN].to_numpy(), patterns, reach)
         open_ = (later >= NO_TIME_BOUND) | (starts > FOREVER - np.maximum(later, 0) - 1)
         until = np.minimum(ends, np.where(open_, FOREVER, starts + later + 1))
-        return pa.RecordBatch.from_arrays(
-            [pa.array(one) for one in (spread(value), starts, ends, until, pattern, self.keys[document])],
-            [KEY, START, "_e", UNTIL, INDEX_PATTERN, INDEX_DOCUMENT],
-        )
+        return rows.append_column(UNTIL, pa.array(until))
+
+    def _places(self, patterns: IntArray, chosen: IntArray | None) -> IntArray:
+        places = known_places(self.witnesses.pattern, patterns)
+        if chosen is None:
+            return places
+        mask = np.zeros(self.batch.num_rows, bool)
+        mask[chosen] = True
+        return places[mask[self.witnesses.document[places]]]
 
 
 def spread(values: IntArray) -> IntArray:

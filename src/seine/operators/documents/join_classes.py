@@ -6,7 +6,9 @@ says which port has the left documents: 0, the first; 1, the second.
 
     S//a[.//p->x][.//q->y] FOLLOWED BY{x=u AND y=v, 5} S//b[.//p->u][.//q->v]      (17, 0, "3:7 5:9", 1, 8)
 
-Bounds are rounded outwards to powers of two, so queries that differ in T share rows: a deliver asks exactly.
+Edges are numbered by rank, the rarest first, so that a pair is formed by the rarest edge of each class
+(`edge_frequency.py`). The order changes no answer, only how many pairs are looked at. Bounds are rounded
+outwards to powers of two, so queries that differ in T share rows: a deliver asks exactly.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from seine.operators.documents.edge_tree import EdgeTree
 
 PATTERN_BITS = 31  # a pattern's number is below 2**31
 NO_TIME_BOUND = 2**62  # stands for no bound
+_MOST_ORDERS_KEPT = 4  # trees of one node; orders change rarely
+_PADDING = np.iinfo(np.int64).max
 
 
 class Orientation(NamedTuple):
@@ -33,7 +37,7 @@ class Orientation(NamedTuple):
 
 
 class JoinClasses:
-    """Distinct classes with the weakest bounds of each; edges are numbered by rank."""
+    """Distinct classes with the weakest bounds of each; an edge is a place among `codes`, ascending."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
         """Each row is (class, edges as text, low, high)."""
@@ -49,33 +53,69 @@ class JoinClasses:
                 high.append(most)
             else:
                 low[place], high[place] = min(low[place], least), max(high[place], most)
-        parsed = [[edge_code(edge) for edge in text.split()] for text in sets]
-        self.codes = np.unique(np.array([code for one in parsed for code in one], np.int64))
-        rank = {code: i for i, code in enumerate(self.codes.tolist())}
-        self.tags = np.array(tags, np.int64)
-        bounds = np.array(low, np.int64), np.array(high, np.int64)
-        self.tree = EdgeTree([[rank[code] for code in one] for one in parsed], len(rank), *bounds)
-        self._reach(parsed, *bounds)
+        self.tags, self.low, self.high = (np.array(one, np.int64) for one in (tags, low, high))
+        self._take_edges([[edge_code(edge) for edge in text.split()] for text in sets])
+        self._orders: dict[bytes, RankedClasses] = {}
 
-    def _reach(self, parsed: list[list[int]], low: IntArray, high: IntArray) -> None:
-        """For each left pattern how much later a partner may be, for each right one how much earlier."""
-        owner = np.repeat(np.arange(len(parsed)), [len(one) for one in parsed])
+    def _take_edges(self, parsed: list[list[int]]) -> None:
+        """Number the edges; for each pattern note how far in time a partner may be: later, or earlier."""
+        counts = np.array([len(one) for one in parsed], np.int64)
+        owner = np.repeat(np.arange(len(parsed)), counts)
         codes = np.array([code for one in parsed for code in one], np.int64)
-        self.left_patterns, self.left_reach = _greatest(codes >> PATTERN_BITS, high[owner])
-        self.right_patterns, self.right_reach = _greatest(codes & ((1 << PATTERN_BITS) - 1), -low[owner])
+        self.codes, places = np.unique(codes, return_inverse=True)
+        self.edges = np.full((len(parsed), int(counts.max(initial=0))), -1, np.int64)
+        self.edges[owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)] = places
+        self.left_patterns, self.left_reach = _greatest(codes >> PATTERN_BITS, self.high[owner])
+        self.right_patterns, self.right_reach = _greatest(codes & ((1 << PATTERN_BITS) - 1), -self.low[owner])
+
+    def places(self, left: IntArray, right: IntArray) -> IntArray:
+        """The edge of each pair of patterns; -1 if no class has it."""
+        return _places(self.codes, (left << PATTERN_BITS) | right)
+
+    def ranked(self, levels: IntArray) -> RankedClasses:
+        """The classes with their edges in an order: those of lower levels first."""
+        key = levels.tobytes()
+        if key not in self._orders:
+            if len(self._orders) >= _MOST_ORDERS_KEPT:
+                self._orders.clear()
+            self._orders[key] = RankedClasses(self, levels)
+        return self._orders[key]
+
+
+class RankedClasses:
+    """The edge tree of classes for one order of edges."""
+
+    def __init__(self, classes: JoinClasses, levels: IntArray) -> None:
+        """`levels` has how frequent each edge is, about."""
+        self.classes = classes
+        order = np.lexsort((classes.codes, levels))
+        self._rank = np.empty(len(order) + 1, np.int64)
+        self._rank[order] = np.arange(len(order))
+        self._rank[-1] = -1
+        self._codes = classes.codes[order]
+        rows = np.where(classes.edges < 0, _PADDING, self._rank[classes.edges])
+        rows.sort(axis=1)
+        rows[rows == _PADDING] = -1
+        self.tree = EdgeTree(rows, len(order), classes.low, classes.high)
+
+    def ranks(self, left: IntArray, right: IntArray) -> IntArray:
+        """The rank of the edge of each pair of patterns; -1 if no class has it."""
+        return self._rank[self.classes.places(left, right)]
 
     @cached_property
     def first_edges(self) -> tuple[BoolArray, IntArray, IntArray]:
         """Of each edge whether a class begins with it, and the weakest bounds of such classes."""
         edges, low, high = self.tree.first_edges
-        first = np.zeros(len(self.codes), bool)
-        lows, highs = np.zeros(len(self.codes), np.int64), np.zeros(len(self.codes), np.int64)
+        first = np.zeros(len(self._codes), bool)
+        lows, highs = np.zeros(len(self._codes), np.int64), np.zeros(len(self._codes), np.int64)
         first[edges], lows[edges], highs[edges] = True, low, high
         return first, lows, highs
 
-    def ranks(self, left: IntArray, right: IntArray) -> IntArray:
-        """The edge of each pair of patterns; -1 if no class has it."""
-        return _places(self.codes, (left << PATTERN_BITS) | right)
+    @cached_property
+    def first_patterns(self) -> tuple[IntArray, IntArray]:
+        """The left patterns and the right ones with which classes begin, ascending."""
+        codes = self._codes[self.first_edges[0]]
+        return np.unique(codes >> PATTERN_BITS), np.unique(codes & ((1 << PATTERN_BITS) - 1))
 
 
 def edge_code(edge: str) -> int:
@@ -88,11 +128,14 @@ def edge_code(edge: str) -> int:
     return (int(left) << PATTERN_BITS) | int(right)
 
 
-def reach_of(patterns: IntArray, known: IntArray, reach: IntArray) -> tuple[IntArray, IntArray]:
-    """The places of patterns that are known, and the reach of each of these."""
-    places = _places(known, patterns)
-    kept = np.flatnonzero(places >= 0)
-    return kept, reach[places[kept]]
+def known_places(patterns: IntArray, known: IntArray) -> IntArray:
+    """The places of patterns that are known."""
+    return np.flatnonzero(_places(known, patterns) >= 0)
+
+
+def reach_of(patterns: IntArray, known: IntArray, reach: IntArray) -> IntArray:
+    """How far in time a partner may be, of patterns that are all known."""
+    return reach[_places(known, patterns)]
 
 
 def _places(known: IntArray, values: IntArray) -> IntArray:

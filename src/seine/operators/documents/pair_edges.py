@@ -13,7 +13,7 @@ import numpy as np
 
 from seine.algebra.arrays import IntArray
 from seine.operators.documents.held_documents import FlatWitnesses
-from seine.operators.documents.join_classes import JoinClasses, reach_of
+from seine.operators.documents.join_classes import RankedClasses, known_places
 from seine.operators.state.work_budget import spend_candidates
 from seine.rows.hashing import mix
 from seine.rows.pairs import ranges
@@ -22,14 +22,15 @@ _SPREAD = np.int64(-7046029254386353131)  # the increment of splitmix64, as a si
 
 
 def edges_of_pairs(
-    left: FlatWitnesses, right: FlatWitnesses, count: int, classes: JoinClasses
+    left: FlatWitnesses, right: FlatWitnesses, count: int, ranked: RankedClasses
 ) -> tuple[IntArray, IntArray]:
     """The edges of `count` pairs: those of pair i are at [firsts[i], firsts[i + 1]), ascending.
 
     Document i of each side belongs to pair i.
     """
-    left = left.take(reach_of(left.pattern, classes.left_patterns, classes.left_reach)[0])
-    right = right.take(reach_of(right.pattern, classes.right_patterns, classes.right_reach)[0])
+    classes = ranked.classes
+    left = left.take(known_places(left.pattern, classes.left_patterns))
+    right = right.take(known_places(right.pattern, classes.right_patterns))
     keys = _keys(right)
     order = np.argsort(keys, kind="stable")
     ordered, probe = keys[order], _keys(left)
@@ -39,7 +40,7 @@ def edges_of_pairs(
     for ours, theirs in ranges(low, high):
         spend_candidates(len(ours))
         others = order[theirs]
-        rank = classes.ranks(left.pattern[ours], right.pattern[others])
+        rank = ranked.ranks(left.pattern[ours], right.pattern[others])
         held = (
             (rank >= 0)
             & (left.document[ours] == right.document[others])

@@ -27,7 +27,10 @@ def test_tree_gives_every_class_within_the_edges_of_a_pair_once() -> None:
         apart = np.array([rng.randint(-6, 10) for _ in pairs])
         firsts = np.concatenate([[0], np.cumsum([len(held) for held in pairs])]).astype(np.int64)
         held = np.array([edge for one in pairs for edge in one], np.int64)
-        numbers, matched = EdgeTree(classes, edges, low, high).within(firsts, held, apart)
+        rows = np.full((len(classes), max(map(len, classes), default=0)), -1, np.int64)
+        for i, one in enumerate(classes):
+            rows[i, : len(one)] = one
+        numbers, matched = EdgeTree(rows, edges, low, high).within(firsts, held, apart)
         got = list(zip(numbers.tolist(), matched.tolist(), strict=True))
         assert len(set(got)) == len(got)
         wanted = {
