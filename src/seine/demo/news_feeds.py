@@ -7,14 +7,23 @@ channel's item, and a few answer one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from seine.algebra.arrays import IntArray
 
-START = np.datetime64("2026-11-14T00:00:00")
+START = datetime(2026, 11, 14, tzinfo=UTC)
+_FEED = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0"><channel><title>News of hour {hour}</title>
+{items}
+</channel></rss>
+"""
 _SECONDS = 2 * 86_400
 _PLACES = (
     *(
@@ -123,8 +132,15 @@ class NewsItems:
         )
 
     def time(self, item: int) -> str:
-        """The time of an item, in ISO 8601."""
-        return f"{START + np.timedelta64(int(self.seconds[item]), 's')}Z"
+        """The time of an item, as RSS has it."""
+        return format_datetime(START + timedelta(seconds=int(self.seconds[item])), usegmt=True)
+
+    def feeds(self) -> Iterator[tuple[int, str]]:
+        """The items of each hour as an RSS feed."""
+        hours = self.seconds // 3_600
+        for hour in np.unique(hours).tolist():
+            items = "\n".join(self.text(item) for item in np.flatnonzero(hours == hour).tolist())
+            yield hour, _FEED.format(hour=hour, items=items)
 
 
 def title_text(number: int) -> str:

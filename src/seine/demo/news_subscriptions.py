@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import numpy as np
 from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, draw_channels, make_news
 
 _STREAM = """\
-CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12' HOUR FROM 'news.jsonl';
+CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12' HOUR
+  FROM 'feeds' FORMAT XML WITH (feed = 'true');
 """
 # name -> what a reader wants to hear of, and the subscription
 FOLLOWED = {
@@ -38,13 +38,12 @@ FOLLOWED = {
 
 
 def write_news(folder: str | Path, *, items: int = 8_000, subscriptions: int = 10_000, seed: int = 7) -> Path:
-    """Write items and subscriptions into a folder; returns the path of the script."""
+    """Write feeds, a file an hour, and subscriptions into a folder; returns the path of the script."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    news = make_news(items, seed)
-    with folder.joinpath("news.jsonl").open("w", encoding="utf-8") as file:
-        for item in range(items):
-            file.write(json.dumps({"item": news.text(item), "ts": news.time(item)}) + "\n")
+    feeds = folder / "feeds"
+    feeds.mkdir(parents=True, exist_ok=True)
+    for hour, text in make_news(items, seed).feeds():
+        feeds.joinpath(f"{hour:02}.xml").write_text(text, encoding="utf-8")
     script = folder / "subscriptions.sql"
     texts = {name: text for name, (_, text) in FOLLOWED.items()}
     texts |= {f"s{number}": text for number, text in enumerate(_others(subscriptions - len(texts), seed))}

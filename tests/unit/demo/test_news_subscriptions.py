@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, NewsItems, make_news
+from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, START, NewsItems, make_news
 from seine.demo.news_sentence import sentence
 from seine.demo.news_subscriptions import FOLLOWED, write_news
 from seine.document_templates.templates_of_plans import queries_by_template
@@ -81,6 +83,7 @@ def test_items_are_documents() -> None:
         assert root.findtext("source") == CHANNELS[news.channel[item]]
         assert (root.find("related") is not None) == (news.answered[item] >= 0)
         assert root.findtext("pubDate") == news.time(item)
+        assert parsedate_to_datetime(news.time(item)) == START + timedelta(seconds=int(news.seconds[item]))
     assert max(titles.values()) > 1 and len(titles) == 500 - (news.again >= 0).sum()
 
 
