@@ -18,7 +18,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "evaluate": ("algebra", "documents"),
+    "evaluate": ("algebra", "rows", "documents"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
@@ -28,6 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": (
+        "keyword_networks",
         "algebra",
         "errors",
         "documents",

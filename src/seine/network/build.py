@@ -130,6 +130,11 @@ class Builder:
         """The bindings of a query of documents become records."""
         self._deliver(DocumentPlacer(self._placer, self._query, plan, born).results(), form)
 
+    def deliver_networks(self, plans: Sequence[Plan], form: RecordForm) -> None:
+        """The rows of several plans become records of the query, each with its life."""
+        for plan in plans:
+            self._deliver(self._block(self.blocks.of(plan)), form)
+
     def _joined(self, block: Block) -> BlockRows:
         """The rows of a block, within the memory of its query if there is one."""
         if self._memory is None:

@@ -27,6 +27,7 @@ from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arrival
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.searches.network_plans import network_plans
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer
@@ -171,9 +172,19 @@ class Network:
         if isinstance(query.plan, DocumentQuery):
             builder.deliver_documents(query.plan, form_of(query), birth_epoch if self.live else None)
             return query.plan
+        if isinstance(query.plan, Search) and query.plan.engine != "auto":
+            builder.deliver_networks(self._networks(query.plan), form_of(query))
+            return query.plan
         plan = self._prepared(query, birth_epoch, builder.blocks)
         _deliver(builder, query, plan)
         return plan
+
+    def _networks(self, plan: Search) -> list[Plan]:
+        """The plans as which a search runs by joins: of candidate networks, optimised."""
+        if self.live:
+            message = f"a service does not search by the engine {plan.engine!r}"
+            raise SeineError(message, hint="leave the engine out: joins do not follow a schema that changes")
+        return [optimise(one, estimates=self.estimates) for one in network_plans(plan)]
 
     def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""

@@ -71,9 +71,7 @@ def test_the_command_knows_the_parts() -> None:
     assert bench_command.PARTS["search"] == names == tuple(search_page.FULL) == tuple(search_page.QUICK)
 
 
-@pytest.mark.parametrize(
-    "part", [name for name, _, _ in search_page.PARTS if name not in ("spark", "registration")]
-)
+@pytest.mark.parametrize("part", [name for name, _, _ in search_page.PARTS if name != "spark"])
 def test_quick_parts(part: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "search", "--quick", "--only", part]) == 0
     page = capsys.readouterr().out
