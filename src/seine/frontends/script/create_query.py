@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
@@ -19,7 +19,7 @@ from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.size_limits import MAX_TOKENS
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import Token, TokenKind
-from seine.frontends.xscl.parse_xscl import parse_xscl
+from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
 _OF_SELECT = ("memory", "emit", "importance")  # options; those that follow from memory are refused with it
@@ -52,8 +52,9 @@ def read_query(
     cursor: Cursor,
     name: Name,
     declared: Declarations,
-    published: dict[str, StreamDef],
+    published: Mapping[str, StreamDef],
     templates: PlanTemplates,
+    blocks: KnownBlocks,
 ) -> Registration:
     """Parse what follows CREATE QUERY name; `published` are the streams that other queries publish."""
     position = cursor.position(name)
@@ -64,7 +65,7 @@ def read_query(
         search = read_search(cursor, declared.tables)
         return Registration(name.written, position, search.uses, search=search, options=options)
     if cursor.accept("XSCL"):
-        return _read_xscl(cursor, name, declared, published, options)
+        return _read_xscl(cursor, name, declared, published, options, blocks)
     if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.unexpected("SELECT, SEARCH or XSCL", _LANGUAGES)
     tokens, start, end = cursor.skip_to_statement_end()
@@ -106,12 +107,13 @@ def _read_xscl(
     cursor: Cursor,
     name: Name,
     declared: Declarations,
-    published: dict[str, StreamDef],
+    published: Mapping[str, StreamDef],
     options: Options,
+    blocks: KnownBlocks,
 ) -> Registration:
     block = cursor.expect_kind(TokenKind.BLOCK, "the query between $$ and $$")
     start, end = block.start + 2, block.end - 2
-    plan = parse_xscl(cursor.source, start, end, ChainMap(declared.streams, published))
+    plan = blocks.query(cursor.source, start, end)
     if plan.publish is not None and plan.publish in {*declared.tables, *published}:
         raise cursor.error(f"the name {plan.publish} is taken", "publish under another name", at=block)
     query = Query(name.written, plan, options, f"XSCL {block.text}")

@@ -23,6 +23,7 @@ from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
+from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
 
@@ -55,7 +56,7 @@ class _StatementReader:
         self.registered: dict[str, Registration] = {}  # of this script
         self.published: dict[str, StreamDef] = dict(known.published)
         self.dropped: dict[str, Query] = {}
-        self._templates: PlanTemplates | None = None
+        self._forget_tables()
 
     def read(self) -> Script:
         """Parse all statements."""
@@ -95,11 +96,11 @@ class _StatementReader:
         if cursor.accept("STREAM"):
             name = self._new_table("stream")
             self.declared.streams[name.key] = read_stream(cursor, name, self.folder)
-            self._templates = None
+            self._forget_tables()
         elif cursor.accept("RELATION"):
             name = self._new_table("relation")
             self.declared.relations[name.key] = read_relation(cursor, name, self.folder)
-            self._templates = None
+            self._forget_tables()
         elif cursor.accept("QUERY"):
             self._create_query()
         elif cursor.accept("JOIN"):
@@ -107,12 +108,24 @@ class _StatementReader:
         else:
             raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
 
+    def _forget_tables(self) -> None:
+        """Forget what was remembered of queries: it holds while streams and relations stay the same."""
+        self._templates: PlanTemplates | None = None
+        self._blocks: KnownBlocks | None = None
+
     @property
     def templates(self) -> PlanTemplates:
-        """The cache of plan templates, valid while streams and relations stay the same."""
+        """The cache of plan templates."""
         if self._templates is None:
             self._templates = PlanTemplates({**self.declared.tables, **self.published})
         return self._templates
+
+    @property
+    def blocks(self) -> KnownBlocks:
+        """The memo of blocks of XSCL queries."""
+        if self._blocks is None:
+            self._blocks = KnownBlocks({**self.published, **self.declared.streams})
+        return self._blocks
 
     @cached_property
     def tables(self) -> dict[str, str]:
@@ -151,14 +164,16 @@ class _StatementReader:
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
         self._forget_query(name, key)
-        registration = read_query(self.cursor, name, self.declared, self.published, self.templates)
+        registration = read_query(
+            self.cursor, name, self.declared, self.published, self.templates, self.blocks
+        )
         self.registered[key] = registration
         if registration.query is not None:
             self.declared.queries[key] = registration.query
             stream = publication(registration.query)
             if stream is not None:
                 self.published[stream.name] = stream
-                self._templates = None
+                self._forget_tables()
 
     def _create_join(self) -> None:
         start = self.cursor.token.start
@@ -200,7 +215,7 @@ class _StatementReader:
         if stream is not None:
             self._refuse_if_used(name, stream.name)
             del self.published[stream.name]
-            self._templates = None
+            self._forget_tables()
         if self.known.get(key) is query:
             self.dropped[key] = query
 
@@ -212,7 +227,7 @@ class _StatementReader:
             raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
         self.tables.pop(name.key.lower())
         del tables[name.key]
-        self._templates = None
+        self._forget_tables()
 
     def _drop_join(self) -> None:
         start = self.cursor.token.start

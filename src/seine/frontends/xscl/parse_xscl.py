@@ -26,18 +26,15 @@ from seine.algebra.types import Kind
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.text.time_units import MICROSECONDS
-from seine.frontends.xscl.known_blocks import KnownBlocks
 from seine.frontends.xscl.read_pattern import PatternParser, refuse_twice_bound
 from seine.frontends.xscl.value_joins import JoinTerm, bind_path, conditioned, variable_of
 from seine.frontends.xscl.xscl_reader import NAME, STRING, VARIABLE, WHOLE_NUMBER, WORD, XsclReader
 
 MOST_BLOCKS = 8  # of one query; each operator is a stage of its own
-_LONGEST_TIME = 2**62  # exclusive, in units of event time
+LONGEST_TIME = 2**62  # exclusive, in units of event time
 _AMOUNT = re.compile(r"'\s*(?:\d+(?:\.\d*)?|\.\d+)\s*'|\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _LEXEME = re.compile(rf"[/@]+\s*(?:{NAME.pattern})|{VARIABLE.pattern}|{STRING.pattern}")
 _CONDITION_HINT = "write {x = y AND ..., T}, T a length of time or INF"
-
-_known_blocks = KnownBlocks()  # of this process
 
 
 @dataclass
@@ -65,8 +62,7 @@ class _Operator:
 
 def parse_xscl(source: ScriptText, start: int, end: int, streams: Mapping[str, StreamDef]) -> DocumentQuery:
     """Parse the query between two offsets; `streams` are all that are declared or published, by name."""
-    known = _known_blocks.query(source.text[start:end], streams)
-    return known or _XsclParser(XsclReader(source, start, end), streams).query()
+    return _XsclParser(XsclReader(source, start, end), streams).query()
 
 
 class _XsclParser:
@@ -156,9 +152,7 @@ class _XsclParser:
         bound = [node.variable for node in root.walk() if node.variable is not None]
         others = [name for block in self.blocks for name in block.pattern.variables]
         refuse_twice_bound(reader, [*others, *bound], start)
-        block = _Block(stream, column, TreePattern(root, prefixes is None), prefixes, start)
-        self.blocks.append(block)
-        _known_blocks.remember(reader.source.text[start : reader.at].rstrip(), block.plan())
+        self.blocks.append(_Block(stream, column, TreePattern(root, prefixes is None), prefixes, start))
 
     def _column(self, stream: StreamDef, written: str, start: int) -> int:
         columns = _document_columns(stream)
@@ -254,7 +248,7 @@ class _XsclParser:
             if not plain:
                 hint = "write INTERVAL '100' DAY"
                 raise reader.error("a TIMESTAMP time needs an interval", hint, at=start)
-        if length >= _LONGEST_TIME:
+        if length >= LONGEST_TIME:
             raise reader.error("this is too long a time", "write INF", at=start)
         return length
 
