@@ -1,4 +1,8 @@
-"""The step of a publish node: results that satisfy its one condition become tuples of its stream."""
+"""The step of a publish node: results that satisfy its one condition become tuples of its stream.
+
+A result whose document is over the limits of documents (it has all that its parts have, and a root more) is
+reported and not published: readers take for granted that documents are acceptable.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from seine.documents.parse_document import fault_of
 from seine.operators.documents.operand_rows import DOCUMENT, RESULT_LATEST, column
 from seine.operators.match.filters import Tables, selection_of
 from seine.operators.match.matched_rows import matched
@@ -29,6 +34,7 @@ class PublishStep:
         if not len(places):
             return
         rows = arrived.delta.plus.take(pa.array(places))
+        rows = rows.filter(pa.array([fault_of(text) is None for text in rows[column(DOCUMENT)].to_pylist()]))
         columns = [rows[column(DOCUMENT)], rows["_s"].view(self._node.types[1].arrow())]
         columns += [rows[column(RESULT_LATEST)]][: len(self._node.types) - 2]
         front = ["_s", "_e", ARRIVAL_NUMBER]
