@@ -83,8 +83,9 @@ class StreamFeed:
 
         `wall` is the wall clock in microseconds.
         """
-        while (room := lines - sum(chunk.lines for chunk in self._buffer)) > 0:
-            space = size - sum(chunk.size for chunk in self._buffer)
+        room = lines - sum(chunk.lines for chunk in self._buffer)
+        space = size - sum(chunk.size for chunk in self._buffer)
+        while room > 0:
             drained = self._position if not self._buffer else None
             lines_read = self._source.read(room, max(space, 0), drained)
             self._move_positions()
@@ -93,6 +94,7 @@ class StreamFeed:
             piece, parsed = lines_read
             parsed = refuse_future(self.stream, parsed, wall, self._latest_read() if self._plain_bound else 0)
             self._buffer.append(_Chunk(piece, parsed))
+            room, space = room - piece.count, space - piece.size(piece.count)
             self._heard = wall
 
     def _move_positions(self) -> None:
