@@ -31,6 +31,7 @@ OF_A_PACKAGE = {
     "service/http/test_requests.py": "what the HTTP interface answers and refuses",
     "service/test_kill.py": "a service that is killed",
     "service/test_quarantine.py": "a service with a query that fails",
+    "service/test_search_registration.py": "searches of a service, restored and resumed",
     "service/test_late_punctuations.py": "punctuations of queries registered later",
 }
 

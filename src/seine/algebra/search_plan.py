@@ -43,8 +43,6 @@ class SchemaGraph:
     edges: tuple[JoinEdge, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.streams:
-            raise ValueError("a search needs a stream")
         if len(self.tables) < len(self.streams) + len(self.relations):
             raise ValueError("a table is searched once")
         if len({stream.domain for stream in self.streams}) > 1:
@@ -60,8 +58,8 @@ class SchemaGraph:
 
     @property
     def domain(self) -> str:
-        """The event-time domain of all its streams."""
-        return self.streams[0].domain
+        """The event-time domain of all its streams; arbitrary when all of them have been dropped."""
+        return self.streams[0].domain if self.streams else "plain"
 
     def key_type(self, edge: JoinEdge) -> Type:
         """The type in which the two columns of an edge are compared; ValueError if there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
+from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
 from seine.algebra.document_json import document_fields_to_json, document_plan_from_json
 from seine.algebra.expressions import Expression, from_json, to_json
 from seine.algebra.plan import (
@@ -24,7 +24,8 @@ from seine.algebra.plan import (
     Select,
     UnionAll,
 )
-from seine.algebra.search_plan import SchemaGraph, Search, Top
+from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.search_plan import Search, Top
 from seine.algebra.search_terms import Alternative, Term
 from seine.algebra.types import Field, Type
 
@@ -32,15 +33,23 @@ JsonObject = dict[str, Any]
 
 
 def plan_to_json(plan: Plan) -> JsonObject:
-    """A plan as a JSON object. Law: plan_from_json(plan_to_json(plan)) == plan."""
+    """A plan as a JSON object. Law: plan_from_json(plan_to_json(plan)) == plan.
+
+    Of a search it has the names of tables alone: it is read back over what is declared.
+    """
+    if isinstance(plan, Search):
+        return _search_to_json(plan)
     form: JsonObject = {"op": type(plan).__name__.lower(), **_fields_of_node_to_json(plan)}
     if plan.inputs:
         form["inputs"] = [plan_to_json(child) for child in plan.inputs]
     return form
 
 
-def plan_from_json(form: JsonObject) -> Plan:
-    """The plan that a JSON object of `plan_to_json` stands for."""
+def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan:
+    """The plan that a JSON object of `plan_to_json` stands for; a search is over what these graphs have."""
+    if form["op"] == "search":
+        assert graphs is not None
+        return _search_from_json(form, graphs)
     inputs = [plan_from_json(child) for child in form.get("inputs", ())]
     match form["op"]:
         case "scan":
@@ -62,8 +71,6 @@ def plan_from_json(form: JsonObject) -> Plan:
             return UnionAll(tuple(inputs))
         case "except":
             return Except(inputs[0], inputs[1])
-        case "search":
-            return _search_from_json(form, inputs)
     documents = document_plan_from_json(form, inputs)
     if documents is not None:
         return documents
@@ -85,18 +92,17 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
         case Aggregate(_, keys, calls, names):
             forms = [_call_to_json(call) for call in calls]
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
-        case Search():
-            return _search_to_json(plan)
     return document_fields_to_json(plan) or {}
 
 
 def _search_to_json(plan: Search) -> JsonObject:
     return {
+        "op": "search",
         "terms": [
             [term.text, [[list(one.words), one.prefix, one.column] for one in term.alternatives]]
             for term in plan.terms
         ],
-        "edges": [[e.left, e.left_column, e.right, e.right_column] for e in plan.edges],
+        "tables": list(plan.graph.tables),
         "max_tuples": plan.max_tuples,
         "fixed": plan.fixed,
         "top": None if plan.top is None else [plan.top.count, plan.top.per],
@@ -104,16 +110,12 @@ def _search_to_json(plan: Search) -> JsonObject:
     }
 
 
-def _search_from_json(form: JsonObject, inputs: list[Plan]) -> Search:
-    graph = SchemaGraph(
-        tuple(leaf.stream for leaf in inputs if isinstance(leaf, Scan)),
-        tuple(leaf.relation for leaf in inputs if isinstance(leaf, Lookup)),
-        tuple(JoinEdge(*edge) for edge in form["edges"]),
-    )
+def _search_from_json(form: JsonObject, graphs: SchemaGraphs) -> Search:
     terms = tuple(
         Term(text, tuple(Alternative(tuple(words), prefix, column) for words, prefix, column in alternatives))
         for text, alternatives in form["terms"]
     )
+    graph = graphs.over(name for name in form["tables"] if name in graphs.tables)
     top = None if form["top"] is None else Top(*form["top"])
     return Search(terms, graph, form["max_tuples"], form["fixed"], top, form["engine"])
 

@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
+from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.search_plan import Search
 from seine.errors import Position
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure
@@ -30,8 +32,15 @@ class Edit:
     positions: Mapping[str, Position] = field(default_factory=dict)
 
     def begin(self, view: ServiceView) -> dict[str, Query]:
-        """The queries that begin to run."""
-        return {**self.come, **{key: view.registered[key].query for key in sorted(self.resume)}}
+        """The queries that begin to run; a search that is resumed is over what is declared now."""
+        resumed = {key: self._rebound(view.registered[key].query) for key in sorted(self.resume)}
+        return {**self.come, **resumed}
+
+    def _rebound(self, query: Query) -> Query:
+        if not isinstance(query.plan, Search):
+            return query
+        graphs = SchemaGraphs(self.declared.tables, self.declared.edges)
+        return replace(query, plan=graphs.rebound(query.plan))
 
     def cease(self, view: ServiceView) -> dict[str, Query]:
         """The queries that run and will not."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from msgspec import convert
 
 from seine.algebra.plan import Query, tables_of
+from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.serialise import plan_from_json
 from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError
@@ -39,9 +40,10 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
             hint="put the catalog back that belongs to this folder",
         )
     network = deployment.versions.network(version, CONFIGURATIONS["all"])
-    registered = {query.name.lower(): _registered(query, network) for query in catalog.queries()}
-    queries = {key: one.query for key, one in registered.items()}
-    declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges(), queries)
+    declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges())
+    graphs = SchemaGraphs(declared.tables, declared.edges)
+    registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
+    declared.queries.update((key, one.query) for key, one in registered.items())
     view = ServiceView(
         declared,
         frozen(registered),
@@ -66,9 +68,9 @@ def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[st
     return Counter(name for query in queries for name in tables_of(query) if name in declared.relations)
 
 
-def _registered(stored: StoredQuery, network: Network) -> RegisteredQuery:
+def _registered(stored: StoredQuery, network: Network, graphs: SchemaGraphs) -> RegisteredQuery:
     options = tuple(stored.options.items())
-    query = Query(stored.name, plan_from_json(stored.plan), options, stored.text)
+    query = Query(stored.name, plan_from_json(stored.plan, graphs), options, stored.text)
     nodes = network.used_nodes(stored.name)
     position = stored.position or QueryPosition(0, 0, {})
     return RegisteredQuery(query, stored.birth_epoch, position, stored.paused, nodes)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seine.algebra.schema_graphs import text_columns
 from seine.algebra.search_plan import SchemaGraph, Search, Top
 from seine.algebra.search_terms import Term
 from seine.errors import ScriptError
-from seine.frontends.keyword.searched_graph import SearchedGraphs, text_columns
+from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.text.durations import Duration
 from seine.frontends.text.lexer import Token
 from seine.frontends.text.names import suggest

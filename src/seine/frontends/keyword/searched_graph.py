@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.search_plan import SchemaGraph
-from seine.algebra.types import STRING
 from seine.errors import ScriptError
 
-Table = StreamDef | RelationDef
 Refusal = Callable[[str, str], ScriptError]  # message, hint
 
 
 class SearchedGraphs:
-    """The graphs over what is declared, each made once: very many searches are over the same."""
+    """The graphs over what is declared; each is checked once."""
 
-    def __init__(self, tables: Mapping[str, Table], edges: Sequence[JoinEdge]) -> None:
-        self._tables = tables
-        self._edges = edges
-        self._made: dict[frozenset[str], SchemaGraph] = {}
+    def __init__(self, graphs: SchemaGraphs) -> None:
+        self._graphs = graphs
+        self._fit: set[frozenset[str]] = set()
 
     def over(self, names: Iterable[str], refuse: Refusal) -> SchemaGraph:
-        """The graph of the named tables, in the order of their declaration; edges are those between them."""
+        """The graph of the named tables; refuses those that do not fit together."""
         chosen = frozenset(names)
-        if chosen not in self._made:
-            self._made[chosen] = self._graph(chosen, refuse)
-        return self._made[chosen]
+        if chosen not in self._fit:
+            tables = [self._graphs.tables[name] for name in sorted(chosen)]
+            streams = [table for table in tables if isinstance(table, StreamDef)]
+            _refuse_unfit(streams, [table for table in tables if isinstance(table, RelationDef)], refuse)
+            self._fit.add(chosen)
+        return self._graphs.over(chosen)
 
     def everything(self, refuse: Refusal) -> SchemaGraph:
-        """The graph without OVER: streams with a STRING column, and whatever has an edge."""
-        joined = {end for edge in self._edges for end in (edge.left, edge.right)}
-        names = [
-            name
-            for name, table in self._tables.items()
-            if name in joined or (isinstance(table, StreamDef) and text_columns(table))
-        ]
-        return self.over(names, refuse)
-
-    def _graph(self, chosen: frozenset[str], refuse: Refusal) -> SchemaGraph:
-        tables = [table for name, table in self._tables.items() if name in chosen]
-        streams = tuple(table for table in tables if isinstance(table, StreamDef))
-        relations = tuple(table for table in tables if isinstance(table, RelationDef))
-        _refuse_unfit(streams, relations, refuse)
-        edges = (edge for edge in self._edges if {edge.left, edge.right} <= chosen)
-        return SchemaGraph(streams, relations, tuple(edges))
-
-
-def text_columns(table: Table) -> list[str]:
-    """The names of the columns in which words are looked for."""
-    return [field.name for field in table.fields if field.type == STRING]
+        """The graph without OVER."""
+        return self.over(self._graphs.searched, refuse)
 
 
 def _refuse_unfit(streams: Sequence[StreamDef], relations: Sequence[RelationDef], refuse: Refusal) -> None:

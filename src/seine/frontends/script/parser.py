@@ -12,6 +12,7 @@ from typing import Any
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_needed
+from seine.algebra.schema_graphs import SchemaGraphs
 from seine.errors import ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.create_join import read_edge, same_edge
@@ -76,7 +77,7 @@ class _StatementReader:
         """Give each SEARCH of this script its plan, over what is declared at its end."""
         if all(one.search is None for one in self.registered.values()):
             return
-        graphs = SearchedGraphs(self.declared.tables, self.declared.edges)
+        graphs = SearchedGraphs(SchemaGraphs(self.declared.tables, self.declared.edges))
         self.registered = {key: one.bound(graphs) for key, one in self.registered.items()}
         for key, one in self.registered.items():
             self.declared.queries.pop(key, None)  # so that all are in their order
