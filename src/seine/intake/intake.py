@@ -323,6 +323,7 @@ class Intake:
             dict(self._now),
             {feed.stream.name: feed.stream.domain for feed in self._feeds},
             end,
+            {feed.stream.name: feed.admission.clock for feed in self._feeds},
         )
 
 

@@ -14,13 +14,27 @@ class Clock(Struct, frozen=True):
 
     A watermark w says that no later tuple of the stream has a timestamp < w.
     It is NEVER before the first tuple and FOREVER after the last.
-    `now` is the largest accepted timestamp of any stream of the domain so far.
+    `now` is the largest accepted timestamp of any stream of the domain so far, `latest` that of each stream.
     """
 
     watermarks: Mapping[str, int]
     now: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, str] = field(default_factory=dict)
     end: bool = False
+    latest: Mapping[str, int] = field(default_factory=dict)
+
+    def latest_of(self, streams: Iterable[str]) -> int:
+        """The largest timestamp accepted so far of some streams; of all where it is not known of each.
+
+        >>> Clock({"a": 1, "b": 90}, {"plain": 90}, latest={"a": 3, "b": 90}).latest_of(["a"])
+        3
+        >>> Clock({"a": 1, "b": 90}, {"plain": 90}).latest_of(["a"])
+        90
+        """
+        names = [*streams]
+        if all(name in self.latest for name in names):
+            return max((self.latest[name] for name in names), default=NEVER)
+        return max(self.now.values(), default=NEVER)
 
     def low(self, streams: Iterable[str]) -> int:
         """The lowest watermark of some streams: no later row of theirs starts before it; FOREVER for none."""

@@ -438,3 +438,26 @@ def test_a_service_does_not_read_its_own_folder(rig: Rig, path: str) -> None:
     (rig.folder / "link").symlink_to(rig.folder / "state" / "pipeline")
     with pytest.raises(SeineError, match="lies in the folder of the service"):
         rig.register(STREAM.replace("s.jsonl", path))
+
+
+@pytest.mark.parametrize("neighbour", ["none", "later", "of another time"])
+def test_final_groups_do_not_wait_for_a_stream_that_is_none_of_theirs(rig: Rig, neighbour: str) -> None:
+    """A punctuation counts once all tuples before it are complete: those of its own streams."""
+    (rig.folder / "b.jsonl").touch()
+    rig.register(
+        "CREATE STREAM b (a BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a) FROM 'b.jsonl';"
+        "CREATE QUERY f WITH (unbounded = true, emit = 'final') AS SELECT a, COUNT(*) AS n FROM b GROUP BY a;"
+    )
+    if neighbour != "none":
+        type_, ts = ("BIGINT", 10**6) if neighbour == "later" else ("TIMESTAMP", "2024-01-01T00:00:00Z")
+        (rig.folder / "z.jsonl").write_text(json.dumps({"a": 1, "ts": ts}) + "\n")
+        rig.register(f"CREATE STREAM z (a BIGINT, ts {type_}) TIMESTAMP BY ts FROM 'z.jsonl';")
+        rig.run()
+    with (rig.folder / "b.jsonl").open("a") as file:
+        for a in range(10):
+            file.write(json.dumps({"a": a, "ts": a}) + "\n")
+            file.write(json.dumps({"@punctuate": {"a": a}, "ts": a}) + "\n")
+    rig.run()
+    rig.feed(99, stream="b", ts=50)
+    rig.run()
+    assert sorted(record["a"] for record in rig.records("f")) == [*range(10)]

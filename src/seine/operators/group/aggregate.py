@@ -69,7 +69,7 @@ class AggregateOperator:
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
             count = sum(batch.num_rows for batch in arrived.events)
-            self._releasing.step(inputs[1:], count, clock, progress, store, self._grouped)
+            self._releasing.step(inputs[1:], count, clock, self._streams, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

@@ -55,7 +55,7 @@ class DistinctOperator:
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
             count = sum(batch.num_rows for batch in arrived.events)
-            self._releasing.step(inputs[self._inputs :], count, clock, progress, store, self._grouped)
+            self._releasing.step(inputs[self._inputs :], count, clock, self._streams, store, self._grouped)
 
     def state_rows(self, store: Store) -> int:
         return 0

@@ -53,7 +53,7 @@ class FinalOperator:
         runs = Runs(store, self._rows.name)
         progress = clock.progress(self._node.streams)
         final = self._advance(inputs[0], runs)
-        if self._punctuators.take(inputs[1:], clock, progress, store):
+        if self._punctuators.take(inputs[1:], clock.latest_of(self._node.streams), progress, store):
             final += runs.take(lambda run: self._punctuators.finished(run, store))
             self._punctuators.prune(store)
         final += self._by_time(progress, runs)

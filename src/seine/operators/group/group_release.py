@@ -11,7 +11,7 @@ tuples have come as groups were left by the last, and some more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -52,12 +52,13 @@ class Releasing:
         pieces: Sequence[list[Delta]],
         arrived: int,
         clock: Clock,
-        progress: int,
+        streams: Collection[str],
         store: Store,
         grouped: Grouped,
     ) -> None:
-        """Take punctuations in, and free what is finished, if it is time; `arrived` rows have come."""
-        begun = self._punctuators.take(pieces, clock, progress, store)
+        """Take punctuations in, and free what is finished, if it is time; `arrived` rows of streams came."""
+        progress = clock.progress(streams)
+        begun = self._punctuators.take(pieces, clock.latest_of(streams), progress, store)
         gathered = store.head.get("gathered", 0) + begun
         since = store.head.get("since", 0) + arrived
         store.head.update(gathered=gathered, since=since)

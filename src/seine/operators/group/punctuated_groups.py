@@ -20,7 +20,6 @@ from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.operators.state.waiting_rows import RowBuffer
-from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches
 
 READY = "_r"  # of a punctuation: every tuple before it started at this instant or earlier
@@ -37,15 +36,14 @@ class Punctuators:
             for i, (purge, port) in enumerate(zip(purges, ports, strict=True))
         ]
 
-    def take(self, pieces: Sequence[list[Delta]], clock: Clock, progress: int, store: Store) -> int:
-        """Take punctuations in; how many have begun to count."""
-        now = max(clock.now.values(), default=NEVER)
+    def take(self, pieces: Sequence[list[Delta]], latest: int, progress: int, store: Store) -> int:
+        """Take punctuations in; how many have begun to count. No tuple before them started after `latest`."""
         begun = 0
         for held, deltas in zip(self._punctuations, pieces, strict=True):
             batches = [delta.plus for delta in deltas if delta.plus.num_rows]
             arrived = concat_batches(batches) if batches else None
             if arrived is not None:
-                arrived = arrived.append_column(READY, pa.array(np.full(arrived.num_rows, now)))
+                arrived = arrived.append_column(READY, pa.array(np.full(arrived.num_rows, latest)))
             due = RowBuffer(store, f"{held.name}_waiting", READY).release(arrived, progress)
             if due is not None:
                 runs = Runs(store, held.name)
