@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.plan import Query
+from seine.algebra.document_plan import publication
+from seine.algebra.plan import Query, tables_of
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.search_plan import Search
-from seine.errors import Position
+from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure
 from seine.service.published_view import RegisteredQuery, ServiceView
@@ -89,12 +90,14 @@ def edit_of_script(script: Script) -> Edit:
 
 
 def edit_of_drop(view: ServiceView, key: str) -> Edit:
+    _refuse_if_read(view, key, "drop")
     declared = view.declared.copy()
     del declared.queries[key]
     return Edit(declared, go=frozenset([key]))
 
 
 def edit_of_pause(view: ServiceView, key: str) -> Edit:
+    _refuse_if_read(view, key, "pause")
     return Edit(view.declared, pause=frozenset([key]))
 
 
@@ -104,3 +107,15 @@ def edit_of_failures(view: ServiceView, failures: Mapping[str, Failure]) -> Edit
 
 def edit_of_resume(view: ServiceView, key: str) -> Edit:
     return Edit(view.declared, resume=frozenset([key]))
+
+
+def _refuse_if_read(view: ServiceView, key: str, what: str) -> None:
+    """Refuse to take out a query whose published stream others read."""
+    query = view.registered[key].query
+    stream = publication(query)
+    if stream is None:
+        return
+    readers = [one.query.name for one in view.registered.values() if stream.name in tables_of(one.query)]
+    if readers:
+        message = f"query {query.name} publishes stream {stream.name}, which query {readers[0]} reads"
+        raise TakenError(message, hint=f"{what} {readers[0]} first")
