@@ -43,6 +43,11 @@ CREATE STREAM hops (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON
   FROM 'hops.jsonl';
 CREATE QUERY ways AS SELECT x.ts AS first, y.ts AS second, z.ts AS third FROM hops x, hops y, hops z
   WHERE x.b = y.a AND y.b = z.a;
+CREATE STREAM posts (doc XML, ts BIGINT) TIMESTAMP BY ts LATENESS 2 FROM 'posts.jsonl';
+CREATE QUERY replies AS XSCL $$ posts//post->p[./id->x] FOLLOWED BY{x = y, 30} posts//post->r[./to->y]
+  PUBLISH answered $$;
+CREATE QUERY threads AS XSCL $$ posts//id->x JOIN{x = y, 12} posts//to->y JOIN{x = z, 12} posts//to->z $$;
+CREATE QUERY later AS XSCL $$ answered//id->x FOLLOWED BY{x = y, 9} posts//to->y $$;
 """
 
 
@@ -72,9 +77,18 @@ def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
     _write(folder / "customer.jsonl", [{"cust": i, "name": f"c{i}"} for i in range(6)])
     _write_auction(folder, lines)
     _write_hops(folder, lines)
+    _write_posts(folder, lines, rng)
     script = folder / "story.sql"
     script.write_text(SCRIPT, encoding="utf-8")
     return script
+
+
+def _write_posts(folder: Path, lines: int, rng: random.Random) -> None:
+    posts = []
+    for i in range(lines // 3):
+        tags = "".join(f"<to>{rng.randrange(max(i, 1))}</to>" for _ in range(rng.randrange(3)))
+        posts.append({"doc": f"<post><id>{i}</id>{tags}</post>", "ts": max(0, i - rng.randrange(3))})
+    _write(folder / "posts.jsonl", posts)
 
 
 def _write_auction(folder: Path, lines: int) -> None:
