@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lxml import etree
@@ -80,9 +80,10 @@ class _Combination:
 
     start: int
     end: float
-    documents: frozenset[tuple[str, int]]
+    documents: tuple[tuple[str, int], ...]  # from left to right
     bindings: Mapping[str, Any]
     selected: tuple[Any, ...]
+    terms: Mapping[tuple[str, str], Any] = field(default_factory=dict)  # nodes of paths in predicates
 
 
 def published(text: str) -> str | None:
@@ -220,7 +221,7 @@ class _Evaluation:
             names = tuple(sorted((name, number(node)) for name, node in whole.bindings.items()))
             at = self._right_ts(left, whole)
             chosen = () if names or self.query.joins else number(whole.selected[0])
-            key = (whole.documents if left is None else (left.documents, whole.documents), names, chosen)
+            key = (whole.documents, names, chosen)
             end = None if whole.end == FOREVER else int(whole.end)
             made = Answer(whole.start, end, None if left is None else left.start, at, names, self._doc(whole))
             known.setdefault(key, made)
@@ -247,29 +248,36 @@ class _Evaluation:
     def _right_ts(self, left: _Combination | None, whole: _Combination) -> int:
         if left is None:
             return whole.start
-        (stream, place) = next(iter(whole.documents - left.documents))
+        stream, place = whole.documents[-1]
         return self.streams[stream][place].ts
 
     def _match(self, join: _Join, left: _Combination, right: _Combination) -> bool:
         distance = right.start - left.start
         if not (0 < distance <= join.within if join.ordered else abs(distance) <= join.within):
             return False
-        if left.documents & right.documents or max(left.start, right.start) >= min(left.end, right.end):
+        if {*left.documents} & {*right.documents} or max(left.start, right.start) >= min(left.end, right.end):
             return False
-        nodes = {**left.bindings, **right.bindings}
-        return all(self._strings(a, nodes) & self._strings(b, nodes) for a, b in join.equalities)
+        nodes = {**left.terms, **right.terms}
+        for name, node in (*left.bindings.items(), *right.bindings.items()):
+            nodes[name, ""] = node
+        return all(string(nodes[a]) == string(nodes[b]) for a, b in join.equalities)
 
-    def _strings(self, term: tuple[str, str], nodes: Mapping[str, Any]) -> set[str]:
-        node, path = nodes[term[0]], term[1]
-        return {string(node)} if not path else {string(one) for one in node.xpath("." + path)}
+    def _with_terms(self, one: _Combination) -> Iterator[_Combination]:
+        """Each choice of nodes for the paths in predicates: a path that is written twice is one node."""
+        written = {term for join in self.query.joins for pair in join.equalities for term in pair if term[1]}
+        terms = sorted(term for term in written if term[0] in one.bindings)
+        options = [one.bindings[variable].xpath("." + path) for variable, path in terms]
+        for chosen in itertools.product(*options):
+            yield replace(one, terms=dict(zip(terms, chosen, strict=True)))
 
     def _joined(self, left: _Combination, right: _Combination) -> _Combination:
         return _Combination(
             max(left.start, right.start),
             min(left.end, right.end),
-            left.documents | right.documents,
+            left.documents + right.documents,
             {**left.bindings, **right.bindings},
             left.selected + right.selected,
+            {**left.terms, **right.terms},
         )
 
     def _block(self, block: _Block) -> list[_Combination]:
@@ -282,11 +290,11 @@ class _Evaluation:
                 self._steps(root.getroottree(), block.steps) if block.steps else [(root, {})]
             ):
                 names = tuple(sorted((name, number(bound)) for name, bound in bindings.items()))
-                one = _Combination(document.ts, end, frozenset([(block.stream, place)]), bindings, (node,))
+                one = _Combination(document.ts, end, ((block.stream, place),), bindings, (node,))
                 key = (place, names, "" if names else number(node))
                 if key not in reached or _order(node) < _order(reached[key].selected[0]):
                     reached[key] = one
-        return list(reached.values())
+        return [choice for one in reached.values() for choice in self._with_terms(one)]
 
     def _root(self, stream: str, place: int, text: str) -> Any:
         if (stream, place) not in self._parsed:

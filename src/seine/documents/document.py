@@ -32,6 +32,7 @@ class Document:
         self.end: list[int] = []
         self._number(self.root)
         self._strings: dict[DocumentNode, str] = {}
+        self._texts: dict[DocumentNode, str] = {}
 
     def _number(self, root: etree._Element) -> None:
         elements, parents = self.elements, self.parent
@@ -101,6 +102,12 @@ class Document:
 
     def text(self, node: DocumentNode) -> str:
         """A node as XML: an attribute as an element, `<attribute name="id">7</attribute>`."""
+        text = self._texts.get(node)
+        if text is None:
+            text = self._texts[node] = self._text(node)
+        return text
+
+    def _text(self, node: DocumentNode) -> str:
         if isinstance(node, tuple):
             holder = etree.Element("attribute", name=local_name(node[1]))
             holder.text = self.string(node)

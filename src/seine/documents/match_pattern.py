@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any
+from typing import Any, NamedTuple
 
 from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, ValueTest
 from seine.documents.document import DOCUMENT, Document, DocumentNode, has_between
+from seine.documents.match_flat_pattern import flat_bindings, is_flat
 from seine.documents.xpath_number import xpath_number
 
 WORK_PER_BINDING = 20  # nodes that may be tried for each binding that is allowed
@@ -35,8 +35,7 @@ class TooManyBindings(Exception):
     """A pattern has more bindings in a document than is allowed, or takes too long to find them."""
 
 
-@dataclass(frozen=True)
-class PatternMatch:
+class PatternMatch(NamedTuple):
     """A binding: the node of each variable, in the order of writing, and the selected node."""
 
     nodes: tuple[DocumentNode, ...]
@@ -53,6 +52,11 @@ def match_pattern(pattern: TreePattern, document: Document, limit: int) -> list[
     >>> [match.nodes for match in match_pattern(TreePattern(book), document, 10)]
     [(1,), (2,)]
     """
+    if is_flat(pattern):
+        flat = flat_bindings(pattern, document, limit)
+        if flat is None:
+            raise TooManyBindings
+        return [PatternMatch(nodes, selected) for nodes, selected in flat.items()]
     bindings = _Matching(document, pattern.any_namespace, limit).below(pattern.root, DOCUMENT)
     return [PatternMatch(nodes, selected) for nodes, selected in bindings.items() if selected is not None]
 

@@ -10,18 +10,17 @@ import msgspec
 import pyarrow as pa
 
 from seine.documents.document import Document
-from seine.documents.match_pattern import TooManyBindings
+from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.document_form import DocumentForm, FormBlock, read_form
 from seine.operators.documents.operand_bindings import (
     MOST_BINDINGS,
+    NO_BINDING,
     Binding,
     NodeBinding,
     PartialBinding,
     PartialCombination,
-    bindings_of,
     carried_binding,
-    print_numbers,
 )
 from seine.operators.documents.operand_rows import (
     ARRIVAL,
@@ -34,6 +33,7 @@ from seine.operators.documents.operand_rows import (
 from seine.operators.state.work_budget import NodeFault
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.coalesce import MIN_ROWS_OF_PIECE
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ class _Result(NamedTuple):
     document: str
 
 
+_Alike = list[tuple[Binding, Binding]]  # bindings that are reported as one
+
+
 class CompleteStep:
     """Evaluates the forms of each pair's classes, each distinct block once for a document."""
 
@@ -94,7 +97,12 @@ class CompleteStep:
     def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
         rows = _single(arrived.delta.plus) if self._node.single else _paired(arrived.delta.plus)
         known = KnownBindings()
-        results = [result for pair in rows for result in self._results(pair, known)]
+        results: list[_Result] = []
+        for pair in rows:
+            results += self._results(pair, known)
+            if len(results) >= MIN_ROWS_OF_PIECE:
+                flow.push(self._node.id, Delta(self._batch(results)), emission)
+                results = []
         if results:
             flow.push(self._node.id, Delta(self._batch(results)), emission)
 
@@ -115,7 +123,7 @@ class CompleteStep:
     def _complete(self, pair: _Pair, form: DocumentForm, tag: int, known: KnownBindings) -> Iterator[_Result]:
         """The results of one form in one pair."""
         documents = [pair.right_identity]
-        lefts: list[Binding] = [_NOTHING]
+        lefts: list[Binding] = [NO_BINDING]
         if form.left is not None and pair.left is not None:
             documents.insert(0, pair.left_identity or 0)
             lefts = [*known.of(form.left, pair.left)]
@@ -124,18 +132,19 @@ class CompleteStep:
             if pair.right_identity in partial.documents:
                 return
             documents = [*partial.documents, pair.right_identity]
-            lefts = [PartialBinding(partial)]
-        for left, right in _joined(form, lefts, known.of(form.right, pair.right)):
-            yield self._result(pair, form, tag, left, right, documents)
+            lefts = [PartialBinding(partial, option) for option in partial.options]
+        for alike in _joined(form, lefts, known.of(form.right, pair.right)):
+            yield self._result(pair, form, tag, alike, documents)
 
     def _result(
-        self, pair: _Pair, form: DocumentForm, tag: int, left: Binding, right: Binding, documents: list[int]
+        self, pair: _Pair, form: DocumentForm, tag: int, alike: _Alike, documents: list[int]
     ) -> _Result:
-        numbers = print_numbers({**left.numbers, **right.numbers})
+        left, right = alike[0]
+        numbers = f"{{{','.join(left.printed_numbers() + right.printed_numbers())}}}"
         if form.carried is None:
             text = _output_document(form, left, right)
         else:
-            text = msgspec.json.encode(carried_binding(form, left, right, documents)).decode()
+            text = msgspec.json.encode(carried_binding(form, alike, documents)).decode()
         identity = _identity(tag, documents, numbers, right.key if not numbers.strip("{}") else ())
         return _Result(
             pair.start,
@@ -162,21 +171,23 @@ class CompleteStep:
 
 
 class KnownBindings:
-    """Documents that were parsed and blocks that were evaluated on them, for one batch."""
+    """Documents that were parsed and patterns that were evaluated on them, for one batch."""
 
     def __init__(self) -> None:
         self._documents: dict[str, Document] = {}
-        self._bindings: dict[tuple[int, str], list[NodeBinding]] = {}
+        self._matches: dict[tuple[int, str], list[PatternMatch]] = {}
         self._partials: dict[str, PartialCombination] = {}
 
     def of(self, block: FormBlock, text: str) -> list[NodeBinding]:
-        """The bindings of a block in a document."""
-        key = (id(block), text)
-        if key not in self._bindings:
-            if text not in self._documents:
-                self._documents[text] = Document(text)
-            self._bindings[key] = bindings_of(block, self._documents[text])
-        return self._bindings[key]
+        """The bindings of a block in a document; blocks that differ in names have one pattern."""
+        document = self._documents.get(text)
+        if document is None:
+            document = self._documents[text] = Document(text)
+        key = (id(block.pattern), text)
+        matches = self._matches.get(key)
+        if matches is None:
+            matches = self._matches[key] = match_pattern(block.pattern, document, MOST_BINDINGS)
+        return [NodeBinding(document, block, *match) for match in matches]
 
     def partial(self, text: str) -> PartialCombination:
         if text not in self._partials:
@@ -184,36 +195,18 @@ class KnownBindings:
         return self._partials[text]
 
 
-class _NoBinding:
-    """What stands on the left of a query of one block."""
-
-    def __init__(self) -> None:
-        self.key: tuple[Any, ...] = ()
-        self.numbers: dict[str, int | str] = {}
-        self.selected: list[str] = []
-
-    def string(self, variable: str) -> str:
-        raise KeyError(variable)
-
-    def item(self, number: int, item: object) -> str | None:
-        return None
-
-
-_NOTHING = _NoBinding()
-
-
-def _joined(
-    form: DocumentForm, lefts: list[Binding], rights: list[NodeBinding]
-) -> Iterable[tuple[Binding, NodeBinding]]:
-    """Pairs of bindings whose joined variables have equal strings: one for each distinct binding."""
+def _joined(form: DocumentForm, lefts: list[Binding], rights: list[NodeBinding]) -> Iterable[_Alike]:
+    """Pairs of bindings with equal strings of joined variables, those together that are reported as one."""
     by_strings: dict[tuple[str, ...], list[NodeBinding]] = {}
     for right in rights:
-        by_strings.setdefault(tuple(right.string(name) for _, name in form.equal), []).append(right)
-    distinct: dict[tuple[Any, Any], tuple[Binding, NodeBinding]] = {}
+        by_strings.setdefault(right.strings(form.right_joined), []).append(right)
+    distinct: dict[tuple[Any, Any], _Alike] = {}
+    count = 0
     for left in lefts:
-        for right in by_strings.get(tuple(left.string(name) for name, _ in form.equal), ()):
-            distinct.setdefault((left.key, right.key), (left, right))
-            if len(distinct) > MOST_BINDINGS:
+        for right in by_strings.get(left.strings(form.left_joined), ()):
+            distinct.setdefault((left.key, right.key), []).append((left, right))
+            count += 1
+            if count > MOST_BINDINGS:
                 raise TooManyBindings
     return distinct.values()
 

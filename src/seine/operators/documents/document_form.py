@@ -30,6 +30,16 @@ class FormBlock:
     telling: tuple[int, ...]  # numbers of variables that tell bindings apart
 
     @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of each variable."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def printed_names(self) -> tuple[tuple[int, str], ...]:
+        """The numbers of reported variables, and how each begins as a member of a JSON object."""
+        return tuple((number, f"{_written(self.names[number])}:") for number in self.reported)
+
+    @cached_property
     def printed(self) -> str:
         """The block as JSON."""
         root, any_namespace = node_to_json(self.pattern.root), self.pattern.any_namespace
@@ -55,6 +65,16 @@ class DocumentForm:
     carried: tuple[str, ...] | None = (
         None  # variables whose strings later joins need; None: this is the last join
     )
+
+    @cached_property
+    def left_joined(self) -> tuple[str, ...]:
+        """The left variables of its equalities."""
+        return tuple(left for left, _ in self.equal)
+
+    @cached_property
+    def right_joined(self) -> tuple[str, ...]:
+        """The right variables of its equalities, in the same order."""
+        return tuple(right for _, right in self.equal)
 
     def printed(self) -> str:
         """The form as text; `read_form` takes it back."""

@@ -48,10 +48,11 @@ class PartialStep:
         ):
             wanted = [row for row in self._rows.get(tag, ()) if row[1] <= apart <= row[2]]
             if wanted:
-                strings = msgspec.json.decode(text, type=PartialCombination).strings
+                options = msgspec.json.decode(text, type=PartialCombination).options
+                pairs = {(row[0], option[row[3]][:LONGEST_HASHED]) for row in wanted for option in options}
                 places.append(place)
-                patterns.append([row[0] for row in wanted])
-                values += [strings[row[3]][:LONGEST_HASHED] for row in wanted]
+                patterns.append([number for number, _ in sorted(pairs)])
+                values += [value for _, value in sorted(pairs)]
         if places:
             rows = batch.take(pa.array(places))
             lists = pa.array(patterns, pa.list_(pa.int64()))
