@@ -55,15 +55,23 @@ def tree_lines(tree: FoundTuple, width: int = 100) -> list[str]:
     """A tree as lines of text, with the terms at the right of the tuples that contain them.
 
     >>> actor = FoundTuple("person", "Ivo Strand", ("strand",), ())
-    >>> for line in tree_lines(FoundTuple("film", "Silent Harbour", ("harbour",), (actor,)), 40):
+    >>> for line in tree_lines(FoundTuple("film", "Silent Harbour", ("harbour",), (actor, actor)), 40):
     ...     print(line)
     film  Silent Harbour          <- harbour
+    ├─ person  Ivo Strand          <- strand
     └─ person  Ivo Strand          <- strand
     """
     lines = []
-    for depth, one in tree.walk():
-        left = "   " * (depth - 1) + "└─ " * bool(depth) + f"{one.table}  {one.text}"
+    for left, one in _branches(tree, "", ""):
         right = f"<- {', '.join(one.terms)}" if one.terms else ""
         room = max(width - len(right) - 1, 0)
         lines.append(f"{left[:room]:<{room}} {right}".rstrip())
     return lines
+
+
+def _branches(node: FoundTuple, front: str, below: str) -> Iterator[tuple[str, FoundTuple]]:
+    """A tuple and those below it, each with its text behind the lines that lead to it."""
+    yield f"{front}{node.table}  {node.text}", node
+    for number, child in enumerate(node.below, 1):
+        corner, line = ("└─ ", "   ") if number == len(node.below) else ("├─ ", "│  ")
+        yield from _branches(child, below + corner, below + line)

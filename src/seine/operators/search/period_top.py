@@ -63,7 +63,10 @@ class PeriodTopOperator:
             [one.drop_columns([KEY]) if KEY in one.schema.names else one for one in batches]
         )
         start, per = rows[START].to_numpy(), rows[PER].to_numpy()
-        due = pa.array((start // per + 1) * per)
+        number = start // per + 1
+        due = pa.array(
+            np.where(number > FOREVER // per, FOREVER, number * per)
+        )  # what is beyond all time ends last
         early = rows[EARLY] if EARLY in rows.schema.names else pa.array(np.full(len(start), FOREVER))
         key = pa.array(hash_columns([rows[TAG], due], rows.num_rows))
         columns = [key, early, due, *(rows[name] for name in self._row)]
