@@ -20,7 +20,7 @@ from tests.support.seeds import seed_range, seeds
 
 @seeds(12)
 def test_every_tree_is_reported_once(seed: int) -> None:
-    scenario = search_scenario(seed, stored=False)
+    scenario = search_scenario(seed)
     wrong = _wrong(scenario, seed)
     if wrong:
         small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
@@ -33,7 +33,7 @@ def test_random_searches_have_trees_of_many_sizes(tmp_path: Path) -> None:
     for seed in seed_range(10):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        result = run_local(str(search_scenario(seed, stored=False).write(folder)))
+        result = run_local(str(search_scenario(seed).write(folder)))
         sizes |= {len(record["row"]["tuples"]) for record in result.records}
         early_ends += sum(record["op"] == "-" for record in result.records)
     assert sizes == {1, 2, 3, 4, 5}

@@ -15,7 +15,6 @@ import json
 from seine.algebra.expressions import Literal
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, JSON, STRING
-from seine.errors import SeineError
 from seine.graph.claims import TagIdentity
 from seine.graph.node import Port
 from seine.network.groups.pipeline_breakers import BreakerRows
@@ -34,7 +33,6 @@ _EVERYWHERE = (Literal(0, BIGINT),)  # the key of rows that go to all buckets
 
 def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) -> BreakerRows:
     """The trees of a search: rows with its tag."""
-    _refuse_unbuilt(plan)
     watch = _watch(placer, plan)
     scope = scope_of([*plan.graph.tables]) if plan.fixed else ALL_TABLES
     placer.claim_row(watch.scopes, [Literal(scope, STRING)])
@@ -51,14 +49,6 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) 
     tag = placer.claim_tag(identity)
     placer.claim_row(node.searches, SearchRow(**{**row.__dict__, "tag": tag}).constants())
     return BreakerRows(node, tag, tuple(range(1, len(node.types))))
-
-
-def _refuse_unbuilt(plan: Search) -> None:
-    if plan.relations:
-        names = ", ".join(relation.name for relation in plan.relations)
-        raise SeineError(
-            f"SEARCH over relations is not available yet: {names}", hint="name streams alone by OVER (...)"
-        )
 
 
 def _watch(placer: Placer, plan: Search) -> WatchNode:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from seine.algebra.definitions import JoinEdge, StreamDef
+from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.search_plan import SchemaGraph
 from seine.graph.claims import Claim, claimed_nodes
 from seine.graph.node import Node, Port
@@ -59,8 +59,12 @@ class SearchScopes:
         for stream, node in placed.values():
             members.append(known.get(stream.name) or self._member(stream))
             ports.append(port_of(node))
-        edges = self._edges(watch, graph)
-        return self._refit(watch, members, ports, edges)
+        stored = {relation.name: relation for relation in watch.relations}
+        for relation in graph.relations:
+            if relation.name not in stored:
+                stored[relation.name] = self._relation(relation)
+        watch = self._site.connect(watch, relations=tuple(stored.values()))
+        return self._refit(watch, members, ports, self._edges(watch, graph))
 
     def leave(self) -> list[Node]:
         """Free the scopes that no search has any more; the nodes that are gone with them."""
@@ -92,7 +96,7 @@ class SearchScopes:
             for node in claimed_nodes(claims)
         }
         pairs = [(port, member) for port, member in _with_ports(watch) if port.node in kept]
-        names = {member.name for _, member in pairs}
+        names = {member.name for _, member in pairs} | {relation.name for relation in watch.relations}
         edges = [edge for edge in watch.edges if {edge.left, edge.right} <= names]
         self._refit(watch, [member for _, member in pairs], [port for port, _ in pairs], edges)
 
@@ -110,6 +114,11 @@ class SearchScopes:
             stream.retractable,
             len(fields) if self._live else None,
         )
+
+    def _relation(self, relation: RelationDef) -> WatchedTable:
+        names = tuple(field.name for field in relation.fields)
+        number = self._site.take_id()
+        return WatchedTable(number, relation.name, names, relation.types, valid=relation.valid)
 
     def _edges(self, watch: WatchNode, graph: SchemaGraph) -> list[WatchedEdge]:
         """The edges of a node, and those of a graph that it lacks."""
@@ -137,7 +146,9 @@ class SearchScopes:
         for node in _above(self._site.nodes, watch.id):
             over = tuple(replace(port, streams=streams) for port in node.ports)
             more = {"schema": self._site.next_id} if isinstance(node, SearchNode | SpotNode) else {}
-            self._site.connect(node, ports=over, streams=streams, hold=hold, **more)
+            waits_for_all = bool(node.streams) and node.hold == node.streams
+            held = streams if waits_for_all else hold
+            self._site.connect(node, ports=over, streams=streams, hold=held, **more)
         return changed
 
 

@@ -48,6 +48,9 @@ class TreeRows(NamedTuple):
     query: IntArray
     start: IntArray
     end: IntArray
+    first: IntArray  # the earliest start of a stream tuple
+    valid_from: IntArray  # when all tuples of relations are valid
+    valid_to: IntArray
     node: IntArray  # [row, m]
     parent: IntArray  # [row, m - 1]
     edge: IntArray  # [row, m - 1]
@@ -79,6 +82,9 @@ def seeds_of(graph: DataGraph, roots: IntArray, queries: IntArray) -> TreeRows:
         queries,
         tuples.start[roots],
         tuples.end[roots],
+        tuples.first[roots],
+        tuples.valid_from[roots],
+        tuples.valid_to[roots],
         roots[:, None],
         nothing,
         nothing,
@@ -161,7 +167,10 @@ def attach(
         fits &= ~later.any(1) | (tuples.id[partners] > tuples.id[rows.node[at, last]])
     start = np.maximum(rows.start[at], tuples.start[partners])
     end = np.minimum(rows.end[at], tuples.end[partners])
-    fits &= start < end
+    first = np.minimum(rows.first[at], tuples.first[partners])
+    valid_from = np.maximum(rows.valid_from[at], tuples.valid_from[partners])
+    valid_to = np.minimum(rows.valid_to[at], tuples.valid_to[partners])
+    fits &= (start < end) & (valid_from <= first) & (start < valid_to)
     fits &= (rows.node[at] != partners[:, None]).all(1)
     kept = np.flatnonzero(fits)
     at, partners, queries = at[kept], partners[kept], queries[kept]
@@ -173,6 +182,9 @@ def attach(
         queries,
         start[kept],
         end[kept],
+        first[kept],
+        valid_from[kept],
+        valid_to[kept],
         _with_column(rows.node[at], partners),
         _with_column(rows.parent[at], node),
         _with_column(rows.edge[at], edges[kept]),

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.search_state import NewTuples, SearchState
+from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.told_trees import IDENTITY, MEMBERS, ToldTrees, members_of
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
 from seine.operators.search.tuple_columns import NUMBER, TABLE, TUPLE_NAMES
@@ -38,8 +39,15 @@ if TYPE_CHECKING:
 class SearchOperator:
     """The operator of a `SearchNode`, with tuples that are never deleted or with some that may be."""
 
-    def __init__(self, node: SearchNode, schema: WatchedSchema, table: ParameterTable, buckets: int) -> None:
-        self.search = search = TreeSearch(schema, table, buckets)
+    def __init__(
+        self,
+        node: SearchNode,
+        schema: WatchedSchema,
+        table: ParameterTable,
+        buckets: int,
+        static: StaticTuples | None = None,
+    ) -> None:
+        self.search = search = TreeSearch(schema, table, buckets, static)
         self._variant: AppendSearch | RetractingSearch = (
             RetractingSearch(node, schema, search) if node.identities else AppendSearch(node, search)
         )

@@ -4,7 +4,9 @@
     0        71      5   15      2      0     3          h1 h2
     1        12      4   14      0      0                h3
 
-Ids ascend in the order of arrival: of two tuples the one with the larger id came later.
+Ids ascend in the order of arrival: of two tuples the one with the larger id came later. Tuples of relations
+have negative ids; `valid_from` and `valid_to` say at which times of stream tuples they count, and `first` is
+the start of a stream tuple.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.searches import Searches
 from seine.operators.search.tuple_columns import EPOCH, KEYS, PLACES, SIDES, TABLE, TERMS, list_values
+from seine.rows.delta import FOREVER, NEVER
 from seine.rows.pairs import ranges
 
 ID = "_id"
@@ -30,6 +33,7 @@ class KnownTuples:
         """`sides` are those of the edges that there are, ascending: others are not gone along."""
         self._searches, self._sides = searches, sides
         self.id = self.start = self.end = self.table = self.epoch = _NUMBERS
+        self.first = self.valid_from = self.valid_to = _NUMBERS
         self._sorted_ids = self._by_id = _NUMBERS
         self._term_keys = _NUMBERS  # tuple * number of terms + term, ascending
         self._place_at = np.zeros(1, np.int64)
@@ -60,16 +64,23 @@ class KnownTuples:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = len(self)
-        self.id, self.start, self.end = (
-            np.concatenate([known, batch[name].to_numpy()])
-            for known, name in ((self.id, ID), (self.start, "_s"), (self.end, "_e"))
-        )
+        ids, start, end = (batch[name].to_numpy() for name in (ID, "_s", "_e"))
+        self.id = np.concatenate([self.id, ids])
+        self._add_lives(ids < 0, start, end)
         self.table = np.concatenate([self.table, self._searches.table_places(batch[TABLE].to_numpy())])
         self.epoch = np.concatenate([self.epoch, batch[EPOCH].to_numpy()])
         self._by_id = np.argsort(self.id)
         self._sorted_ids = self.id[self._by_id]
         self._add_terms(batch[TERMS], first)
         self._add_places(batch)
+
+    def _add_lives(self, static: BoolArray, start: IntArray, end: IntArray) -> None:
+        """Lives of tuples; one of a relation is always alive, and what it has instead is when it is valid."""
+        self.start = np.concatenate([self.start, np.where(static, NEVER, start)])
+        self.end = np.concatenate([self.end, np.where(static, FOREVER, end)])
+        self.first = np.concatenate([self.first, np.where(static, FOREVER, start)])
+        self.valid_from = np.concatenate([self.valid_from, np.where(static, start, NEVER)])
+        self.valid_to = np.concatenate([self.valid_to, np.where(static, end, FOREVER)])
 
     def _add_terms(self, terms: pa.Array, first: int) -> None:
         lengths, numbers = list_values(terms)

@@ -23,6 +23,7 @@ from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.searches import DIVIDED_QUERIES
+from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
@@ -47,7 +48,8 @@ class SearchNode(StatefulNode):
     def make_operator(self, flow: HostFlow) -> SearchOperator:
         watch = flow.nodes[self.inputs[0]]
         assert isinstance(watch, WatchNode)
-        return SearchOperator(self, watch.schema, flow.tables[self.searches], flow.buckets)
+        static = StaticTuples(watch.schema, flow.tables[watch.terms], flow.relations.tuples)
+        return SearchOperator(self, watch.schema, flow.tables[self.searches], flow.buckets, static)
 
     @property
     def tables(self) -> tuple[int, ...]:

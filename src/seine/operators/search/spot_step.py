@@ -55,7 +55,10 @@ class SpotStep:
         nothing = np.zeros((len(at), 0), np.int64)
         alone = np.zeros((len(at), 1), np.int64)
         times = rows["_s"].to_numpy(), rows["_e"].to_numpy()
-        trees = TreeRows(query, *times, at[:, None], nothing, nothing, alone, alone == 0, masks[:, None])
+        whole = tuples.first[at], tuples.valid_from[at], tuples.valid_to[at]
+        trees = TreeRows(
+            query, *times, *whole, at[:, None], nothing, nothing, alone, alone == 0, masks[:, None]
+        )
         data = tree_columns(trees, self._searches, np.arange(batch.num_rows), batch[TEXT])
         names = [name for name in batch.schema.names if name[0] == "_"]
         return pa.RecordBatch.from_arrays(

@@ -19,9 +19,11 @@ from seine.operators.search.reach import TermReach
 from seine.operators.search.search_state import NewTuples, SearchState
 from seine.operators.search.searches import Searches
 from seine.operators.search.seeding import Seeding
+from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import NUMBER, TABLE, TEXT, side_code
 from seine.operators.search.watched_schema import WatchedSchema
+from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import spend_for_query
 from seine.rows.delta import data_names
 
@@ -39,14 +41,22 @@ class FoundTrees(NamedTuple):
 class TreeSearch:
     """Finds trees for the queries of a table; it follows from the nodes, and keeps nothing of its input."""
 
-    def __init__(self, schema: WatchedSchema, table: ParameterTable, buckets: int) -> None:
-        self._schema, self._table, self._buckets = schema, table, buckets
-        self._names = {member.number: member.name for member in schema.members}
+    def __init__(
+        self,
+        schema: WatchedSchema,
+        table: ParameterTable,
+        buckets: int,
+        static: StaticTuples | None = None,
+    ) -> None:
+        self._static, self._table, self._buckets = static, table, buckets
+        self._static_places = [] if static is None else static.places
+        self._names = {table.number: table.name for table in schema.tables}
         ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
         self._rank = {number: ranks[name] for number, name in self._names.items()}
         codes = [side_code(edge.number, right) for edge in schema.edges for right in (False, True)]
         self.sides = np.array(sorted(codes), np.int64)
         self._searches: dict[tuple[int, frozenset[int]], Searches] = {}
+        self._static_reach: dict[Searches, list[SortedRun]] = {}
 
     def searches(self, bucket: int, frequent: frozenset[int] = frozenset()) -> Searches:
         """The queries that a bucket works for."""
@@ -62,7 +72,7 @@ class TreeSearch:
             return
         tuples = KnownTuples(searches, self.sides)
         roots = tuples.numbers(new.batch)
-        runs = [*state.places.overlapping(int(tuples.start.min()))]
+        runs = [*state.places.overlapping(int(tuples.start.min())), *self._static_places]
         graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
         spend = QuerySpending(searches)
         distances = self._distances(graph, searches, state, roots)
@@ -70,17 +80,29 @@ class TreeSearch:
         here = tuples.id[roots] % self._buckets == bucket
         for chosen, queries in seeding.seeds(roots, here):
             for trees in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
-                yield self._as_rows(trees, searches, tuples, TupleTexts(new, state))
+                yield self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
 
     def _distances(
         self, graph: DataGraph, searches: Searches, state: SearchState, roots: IntArray
     ) -> Distances:
         """How far terms are, with what the new tuples have published, which is held from now on."""
-        held = [*state.reach.overlapping()]
+        held = [*state.reach.overlapping(), *self._reach_of_relations(searches)]
         fresh = TermReach(graph, searches, held).published(roots).run(searches)
         if fresh is not None:
             state.reach.add(fresh)
         return Distances(graph.tuples, searches, held + ([fresh] if fresh is not None else []))
+
+    def _reach_of_relations(self, searches: Searches) -> list[SortedRun]:
+        """How near terms are by tuples of relations alone."""
+        if searches not in self._static_reach:
+            run = None
+            if self._static is not None and self._static.batch is not None and self._static_places:
+                tuples = KnownTuples(searches, self.sides)
+                numbers = tuples.numbers(self._static.batch)
+                graph = DataGraph(tuples, self._static_places)
+                run = TermReach(graph, searches, []).published(numbers).run(searches)
+            self._static_reach[searches] = [] if run is None else [run]
+        return self._static_reach[searches]
 
     def _as_rows(
         self, trees: TreeRows, searches: Searches, tuples: KnownTuples, texts: TupleTexts
@@ -116,16 +138,20 @@ class QuerySpending:
 class TupleTexts:
     """The texts of tuples: of new ones, and of held ones by their ids."""
 
-    def __init__(self, new: NewTuples, state: SearchState) -> None:
-        self._new, self._state = new, state
+    def __init__(self, new: NewTuples, state: SearchState, static: StaticTuples | None) -> None:
+        self._new, self._state, self._static = new, state, static
 
     def of(self, ids: IntArray) -> pa.RecordBatch:
         """The tuples with these ids, in their order."""
         first = int(self._new.batch[ID][0].as_py())
-        fresh, older = np.flatnonzero(ids >= first), np.flatnonzero(ids < first)
+        fresh, older = np.flatnonzero(ids >= first), np.flatnonzero((ids < first) & (ids >= 0))
         places, batches = [fresh], [self._new.batch.select(_TEXT_NAMES).take(pa.array(ids[fresh] - first))]
         held = self._state.texts(ids[older])
         if held is not None:
             places.append(older[held[0]])
             batches.append(held[1].select(_TEXT_NAMES))
+        stored = np.flatnonzero(ids < 0)
+        if self._static is not None and len(stored):
+            places.append(stored)
+            batches.append(self._static.texts(ids[stored]))
         return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(places))))

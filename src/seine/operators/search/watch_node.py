@@ -45,13 +45,14 @@ class WatchNode(StatelessNode):
     edges: tuple[WatchedEdge, ...] = ()
     terms: int = 0
     scopes: int = 0
+    relations: tuple[WatchedTable, ...] = ()
 
     def make_step(self, port: int, flow: HostFlow) -> WatchStep:
         return WatchStep(self, port, flow.tables[self.terms])
 
     @property
     def schema(self) -> WatchedSchema:
-        return WatchedSchema(self.members, self.edges)
+        return WatchedSchema(self.members, self.edges, self.relations)
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -61,7 +62,7 @@ class WatchNode(StatelessNode):
         return watch_signature(self.domain, bool(self.identities), self.owner)
 
     def describe(self, words: NodeWords) -> str:
-        names = ", ".join(column_name(member.name) for member in self.members)
+        names = ", ".join(column_name(member.name) for member in self.schema.tables)
         return f"terms and joins of {names}"
 
     def details(self, words: NodeWords) -> list[str]:
@@ -74,7 +75,7 @@ class WatchNode(StatelessNode):
 
     def edge_text(self, edge: WatchedEdge) -> str:
         """An edge as it was declared; of a table that is gone, no more than its name."""
-        names = {member.name: member.names for member in self.members}
+        names = {table.name: table.names for table in self.schema.tables}
         sides = ((edge.left, edge.left_column), (edge.right, edge.right_column))
         texts = [
             f"{column_name(table)}.{column_name(names[table][column])}"

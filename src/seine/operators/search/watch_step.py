@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Column, Expression
@@ -52,38 +53,51 @@ class JoinSide:
         return place_hashes(keys, self._edge, self._right)
 
 
+class TupleForm:
+    """Makes searched tuples of the tuples of one table: their text, terms and places."""
+
+    def __init__(self, table: WatchedTable, edges: Sequence[WatchedEdge], terms: ParameterTable) -> None:
+        self._table = table
+        self._sides = sides_of(edges, table)
+        alternatives = {number: alternatives_of(code) for number, (code,) in terms.rows.items()}
+        self._matcher = TermMatcher(alternatives, table.names, table.types)
+        self._front = f'{{"stream": {json.dumps(table.name, ensure_ascii=False)}, "row": '
+
+    def columns(
+        self, batch: pa.RecordBatch, columns: DataColumns, number: pa.Array, epoch: pa.Array
+    ) -> list[tuple[str, pa.Array]]:
+        """The columns of `tuple_columns`, by name."""
+        rows, table = batch.num_rows, self._table
+        values = [batch[f"c{i}"] for i in range(len(table.names))]
+        objects = json_objects(table.names, table.types, values)
+        text = pc.binary_join_element_wise(self._front, objects, "}", "")
+        terms = lists_of(*self._matcher.matches(values, rows), NUMBERS.arrow())
+        data = [pa.array(np.full(rows, table.number)), number, epoch, text, terms]
+        return [*zip(TUPLE_NAMES, [*data, *places_of(self._sides, columns, rows)], strict=True)]
+
+
 class WatchStep:
     """One table of a watch at work."""
 
     def __init__(self, node: WatchNode, port: int, terms: ParameterTable) -> None:
         self._node = node.id
-        self._table = table = node.members[port]
+        self._arrival = node.members[port].arrival
         self._identified = bool(node.identities)
-        self._sides = sides_of(node.edges, table)
-        alternatives = {number: alternatives_of(code) for number, (code,) in terms.rows.items()}
-        self._matcher = TermMatcher(alternatives, table.names, table.types)
-        self._front = f'{{"stream": {json.dumps(table.name, ensure_ascii=False)}, "row": '
+        self._form = TupleForm(node.members[port], node.edges, terms)
 
     def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
         flow.push(self._node, arrived.each(self.searched), emission)
 
     def searched(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
         """Tuples of the table in the form of `tuple_columns`."""
-        rows, table, names = batch.num_rows, self._table, batch.schema.names
+        rows, names = batch.num_rows, batch.schema.names
         number = batch[ARRIVAL_NUMBER if ARRIVAL_NUMBER in names else _IDENTITY]
-        values = [batch[f"c{i}"] for i in range(len(table.names))]
-        epoch = np.zeros(rows, np.int64) if table.arrival is None else batch[f"c{table.arrival}"]
-        text = pa.compute.binary_join_element_wise(
-            self._front, json_objects(table.names, table.types, values), "}", ""
-        )
-        terms = lists_of(*self._matcher.matches(values, rows), NUMBERS.arrow())
-        lives = [(name, batch[name]) for name in _LIVES if name in names]
+        ages = pa.array(np.zeros(rows, np.int64)) if self._arrival is None else batch[f"c{self._arrival}"]
+        named = [(name, batch[name]) for name in _LIVES if name in names]
         if self._identified:
             unnumbered = pa.array(np.full(rows, -1, np.int64))
-            lives.append((_IDENTITY, batch[_IDENTITY] if _IDENTITY in names else unnumbered))
-        data = [pa.array(np.full(rows, table.number)), number, pa.array(epoch), text, terms]
-        data += places_of(self._sides, columns, rows)
-        named = [*lives, *zip(TUPLE_NAMES, data, strict=True)]
+            named.append((_IDENTITY, batch[_IDENTITY] if _IDENTITY in names else unnumbered))
+        named += self._form.columns(batch, columns, number, ages)
         return pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
 
 

@@ -9,7 +9,7 @@ from seine.algebra.types import Type
 
 @dataclass(frozen=True)
 class WatchedTable:
-    """A stream that is searched; its number tells its tuples from others as long as the node stands."""
+    """A stream or relation that is searched; its number tells its tuples from others."""
 
     number: int
     name: str
@@ -18,6 +18,7 @@ class WatchedTable:
     window: int | None = None
     retractable: bool = False
     arrival: int | None = None  # the place of the column that has the epoch
+    valid: tuple[int, int] | None = None  # of a relation: the places of begin and end
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,9 @@ class WatchedSchema:
 
     members: tuple[WatchedTable, ...] = ()
     edges: tuple[WatchedEdge, ...] = ()
+    relations: tuple[WatchedTable, ...] = ()
+
+    @property
+    def tables(self) -> tuple[WatchedTable, ...]:
+        """Streams, then relations."""
+        return (*self.members, *self.relations)
