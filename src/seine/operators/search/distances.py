@@ -18,6 +18,8 @@ from seine.operators.state.sorted_run import SortedRun
 from seine.rows.pairs import ranges
 
 UNREACHED = 1 << 20  # more than any distance
+MOST_REMEMBERED = 1 << 24  # pairs of a tuple and a term whose distances are kept in an array
+_UNKNOWN, _FAR = -1, 127  # in that array
 _NUMBERS = np.zeros(0, np.int64)
 
 
@@ -29,14 +31,36 @@ class Distances:
         self._places = _NUMBERS  # those that were looked at, ascending
         self._at = np.zeros(1, np.int64)  # where the rows of each begin
         self._terms = self._hops = _NUMBERS
+        self._width = len(searches.terms)
+        self._remembered = np.zeros(0, np.int8)  # by tuple and term
 
     def of(self, tuples: IntArray, terms: IntArray, queries: IntArray) -> IntArray:
         """How far tuples are from terms, pair by pair, at least; what is unknown is just beyond reach."""
-        width = len(self._searches.terms)
-        codes, inverse = np.unique(tuples * width + terms, return_inverse=True)
-        nearest = self._nearest(codes // width, codes % width)[inverse.reshape(-1)]
+        codes = tuples * self._width + terms
+        size = len(self._tuples) * self._width
+        nearest = self._by_array(codes, size) if size <= MOST_REMEMBERED else self._by_code(codes)
         distance: IntArray = np.minimum(nearest, self._searches.max_tuples[queries] // 2 + 1)
         return distance
+
+    def _by_code(self, codes: IntArray) -> IntArray:
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        nearest = self._nearest(distinct // self._width, distinct % self._width)
+        return nearest[inverse.reshape(-1)]
+
+    def _by_array(self, codes: IntArray, size: int) -> IntArray:
+        """Distances of pairs of a tuple and a term, each looked up once a step."""
+        if size > len(self._remembered):
+            more = np.full(max(size, 2 * len(self._remembered)), _UNKNOWN, np.int8)
+            more[: len(self._remembered)] = self._remembered
+            self._remembered = more
+        nearest = self._remembered[codes]
+        unknown = nearest == _UNKNOWN
+        if unknown.any():
+            distinct = np.unique(codes[unknown])
+            distances = self._nearest(distinct // self._width, distinct % self._width)
+            self._remembered[distinct] = np.minimum(distances, _FAR)
+            nearest = self._remembered[codes]
+        return np.where(nearest == _FAR, UNREACHED, nearest.astype(np.int64))
 
     def near(self, tuples: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """All terms that tuples have or reach: which of the tuples, the term, the distance."""
