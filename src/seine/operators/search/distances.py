@@ -19,7 +19,7 @@ from seine.rows.pairs import ranges
 
 UNREACHED = 1 << 20  # more than any distance
 MOST_REMEMBERED = 1 << 24  # pairs of a tuple and a term whose distances are kept in an array
-_UNKNOWN, _FAR = -1, 127  # in that array
+_NOT_LOOKED_UP, _BEYOND_REACH = -1, 127  # in that array
 _NUMBERS = np.zeros(0, np.int64)
 
 
@@ -50,17 +50,17 @@ class Distances:
     def _by_array(self, codes: IntArray, size: int) -> IntArray:
         """Distances of pairs of a tuple and a term, each looked up once a step."""
         if size > len(self._remembered):
-            more = np.full(max(size, 2 * len(self._remembered)), _UNKNOWN, np.int8)
+            more = np.full(max(size, 2 * len(self._remembered)), _NOT_LOOKED_UP, np.int8)
             more[: len(self._remembered)] = self._remembered
             self._remembered = more
         nearest = self._remembered[codes]
-        unknown = nearest == _UNKNOWN
+        unknown = nearest == _NOT_LOOKED_UP
         if unknown.any():
             distinct = np.unique(codes[unknown])
             distances = self._nearest(distinct // self._width, distinct % self._width)
-            self._remembered[distinct] = np.minimum(distances, _FAR)
+            self._remembered[distinct] = np.minimum(distances, _BEYOND_REACH)
             nearest = self._remembered[codes]
-        return np.where(nearest == _FAR, UNREACHED, nearest.astype(np.int64))
+        return np.where(nearest == _BEYOND_REACH, UNREACHED, nearest.astype(np.int64))
 
     def near(self, tuples: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """All terms that tuples have or reach: which of the tuples, the term, the distance."""
