@@ -17,7 +17,7 @@ from tests.support.tree_brute_force import LooseTuple, all_trees, random_tuples
 
 def test_engines_report_all_trees_once() -> None:
     sizes = Counter[int]()
-    for seed in seed_range(70):
+    for seed in seed_range(50):
         draw = Random(seed)
         schema, keywords = random_schema(draw, 3, 3), draw.choice((1, 2, 2, 3))
         most = {1: 3, 2: draw.choice((4, 5)), 3: draw.choice((3, 4))}[keywords]
