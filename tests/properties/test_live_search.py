@@ -83,13 +83,27 @@ class SearchStory:
     def drop_edge(self, rng: Random) -> None:
         standing = [edge for edge in self.edges if self._stands(edge)]
         if standing:
-            edge = rng.choice(standing)
-            self.register(f"DROP JOIN {'.'.join(edge[0])} = {'.'.join(edge[1])};")
-            self.edges[edge][-1].until = self.step
+            self._drop(rng.choice(standing))
 
-    def drop_table(self, name: str) -> None:
+    def _drop(self, edge: Edge) -> None:
+        self.register(f"DROP JOIN {'.'.join(edge[0])} = {'.'.join(edge[1])};")
+        self.edges[edge][-1].until = self.step
+
+    def drop_table(self, rng: Random) -> None:
+        """Drop a stream with its joins, if no OVER names it."""
+        standing = [name for name, span in self.tables.items() if span.covers(self.step)]
+        name = rng.choice(standing)
+        if len(standing) < 2 or any(name in self._over(query) for query in self.queries):
+            return
+        for edge in self.edges:
+            if self._stands(edge) and name in (edge[0][0], edge[1][0]):
+                self._drop(edge)
         self.register(f"DROP STREAM {name};")
         self.tables[name].until = self.step
+
+    def _over(self, query: str) -> list[str]:
+        _, _, over = self.script.queries[query].partition(" OVER (")
+        return over.partition(")")[0].split(", ")
 
     def add_query(self, rng: Random) -> None:
         name = f"q{len(self.queries)}"
@@ -130,6 +144,7 @@ class SearchStory:
     def restart(self) -> None:
         self.service.close()
         self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.host = LocalHost(self.service.deployment)
 
     def records(self, query: str) -> list[tuple[Any, ...]]:
         page = read_records(self.service.sink.index, query, 0, 1 << 30)
@@ -181,7 +196,11 @@ def _step(story: SearchStory, rng: Random, changing: bool) -> None:
         story.add_query(rng)
     elif what < 0.3 and changing:
         rng.choice([story.add_edge, story.add_edge, story.drop_edge])(rng)
-    elif what < 0.34 and changing and len(story.tables) < 6:
+    elif what < 0.34 and changing:
+        story.drop_table(rng)
+    elif what < 0.38 and changing:
+        story.restart()
+    elif what < 0.45 and changing and len(story.tables) < 6:
         story.add_table(rng)
         story.add_edge(rng)
     else:
@@ -191,5 +210,12 @@ def _step(story: SearchStory, rng: Random, changing: bool) -> None:
 @seeds(6)
 def test_searches_count_from_their_registration(seed: int) -> None:
     trees = _check(Random(seed), changing=False)
+    if seed == 0:  # of the first story it is known that there are some
+        assert trees > 10
+
+
+@seeds(6)
+def test_searches_follow_the_schema(seed: int) -> None:
+    trees = _check(Random(1000 + seed), changing=True)
     if seed == 0:  # of the first story it is known that there are some
         assert trees > 10

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from seine.algebra.definitions import StreamDef
+from seine.algebra.definitions import JoinEdge, StreamDef
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
@@ -227,6 +227,12 @@ class Network:
         place_stream(placer, with_arrival(stream) if self.live else stream)
         self.watched[stream.name] = placer.claims
         self._touched_streams[stream.name] = None
+
+    def follow_schema(self, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> None:
+        """Let keyword searches go on over the streams and join edges that are declared now."""
+        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
+        scopes.follow(streams, edges)
+        self._touched_streams.update(dict.fromkeys(scopes.touched))
 
     def unwatch(self, stream: str) -> None:
         """Leave a stream to those who read it."""

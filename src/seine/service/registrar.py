@@ -349,6 +349,8 @@ class Registrar:
         for stream in joining:
             if stream.retractable and stream.window is not None:  # without a window it would grow for ever
                 network.watch(stream)
+        if joining or leaving or edit.declared.edges != self.view.declared.edges:
+            network.follow_schema(edit.declared.streams, edit.declared.edges)
         for key, query in begin.items():
             try:
                 added = network.add(query, birth_epoch)

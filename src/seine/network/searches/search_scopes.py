@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.functions import common_type
 from seine.algebra.search_plan import SchemaGraph
-from seine.graph.claims import Claim, claimed_nodes
+from seine.algebra.types import STRING, Type
+from seine.graph.claims import Claim, NodeClaim, claimed_nodes
 from seine.graph.node import Node, Port
 from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import with_arrival
@@ -23,6 +25,7 @@ from seine.network.plan.strategy import Strategy
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer, port_of
 from seine.operators.search.search_node import SearchNode
+from seine.operators.search.searches import ALL_TABLES, names_in
 from seine.operators.search.spot_node import SpotNode
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
@@ -80,6 +83,104 @@ class SearchScopes:
                 self._withdraw(watch)
             freed += self._site.release(gone, NOBODY)
         return freed
+
+    def follow(self, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> list[Node]:
+        """Let all scopes have the streams and edges that are declared now; the nodes that are gone."""
+        watches = {
+            int(name.removeprefix(_MARK).partition(" ")[0]) for name in self._claims if name.startswith(_MARK)
+        }
+        return [node for number in sorted(watches) for node in self._follow(number, streams, edges)]
+
+    def _follow(self, number: int, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> list[Node]:
+        watch = self._site.nodes[number]
+        assert isinstance(watch, WatchNode)
+        before = (watch.members, watch.edges)
+        gone: list[Claim] = []
+        front = f"{_MARK}{number} "
+        for name in [name for name in self._claims if name.startswith(front)]:
+            gone += self._adapt(watch, name, name.removeprefix(front), streams, edges)
+        placed = self._standing(watch, streams)
+        names = {*placed, *(relation.name for relation in watch.relations)}
+        tables = {table.name: table.types for table in watch.relations}
+        tables |= {name: streams[name].types for name in placed}
+        inside = [edge for edge in edges if {edge.left, edge.right} <= names]
+        kept = {_ends(edge): edge for edge in watch.edges}
+        now = [kept.get(_ends(edge)) or self._edge(edge, tables) for edge in inside]
+        members = [member for member, _ in placed.values()]
+        if (tuple(members), tuple(now)) != before:
+            self.touched += [name for name in self._claims if name.startswith(front)][:1]
+            self._refit(watch, members, [port_of(node) for _, node in placed.values()], now)
+        return self._site.release(gone, NOBODY)
+
+    def _adapt(
+        self,
+        watch: WatchNode,
+        name: str,
+        scope: str,
+        streams: Mapping[str, StreamDef],
+        edges: Sequence[JoinEdge],
+    ) -> list[Claim]:
+        """Claim the streams of a scope that are declared now; the claims on others are to be released."""
+        wanted = self._wanted(watch, scope, streams, edges)
+        standing = {member.name: member for member in watch.members}
+        stay, gone, known = list[Claim](), list[Claim](), set[str]()
+        for claim in self._claims[name]:
+            assert isinstance(claim, NodeClaim)
+            stream = self._site.nodes[claim.node].streams[0]
+            same = stream in wanted and stream in standing and self._is_same(standing[stream], wanted[stream])
+            (stay if same else gone).append(claim)
+            known |= {stream} if same else set()
+        if not gone and known == {*wanted}:
+            return []
+        placer = Placer(self._site, NOBODY, self._strategy)
+        for definition in wanted.values():
+            if definition.name not in known:
+                self._placed(placer, definition)
+        self._claims[name] = [*stay, *placer.claims]
+        self.touched.append(name)
+        return gone
+
+    def _wanted(
+        self, watch: WatchNode, scope: str, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]
+    ) -> dict[str, StreamDef]:
+        """The streams of a scope; one that comes later enters if its state is bounded too."""
+        if scope != ALL_TABLES:
+            return {name: streams[name] for name in names_in(scope) if name in streams}
+        joined = {end for edge in edges for end in (edge.left, edge.right)}
+        members = {member.name for member in watch.members}
+        return {
+            name: stream
+            for name, stream in streams.items()
+            if stream.domain == watch.domain
+            and (name in joined or STRING in stream.types)
+            and (name in members or _may_enter(watch, stream))
+        }
+
+    @staticmethod
+    def _is_same(member: WatchedTable, stream: StreamDef) -> bool:
+        fields = tuple(field.name for field in stream.fields)
+        return (member.names, member.types, member.window) == (fields, stream.types, stream.window)
+
+    def _standing(
+        self, watch: WatchNode, streams: Mapping[str, StreamDef]
+    ) -> dict[str, tuple[WatchedTable, Node]]:
+        """The streams that scopes of a node claim: each as a member, and the node that gives its tuples."""
+        front = f"{_MARK}{watch.id} "
+        known = {member.name: member for member in watch.members}
+        claims = [claim for name, one in self._claims.items() if name.startswith(front) for claim in one]
+        nodes = {node.streams[0]: node for node in (self._site.nodes[i] for i in claimed_nodes(claims))}
+        placed = {}
+        for name, node in nodes.items():  # of a stream with deletions the last claim is the resolve node's
+            member = known.get(name)
+            if member is None or not self._is_same(member, streams[name]):
+                member = self._member(streams[name])
+            placed[name] = (member, node)
+        return placed
+
+    def _edge(self, edge: JoinEdge, tables: Mapping[str, Sequence[Type]]) -> WatchedEdge:
+        sides = ((edge.left, edge.left_column), (edge.right, edge.right_column))
+        type_ = common_type([tables[table][column] for table, column in sides])
+        return WatchedEdge(self._site.take_id(), *_ends(edge), type_)
 
     def undo(self) -> None:
         """Forget the scopes that came with a query that is refused."""
@@ -154,6 +255,11 @@ class SearchScopes:
 
 def _ends(edge: JoinEdge | WatchedEdge) -> tuple[str, int, str, int]:
     return edge.left, edge.left_column, edge.right, edge.right_column
+
+
+def _may_enter(watch: WatchNode, stream: StreamDef) -> bool:
+    """Whether a stream that comes later is searched by those who are there; deletions need a stage more."""
+    return stream.window is not None and (bool(watch.identities) or not stream.retractable)
 
 
 def _with_ports(watch: WatchNode) -> Iterator[tuple[Port, WatchedTable]]:

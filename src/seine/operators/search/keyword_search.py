@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.search.search_state import NewTuples, SearchState
+from seine.operators.search.search_state import SearchState
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.told_trees import IDENTITY, MEMBERS, ToldTrees, members_of
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
@@ -73,7 +73,7 @@ class AppendSearch:
         state, bound = SearchState(store), clock.low(self._streams)
         arrived = state.numbered([delta.plus for delta in pieces])
         if arrived is not None:
-            new = NewTuples(arrived)
+            new = self._search.arrived(arrived)
             for trees in self._search.trees(new, state, store.bucket):
                 yield Delta(trees.rows)
             state.add(new, bound)
@@ -98,7 +98,7 @@ class RetractingSearch:
             cuts = concat_batches(minus)
             pending.cut(cuts[TABLE].to_numpy(), cuts[NUMBER].to_numpy(), cuts)
         if arrived is not None:
-            new = NewTuples(arrived)
+            new = self._search.arrived(arrived)
             for trees in self._search.trees(new, state, store.bucket):
                 yield from self._emitted(trees, pending, store)
             state.add(new, bound)

@@ -19,6 +19,7 @@ from seine.algebra.arrays import IntArray
 from seine.operators.search.data_graph import KEY_TEXT, SIDE
 from seine.operators.search.known_tuples import CARRIED, ID
 from seine.operators.search.tuple_columns import (
+    EPOCH,
     KEYS,
     NUMBER,
     PLACES,
@@ -38,7 +39,8 @@ NEXT_ID = "next"  # head: the id of the next tuple that arrives
 FREQUENT = "frequent"  # head: terms of which no reach is kept, for ever
 FREQUENT_SHARE = 0.05  # of the tuples of a step; a term that more of them contain is frequent,
 LEAST_FREQUENT = 256  # if it is so many tuples
-_WINDOW_NAMES = ["_s", "_e", ID, TABLE, NUMBER, TEXT]
+_WINDOW_NAMES = ["_s", "_e", ID, TABLE, NUMBER, EPOCH, TEXT, TERMS]
+INDEXED = "sides"  # head: the sides of edges at which held tuples have their places
 
 
 class SearchState:
@@ -70,11 +72,28 @@ class SearchState:
             self._head[FREQUENT] = sorted(known)
         return frozenset(known)
 
+    def lacks_places(self, sides: IntArray) -> bool:
+        """Whether there are sides of edges at which held tuples are not indexed; asked once."""
+        known, self._head[INDEXED] = self._head.get(INDEXED), sides.tolist()
+        return known is not None and not {*sides.tolist()} <= {*known}
+
+    def held(self) -> pa.RecordBatch | None:
+        """All tuples of the window; None if there are none."""
+        runs = [run.batch.select(_WINDOW_NAMES) for run in self.window.overlapping()]
+        return pa.concat_batches(runs) if runs else None
+
+    def index_anew(self, places: SortedRun | None) -> None:
+        """Take other places for those of the held tuples; reach has to be published again."""
+        self.places.clear()
+        self.reach.clear()
+        if places is not None:
+            self.places.add(places)
+
     def add(self, arrived: NewTuples, bound: int) -> None:
         """Hold new tuples that may still be joined after the bound."""
         if arrived.places is not None:
             self.places.add(arrived.places.after(bound))
-            self.window.add(arrived.window.after(bound))
+        self.window.add(arrived.window.after(bound))
 
     def settle(self, bound: int) -> None:
         """Let go of what no tuple to come can live with."""
@@ -96,16 +115,20 @@ class SearchState:
 class NewTuples:
     """The tuples that arrived in a step, as runs that can be probed and then be held."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, *, hold_all: bool = False) -> None:
+        """Tuples that nothing can join are held if the schema may change: `hold_all`."""
         self.batch = batch
         lengths, places = list_values(batch[PLACES])
         joinable = np.flatnonzero(lengths)
-        self.places = _places_run(batch, lengths, places) if len(joinable) else None
-        held = batch.take(pa.array(joinable)).select(_WINDOW_NAMES)
+        self.places = places_run(batch, lengths, places) if len(joinable) else None
+        held = batch.select(_WINDOW_NAMES)
+        if not hold_all:
+            held = held.take(pa.array(joinable))
         self.window = SortedRun.of(_keyed(spread(held[ID].to_numpy()), held), KEY)
 
 
-def _places_run(batch: pa.RecordBatch, lengths: IntArray, places: IntArray) -> SortedRun:
+def places_run(batch: pa.RecordBatch, lengths: IntArray, places: IntArray) -> SortedRun:
+    """Tuples by place, a row for each place of each."""
     owners = pa.array(np.repeat(np.arange(batch.num_rows), lengths))
     rows = batch.select(CARRIED).take(owners)
     rows = rows.append_column(SIDE, batch[SIDES].flatten()).append_column(KEY_TEXT, batch[KEYS].flatten())

@@ -21,8 +21,8 @@ from seine.algebra.arrays import IntArray
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.known_tuples import ID
-from seine.operators.search.search_state import NewTuples
-from seine.operators.search.tuple_columns import NUMBER, TABLE, TEXT
+from seine.operators.search.search_state import places_run
+from seine.operators.search.tuple_columns import NUMBER, PLACES, TABLE, TEXT, list_values
 from seine.operators.search.watch_step import TupleForm
 from seine.operators.search.watched_schema import WatchedSchema, WatchedTable
 from seine.operators.state.sorted_run import SortedRun
@@ -45,8 +45,8 @@ class StaticTuples:
         """The index of their places, as a run; none if there are none."""
         if self.batch is None or not self.batch.num_rows:
             return []
-        run = NewTuples(self.batch).places
-        return [] if run is None else [run]
+        lengths, places = list_values(self.batch[PLACES])
+        return [places_run(self.batch, lengths, places)] if len(places) else []
 
     def texts(self, ids: IntArray) -> pa.RecordBatch:
         """The tuples with these ids; they come before all others."""

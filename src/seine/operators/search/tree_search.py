@@ -16,12 +16,13 @@ from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
 from seine.operators.search.known_tuples import ID, KnownTuples
 from seine.operators.search.pruning import Pruning
 from seine.operators.search.reach import TermReach
-from seine.operators.search.search_state import NewTuples, SearchState
+from seine.operators.search.reindexing import reindexed
+from seine.operators.search.search_state import NewTuples, SearchState, places_run
 from seine.operators.search.searches import Searches
 from seine.operators.search.seeding import Seeding
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_records import tree_columns
-from seine.operators.search.tuple_columns import NUMBER, TABLE, TEXT, side_code
+from seine.operators.search.tuple_columns import NUMBER, PLACES, TABLE, TEXT, list_values, side_code
 from seine.operators.search.watched_schema import WatchedSchema
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import spend_for_query
@@ -48,7 +49,7 @@ class TreeSearch:
         buckets: int,
         static: StaticTuples | None = None,
     ) -> None:
-        self._static, self._table, self._buckets = static, table, buckets
+        self._schema, self._static, self._table, self._buckets = schema, static, table, buckets
         self._static_places = [] if static is None else static.places
         self._names = {table.number: table.name for table in schema.tables}
         ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
@@ -65,9 +66,15 @@ class TreeSearch:
             self._searches[bucket, frequent] = made
         return self._searches[bucket, frequent]
 
+    def arrived(self, batch: pa.RecordBatch) -> NewTuples:
+        """New tuples, of which those are held that may ever be joined."""
+        return NewTuples(batch, hold_all=self._schema.may_change)
+
     def trees(self, new: NewTuples, state: SearchState, bucket: int) -> Iterator[FoundTrees]:
         """The trees whose last tuple is new."""
         searches = self.searches(bucket, state.frequent_terms(new.batch))
+        if state.lacks_places(self.sides):
+            self._reindex(state, searches)
         if not searches.count:
             return
         tuples = KnownTuples(searches, self.sides)
@@ -81,6 +88,26 @@ class TreeSearch:
         for chosen, queries in seeding.seeds(roots, here):
             for trees in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
                 yield self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
+
+    def _reindex(self, state: SearchState, searches: Searches) -> None:
+        """Let held tuples have the places of new edges, and publish the reach of all of them."""
+        held = state.held()
+        batches = [] if held is None else reindexed(held, self._schema)
+        if not batches:
+            state.index_anew(None)
+            return
+        whole = pa.concat_batches(batches)
+        lengths, places = list_values(whole[PLACES])
+        run = places_run(whole, lengths, places) if len(places) else None
+        state.index_anew(run)
+        if run is not None and searches.count:
+            tuples = KnownTuples(searches, self.sides)
+            numbers = tuples.numbers(whole)
+            graph = DataGraph(tuples, [run, *self._static_places])
+            reach = TermReach(graph, searches, self._reach_of_relations(searches))
+            fresh = reach.published(numbers).run(searches)
+            if fresh is not None:
+                state.reach.add(fresh)
 
     def _distances(
         self, graph: DataGraph, searches: Searches, state: SearchState, roots: IntArray

@@ -42,6 +42,11 @@ class WatchedSchema:
     relations: tuple[WatchedTable, ...] = ()
 
     @property
+    def may_change(self) -> bool:
+        """Whether tables and edges may come and go: in a live network, where tuples have epochs."""
+        return any(member.arrival is not None for member in self.members)
+
+    @property
     def tables(self) -> tuple[WatchedTable, ...]:
         """Streams, then relations."""
         return (*self.members, *self.relations)
