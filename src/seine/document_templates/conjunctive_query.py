@@ -20,15 +20,17 @@ Cites: MMQJP 4.4 (Figure 7, Table 4f)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.document_templates.packed_keys import join, pack_pairs
 from seine.document_templates.partial_bindings import PartialBindings
+from seine.document_templates.row_prefixes import RowPrefixes
 from seine.document_templates.template_relation import TemplateRelation
+
+_MOST_BINDINGS_AT_ONCE = 4_000_000  # partial results; bounds the memory of a step
 
 
 class SideWitnesses(Protocol):
@@ -97,9 +99,13 @@ class ConjunctiveQuery:
         left, right = template.value_joins[0]
         self._first = left, right + self._lefts
         self._steps = tuple(self._plan())
-        keys = pack_pairs(relation.pairs[:, self._first[0]], relation.pairs[:, self._first[1]])
-        self._rows = np.argsort(keys, kind="stable")
-        self._keys = keys[self._rows]
+        binding = [step.node for step in self._steps if not isinstance(step, _Compare)]
+        self._prefixes = RowPrefixes(relation.pairs, [*self._first, *binding])
+
+    @property
+    def most_pairs(self) -> int:
+        """How many node pairs of the first value join may come at once: each meets many rows of R_T."""
+        return max(1, _MOST_BINDINGS_AT_ONCE // self._prefixes.most_extensions)
 
     def first_pairs(self, codes: int) -> tuple[BoolArray, BoolArray]:
         """Which pairs of variables some row has at the left and the right end of its first value join."""
@@ -113,16 +119,21 @@ class ConjunctiveQuery:
     ) -> Iterator[PartialBindings]:
         """R_outT, in pieces, from the node pairs of the first value join and the witnesses of both sides."""
         for piece in joined:
-            bindings = self._start(piece)
+            bindings, level = self._start(piece), 0
             for step in self._steps:
-                bindings = self._apply(step, bindings, left, right)
+                if isinstance(step, _Compare):
+                    bindings = self._compare(step, bindings, left, right)
+                else:
+                    bindings = self._bind(step, level, bindings, left, right)
+                    level += 1
             if len(bindings):
-                yield bindings
+                owners, rows = self._prefixes.rows(bindings.row)
+                yield replace(bindings.take(owners), row=rows)
 
     def _start(self, piece: JoinedNodes) -> PartialBindings:
         """The first value join with R_T."""
-        owners, places = join(self._keys, pack_pairs(piece.left_pair, piece.right_pair))
-        bindings = PartialBindings(self._rows[places], piece.left[owners], piece.right[owners], {}, {})
+        owners, prefixes = self._prefixes.first(piece.left_pair, piece.right_pair)
+        bindings = PartialBindings(prefixes, piece.left[owners], piece.right[owners], {}, {})
         ends = ((piece.left_node, piece.left_parent), (piece.right_node, piece.right_parent))
         for node, (bound, above) in zip(self._first, ends, strict=True):
             bindings = bindings.bind(node, bound[owners], piece.string[owners])
@@ -154,18 +165,20 @@ class ConjunctiveQuery:
             yield _Descend(node, self._parents[node], node in joined)
             bound.add(node)
 
-    def _apply(
+    def _bind(
         self,
-        step: _Climb | _Descend | _Compare,
+        step: _Climb | _Descend,
+        level: int,
         bindings: PartialBindings,
         left: SideWitnesses,
         right: SideWitnesses,
     ) -> PartialBindings:
-        if isinstance(step, _Compare):
-            return self._compare(step, bindings, left, right)
+        """Bind one more metavariable, for each extension of the rows' prefixes by its pair."""
+        owners, prefixes = self._prefixes.extended(level, bindings.row)
+        bindings = replace(bindings.take(owners), row=prefixes)
+        pairs = self._prefixes.last_pair(level + 1, prefixes)
         documents = bindings.left if step.node < self._lefts else bindings.right
         witnesses = left if step.node < self._lefts else right
-        pairs = self.relation.pairs[bindings.row, step.node]
         if isinstance(step, _Climb):
             owners, of, parents = witnesses.parents(documents, bindings.nodes[step.node])
             kept = np.flatnonzero(of == pairs[owners])

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.document_templates.conjunctive_query import JoinedNodes
+from seine.document_templates.conjunctive_query import ConjunctiveQuery, JoinedNodes
 from seine.document_templates.packed_keys import join, matches, pack_child
 from seine.document_templates.string_order import StringOrder
 from seine.document_templates.witness_index import WitnessIndex
@@ -85,13 +85,14 @@ def join_views(
     held: WitnessIndex,
     left: StringWitnesses,
     right: StringWitnesses,
+    query: ConjunctiveQuery,
     wanted: tuple[BoolArray, BoolArray],
-    window: int,
 ) -> Iterator[JoinedNodes]:
     """R_L joined with R_R on strings: the first value join of a template, in pieces."""
     left = left.take(np.flatnonzero(wanted[0][left.witnesses.pair]))
     right = right.take(np.flatnonzero(wanted[1][right.witnesses.pair]))
     order = StringOrder.of(left.string, left.witnesses.document)
-    for owners, places in ranges(*order.between(right.string, *held.reach(right.witnesses.document, window))):
+    reach = held.reach(right.witnesses.document, query.relation.widest)
+    for owners, places in ranges(*order.between(right.string, *reach), query.most_pairs):
         one, other = left.take(places), right.take(owners)
         yield JoinedNodes(*one.witnesses, *other.witnesses, one.string)

@@ -46,7 +46,7 @@ class TemplateEngine:
         assert held is not None, "a batch is held before it is matched"
         results = []
         for query in self.queries:
-            joined = _joined_nodes(held, arriving, query.first_pairs(self.codes), query.relation.widest)
+            joined = _joined_nodes(held, arriving, query, query.first_pairs(self.codes))
             results += checked(query, held, query.evaluate(joined, held, arriving))
         return results
 
@@ -65,13 +65,15 @@ def checked(
 
 
 def _joined_nodes(
-    held: WitnessIndex, arriving: WitnessIndex, wanted: tuple[BoolArray, BoolArray], window: int
+    held: WitnessIndex,
+    arriving: WitnessIndex,
+    query: ConjunctiveQuery,
+    wanted: tuple[BoolArray, BoolArray],
 ) -> Iterator[JoinedNodes]:
     """R_doc, R_docW, R_bin and R_binW joined: the first value join of a template, in pieces."""
     ours, theirs = held.by_string, arriving.by_string
-    for owners, places in ranges(
-        *held.string_order.between(theirs.string, *held.reach(theirs.document, window))
-    ):
+    reach = held.reach(theirs.document, query.relation.widest)
+    for owners, places in ranges(*held.string_order.between(theirs.string, *reach), query.most_pairs):
         left, right = ours.take(places), theirs.take(owners)
         above, left_pair, left_parent = held.parents(left.document, left.node)
         kept = np.flatnonzero(wanted[0][left_pair])

@@ -54,7 +54,7 @@ class ViewEngine(TemplateEngine):
         sides = ViewSide(held, left), ViewSide(arriving, right)
         results = []
         for query in self.queries:
-            joined = join_views(held, left, right, query.first_pairs(self.codes), query.relation.widest)
+            joined = join_views(held, left, right, query, query.first_pairs(self.codes))
             results += checked(query, held, query.evaluate(joined, *sides))
         self.times.queries += time.process_time() - began
         return results

@@ -8,7 +8,7 @@ reads the documents again, is not: here R_out is counted.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,13 @@ from seine.rows.hashing import mix
 _STREAM = "s"
 
 
+class _HoldingOnly(DocumentJoinOperator):
+    """The operator without its joining half: it fills the store as a long stream before would have."""
+
+    def _joined(self, *_: object) -> Iterator[Delta]:
+        return iter(())
+
+
 class DocumentJoinSide:
     """The operator of one document join in one bucket, fed with witness relations."""
 
@@ -43,7 +50,13 @@ class DocumentJoinSide:
         port = Port(0, OPERAND, (_STREAM,), broadcast=True)
         node = DocumentJoinNode(1, (port,), PAIR, (), (_STREAM,), (), 0, 1, "", classes=0)
         self._operator = DocumentJoinOperator(node, [Orientation(0, 0, classes)], 1)
+        self._holding = _HoldingOnly(node, [Orientation(0, 0, classes)], 1)
         self._store = MemoryStore()
+
+    def hold(self, rows: pa.RecordBatch, watermark: int) -> None:
+        """Take documents in without matching them with one another."""
+        for _ in self._holding.step([[Delta(rows)]], Clock({_STREAM: watermark}), self._store):
+            raise AssertionError("held documents bring no results")
 
     def step(self, rows: pa.RecordBatch, watermark: int) -> tuple[int, int]:
         """Take documents in; returns how many rows of R_out and how many records they bring."""
@@ -76,7 +89,7 @@ class DocumentJoinSide:
 
 def join_cost(side: DocumentJoinSide, held: DocumentBatch, batches: Sequence[DocumentBatch]) -> MatchCost:
     """The cost of batches that arrive when others are held."""
-    side.step(side.operands(held), int(held.timestamps[-1]))
+    side.hold(side.operands(held), int(held.timestamps[-1]))
     seconds = rows = records = 0.0
     for batch in batches:
         operands = side.operands(batch)
