@@ -1,5 +1,5 @@
 -- Feeds of films, people and news, made up, and standing searches over them. A search finds every
--- smallest way in which its words are connected: by credits, news and sequels.
+-- smallest way in which its words are connected: by credits, news, sequels and studios.
 
 CREATE STREAM film (film BIGINT, title STRING, studio STRING, sequel_of BIGINT, ts TIMESTAMP)
   TIMESTAMP BY ts WINDOW INTERVAL '40' DAY FROM 'film.jsonl';
@@ -9,12 +9,14 @@ CREATE STREAM credit (film BIGINT, person BIGINT, role STRING, ts TIMESTAMP)
   TIMESTAMP BY ts WINDOW INTERVAL '40' DAY FROM 'credit.jsonl';
 CREATE STREAM news (news BIGINT, headline STRING, film BIGINT, person BIGINT, ts TIMESTAMP)
   TIMESTAMP BY ts WINDOW INTERVAL '5' DAY FROM 'news.jsonl';
+CREATE RELATION studio (name STRING, town STRING) FROM 'studio.jsonl';
 
 CREATE JOIN credit.film = film.film;
 CREATE JOIN credit.person = person.person;
 CREATE JOIN news.film = film.film;
 CREATE JOIN news.person = person.person;
 CREATE JOIN film.sequel_of = film.film;
+CREATE JOIN film.studio = studio.name;
 
 -- Two people: they work on one film, or one news item or town connects them.
 CREATE QUERY moreau_and_strand AS SEARCH 'moreau strand' MAX 5 TUPLES;
