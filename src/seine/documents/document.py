@@ -17,8 +17,9 @@ from lxml import etree
 from seine.documents.parse_document import parse_document
 
 DocumentNode = int | tuple[int, str]
+_MOST_CHARACTERS_PRINTED = 4_000_000  # of nodes as XML, kept for the bindings that select them again
 DOCUMENT = -1  # stands above the root element
-_STRING_VALUE = etree.XPath("string()")
+_STRING_VALUE = etree.XPath("string()", smart_strings=False)
 
 
 class Document:
@@ -33,6 +34,7 @@ class Document:
         self._number(self.root)
         self._strings: dict[DocumentNode, str] = {}
         self._texts: dict[DocumentNode, str] = {}
+        self._printed = 0  # characters in them
 
     def _number(self, root: etree._Element) -> None:
         elements, parents = self.elements, self.parent
@@ -98,13 +100,17 @@ class Document:
         if isinstance(node, tuple):
             return str(self.elements[node[0]].get(node[1]))
         element = self.elements[node]
-        return str(_STRING_VALUE(element)) if len(element) else element.text or ""
+        return string_value(element) if len(element) else element.text or ""
 
     def text(self, node: DocumentNode) -> str:
         """A node as XML: an attribute as an element, `<attribute name="id">7</attribute>`."""
         text = self._texts.get(node)
         if text is None:
-            text = self._texts[node] = self._text(node)
+            text = self._text(node)
+            if self._printed > _MOST_CHARACTERS_PRINTED:
+                self._texts, self._printed = {}, 0
+            self._texts[node] = text
+            self._printed += len(text)
         return text
 
     def _text(self, node: DocumentNode) -> str:
@@ -113,6 +119,11 @@ class Document:
             holder.text = self.string(node)
             return str(etree.tostring(holder, encoding="unicode"))
         return str(etree.tostring(self.elements[node], encoding="unicode", with_tail=False))
+
+
+def string_value(element: etree._Element) -> str:
+    """The string value of an element, as in XPath: the text of all that is inside it."""
+    return str(_STRING_VALUE(element))
 
 
 def number_of(node: DocumentNode) -> int | str:

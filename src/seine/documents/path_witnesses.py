@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 from lxml import etree
 
 from seine.algebra.arrays import IntArray
+from seine.documents.document import string_value
 from seine.documents.parse_document import parse_document
 from seine.documents.path_automaton import LabelPath, PathAutomaton, PathPattern
 from seine.rows.hashing import hash_columns, mix
@@ -80,7 +80,7 @@ class WitnessFinder:
             inner = len(element)
             if state.number >= 0:
                 sets.append(state.number)
-                strings.append(_beginning(element) if inner else element.text or "")
+                strings.append(string_value(element) if inner else element.text or "")
             if state.attributes is not None:
                 self._note_attributes(element, state, sets, strings)
             if inner and not state.is_dead_end:
@@ -129,15 +129,3 @@ def _distinct(documents: IntArray, keys: IntArray, values: IntArray) -> tuple[In
     new = np.ones(len(order), bool)
     new[1:] = (documents[1:] != documents[:-1]) | (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
     return documents[new], keys[new], values[new]
-
-
-def _beginning(element: etree._Element) -> str:
-    """The string value of an element, or at least as much of it as is hashed."""
-    pieces: list[str] = []
-    length = 0
-    for piece in islice(element.itertext(), LONGEST_HASHED):
-        pieces.append(piece)
-        length += len(piece)
-        if length >= LONGEST_HASHED:
-            break
-    return "".join(pieces)

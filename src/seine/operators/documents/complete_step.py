@@ -67,6 +67,10 @@ class _Pair(NamedTuple):
     right_identity: int
 
 
+MOST_RESULT_CHARACTERS = 64_000_000  # of the output documents of one form in one pair
+_MOST_CHARACTERS_HELD = 16_000_000  # of output documents before they are passed on
+
+
 class _Result(NamedTuple):
     """A row of the output."""
 
@@ -98,11 +102,14 @@ class CompleteStep:
         rows = _single(arrived.delta.plus) if self._node.single else _paired(arrived.delta.plus)
         known = KnownBindings()
         results: list[_Result] = []
+        held = 0
         for pair in rows:
-            results += self._results(pair, known)
-            if len(results) >= MIN_ROWS_OF_PIECE:
+            for result in self._results(pair, known):
+                results.append(result)
+                held += len(result.document)
+            if held > _MOST_CHARACTERS_HELD or len(results) >= MIN_ROWS_OF_PIECE:
                 flow.push(self._node.id, Delta(self._batch(results)), emission)
-                results = []
+                results, held = [], 0
         if results:
             flow.push(self._node.id, Delta(self._batch(results)), emission)
 
@@ -114,11 +121,20 @@ class CompleteStep:
 
     def _bounded(self, pair: _Pair, row: _FormRow, known: KnownBindings) -> list[_Result]:
         """The results of one form in one pair; if they are too many, its queries alone are at fault."""
+        results, room = [], MOST_RESULT_CHARACTERS
         try:
-            return [*self._complete(pair, row.form, row.tag, known)]
+            for result in self._complete(pair, row.form, row.tag, known):
+                results.append(result)
+                room -= len(result.document)
+                if room < 0:
+                    raise TooManyBindings
         except TooManyBindings:
-            reason = f"has more than {MOST_BINDINGS:,} bindings in one document or pair of documents"
+            most = (
+                f"{MOST_BINDINGS:,} bindings, or {MOST_RESULT_CHARACTERS:,} characters of output documents,"
+            )
+            reason = f"has more than {most} in one document or pair of documents"
             raise NodeFault("budget", reason, queries=tuple(sorted(row.queries))) from None
+        return results
 
     def _complete(self, pair: _Pair, form: DocumentForm, tag: int, known: KnownBindings) -> Iterator[_Result]:
         """The results of one form in one pair."""
