@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
+from seine.algebra.tree_pattern import TreePattern
 from seine.documents.document import Document
 from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.document_form import DocumentForm, FormBlock, read_form
+from seine.operators.documents.class_forms import ClassForms, FormRow
+from seine.operators.documents.document_form import DocumentForm, FormBlock
 from seine.operators.documents.operand_bindings import (
     MOST_BINDINGS,
     NO_BINDING,
@@ -38,16 +40,6 @@ from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 
 if TYPE_CHECKING:
     from seine.operators.documents.complete_node import CompleteNode
-
-
-class _FormRow(NamedTuple):
-    """A form, the tag of its results, and the weakest bounds of time of its queries."""
-
-    form: DocumentForm
-    tag: int
-    low: int
-    high: int
-    queries: frozenset[str]
 
 
 class _Pair(NamedTuple):
@@ -114,12 +106,14 @@ class CompleteStep:
             flow.push(self._node.id, Delta(self._batch(results)), emission)
 
     def _results(self, pair: _Pair, known: KnownBindings) -> Iterator[_Result]:
+        texts = (pair.left, pair.right)
         for number in pair.classes:
-            for row in self._forms.get(number, ()):
-                if row.low <= pair.apart <= row.high:
+            forms = self._forms.get(number)
+            if forms is not None:
+                for row in forms.wanted(pair.apart, lambda side, path: known.values(path, texts[side])):
                     yield from self._bounded(pair, row, known)
 
-    def _bounded(self, pair: _Pair, row: _FormRow, known: KnownBindings) -> list[_Result]:
+    def _bounded(self, pair: _Pair, row: FormRow, known: KnownBindings) -> list[_Result]:
         """The results of one form in one pair; if they are too many, its queries alone are at fault."""
         results, room = [], MOST_RESULT_CHARACTERS
         try:
@@ -193,17 +187,34 @@ class KnownBindings:
         self._documents: dict[str, Document] = {}
         self._matches: dict[tuple[int, str], list[PatternMatch]] = {}
         self._partials: dict[str, PartialCombination] = {}
+        self._values: dict[tuple[int, str], frozenset[str] | None] = {}
 
     def of(self, block: FormBlock, text: str) -> list[NodeBinding]:
         """The bindings of a block in a document; blocks that differ in names have one pattern."""
-        document = self._documents.get(text)
-        if document is None:
-            document = self._documents[text] = Document(text)
+        document = self._document(text)
         key = (id(block.pattern), text)
         matches = self._matches.get(key)
         if matches is None:
             matches = self._matches[key] = match_pattern(block.pattern, document, MOST_BINDINGS)
         return [NodeBinding(document, block, *match) for match in matches]
+
+    def values(self, path: TreePattern, text: str | None) -> frozenset[str] | None:
+        """The string values at a path of a document; None if they are too many."""
+        assert text is not None, "a form with a left block has a left document"
+        key = (id(path), text)
+        if key not in self._values:
+            try:
+                nodes = [match.selected for match in match_pattern(path, self._document(text), MOST_BINDINGS)]
+                self._values[key] = frozenset(map(self._document(text).string, nodes))
+            except TooManyBindings:
+                self._values[key] = None
+        return self._values[key]
+
+    def _document(self, text: str) -> Document:
+        document = self._documents.get(text)
+        if document is None:
+            document = self._documents[text] = Document(text)
+        return document
 
     def partial(self, text: str) -> PartialCombination:
         if text not in self._partials:
@@ -248,18 +259,18 @@ def _identity(tag: int, documents: list[int], numbers: str, key: tuple[Any, ...]
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
 
 
-def _forms_by_class(table: ParameterTable) -> dict[int, list[_FormRow]]:
+def _forms_by_class(table: ParameterTable) -> dict[int, ClassForms]:
     """The forms of each class; rows of one form that differ in bounds are one."""
-    weakest: dict[tuple[int, int], _FormRow] = {}
-    for place, (number, text, tag, low, high) in table.rows.items():
+    weakest: dict[tuple[int, int], FormRow] = {}
+    for place, (number, text, tag, low, high, path, constant) in table.rows.items():
         known, queries = weakest.get((number, tag)), frozenset(table.claims[place])
         if known is not None:
             low, high, queries = min(low, known.low), max(high, known.high), queries | known.queries
-        weakest[number, tag] = _FormRow(read_form(text), tag, low, high, queries)
-    forms: dict[int, list[_FormRow]] = {}
+        weakest[number, tag] = FormRow(text, tag, low, high, path, constant, queries)
+    forms: dict[int, list[FormRow]] = {}
     for (number, _), row in weakest.items():
         forms.setdefault(number, []).append(row)
-    return forms
+    return {number: ClassForms(rows) for number, rows in forms.items()}
 
 
 def _paired(batch: pa.RecordBatch) -> Iterable[_Pair]:
