@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -95,10 +96,9 @@ class CompleteStep:
         known = KnownBindings()
         results: list[_Result] = []
         held = 0
-        for pair in rows:
-            for result in self._results(pair, known):
-                results.append(result)
-                held += len(result.document)
+        for result in chain.from_iterable(self._results(pair, known) for pair in rows):
+            results.append(result)
+            held += len(result.document)
             if held > _MOST_CHARACTERS_HELD or len(results) >= MIN_ROWS_OF_PIECE:
                 flow.push(self._node.id, Delta(self._batch(results)), emission)
                 results, held = [], 0
