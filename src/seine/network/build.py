@@ -112,6 +112,9 @@ class Builder:
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""
+        if isinstance(plan, Search):  # very many come at once, and their rows are delivered as they are
+            self._deliver(_rows_of(self._breaker(plan)), form)
+            return
         block = self.blocks.of(plan)
         if self._query.option("emit") == "final":
             self._final_item = block.items[0] if len(block.items) == 1 else plan
@@ -122,9 +125,7 @@ class Builder:
             weighed = replace(block, outputs=block.outputs + weights)
             self._deliver(self._joined(weighed), form)
             return
-        breaker = self._tell_ends(block)
-        outputs = [Column(i, breaker.node.types[i]) for i in breaker.columns]
-        self._deliver(BlockRows(breaker.node, tuple(breaker.tag_condition(0)), (), tuple(outputs)), form)
+        self._deliver(_rows_of(self._tell_ends(block)), form)
 
     def deliver_documents(self, plan: DocumentQuery, form: RecordForm, born: int | None) -> None:
         """The bindings of a query of documents become records."""
@@ -390,6 +391,12 @@ class Builder:
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= conditions_read
             needed |= _columns(step.keys.left)
+
+
+def _rows_of(breaker: BreakerRows) -> BlockRows:
+    """The rows of a pipeline breaker as they are."""
+    outputs = tuple(Column(i, breaker.node.types[i]) for i in breaker.columns)
+    return BlockRows(breaker.node, tuple(breaker.tag_condition(0)), (), outputs)
 
 
 def _columns(expressions: Sequence[Expression]) -> set[int]:

@@ -25,8 +25,10 @@ class RecordForm:
 def form_of(query: Query) -> RecordForm:
     """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
     names = tuple(field.name for field in query.plan.schema)
-    changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
-    changelog = changelog or (isinstance(query.plan, Search) and query.plan.is_changelog)
+    if isinstance(query.plan, Search):
+        changelog = query.plan.is_changelog
+    else:
+        changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
     importance = str(query.option("importance", "min"))
     return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
 
@@ -39,6 +41,8 @@ def limit_of(query: Query) -> int:
 
 
 def _domain(query: Query) -> str:
+    if isinstance(query.plan, Search):
+        return query.plan.graph.domain
     domains = {scan.stream.domain for scan in walk(query.plan) if isinstance(scan, Scan)}
     if not domains:
         raise SeineError(
