@@ -19,7 +19,7 @@ Differs: one index over the queries of all templates instead of a conjunctive qu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +41,7 @@ from seine.operators.documents.pair_edges import edges_of_pairs
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun, take_rows
 from seine.operators.state.store import Store
+from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, concat_batches, data_names
@@ -62,8 +63,16 @@ class _Candidates(NamedTuple):
 class DocumentJoinOperator:
     """A document join in one bucket."""
 
-    def __init__(self, node: DocumentJoinNode, orientations: Sequence[Orientation], buckets: int) -> None:
+    def __init__(
+        self,
+        node: DocumentJoinNode,
+        orientations: Sequence[Orientation],
+        buckets: int,
+        owners: Callable[[set[int]], tuple[str, ...]] | None = None,
+    ) -> None:
+        """`owners` are the queries of classes: if matches are too many, those of the heaviest edge fail."""
         self._node, self._orientations, self._buckets = node, orientations, buckets
+        self._owners = owners
         self._ports = range(len(node.ports))
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -119,8 +128,27 @@ class DocumentJoinOperator:
     ) -> Iterator[Delta]:
         """The pairs of one orientation: new right documents with all left, new left with old right ones."""
         left, right = new[orientation.left], new[orientation.right]
-        same = orientation.left == orientation.right
         classes = orientation.classes.ranked(edge_levels(orientation, left, right, store))
+        matches = np.zeros(len(orientation.classes.codes), np.int64)
+        try:
+            yield from self._formed(orientation, classes, (left, right), homes, held, matches)
+        except NodeFault as fault:
+            if self._owners is None:
+                raise
+            owners = self._owners(classes.heaviest(matches))
+            raise NodeFault(fault.kind, fault.reason, queries=owners) from None
+
+    def _formed(
+        self,
+        orientation: Orientation,
+        classes: RankedClasses,
+        new: tuple[NewDocuments | None, NewDocuments | None],
+        homes: Sequence[IntArray | None],
+        held: Sequence[HeldDocuments],
+        matches: IntArray,
+    ) -> Iterator[Delta]:
+        """The pairs of ranked classes; counts the matches of each edge on the way."""
+        (left, right), same = new, orientation.left == orientation.right
         left_patterns, right_patterns = classes.first_patterns
         if right is not None:
             probe = SortedRun.of(right.witnesses_of(right_patterns), KEY)
@@ -128,13 +156,13 @@ class DocumentJoinOperator:
             if left is not None and home is not None:
                 fresh = [SortedRun.of(left.witnesses_of(left_patterns, home), KEY)]
             runs = chain(fresh, held[orientation.left].left.near(probe) if probe.rows else ())
-            candidates = _candidates(classes, probe, runs, right, probe_is_left=False, same=same)
+            candidates = _candidates(classes, probe, runs, right, matches, probe_is_left=False, same=same)
             for rows, others in _fetched(candidates, held[orientation.left], left, right):
                 yield from _pairs(classes, others, rows)
         if left is not None:
             probe = SortedRun.of(left.witnesses_of(left_patterns), KEY)
             runs = chain(held[orientation.right].right.near(probe) if probe.rows else ())
-            candidates = _candidates(classes, probe, runs, left, probe_is_left=True, same=False)
+            candidates = _candidates(classes, probe, runs, left, matches, probe_is_left=True, same=False)
             for rows, others in _fetched(candidates, held[orientation.right], None, left):
                 yield from _pairs(classes, rows, others)
 
@@ -149,6 +177,7 @@ def _candidates(
     probe: SortedRun,
     runs: Iterable[SortedRun],
     new: NewDocuments,
+    matches: IntArray,
     *,
     probe_is_left: bool,
     same: bool,
@@ -163,6 +192,7 @@ def _candidates(
                 for one, at in ((probe, pairs.probe), (run, pairs.run))
             )
             rank = classes.ranks(mine, theirs) if probe_is_left else classes.ranks(theirs, mine)
+            matches += np.bincount(rank[rank >= 0], minlength=len(matches))
             apart = run.starts[pairs.run] - probe.starts[pairs.probe]
             apart = apart if probe_is_left else -apart
             wanted = (rank >= 0) & first[rank] & (low[rank] <= apart) & (apart <= high[rank])

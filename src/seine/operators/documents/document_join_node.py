@@ -46,9 +46,14 @@ class DocumentJoinNode(StatefulNode):
             )
             for orientation in range(len(self.ports))
         ]
-        return DocumentJoinOperator(
-            self, [orientation for orientation in orientations if len(orientation.classes.tags)], flow.buckets
-        )
+        table = flow.tables[self.classes]
+
+        def owners(tags: set[int]) -> tuple[str, ...]:
+            rows = (number for number, row in table.rows.items() if row[0] in tags)
+            return tuple(sorted({query for number in rows for query in table.claims[number]}))
+
+        used = [orientation for orientation in orientations if len(orientation.classes.tags)]
+        return DocumentJoinOperator(self, used, flow.buckets, owners)
 
     @property
     def tables(self) -> tuple[int, ...]:

@@ -96,6 +96,8 @@ class RankedClasses:
         rows = np.where(classes.edges < 0, _PADDING, self._rank[classes.edges])
         rows.sort(axis=1)
         rows[rows == _PADDING] = -1
+        self._begins = rows[:, 0] if rows.shape[1] else np.zeros(0, np.int64)
+        self._levels = levels[order]
         self.tree = EdgeTree(rows, len(order), classes.low, classes.high)
 
     def ranks(self, left: IntArray, right: IntArray) -> IntArray:
@@ -110,6 +112,11 @@ class RankedClasses:
         lows, highs = np.zeros(len(self._codes), np.int64), np.zeros(len(self._codes), np.int64)
         first[edges], lows[edges], highs[edges] = True, low, high
         return first, lows, highs
+
+    def heaviest(self, matches: IntArray) -> set[int]:
+        """The classes that begin with the edge of most matches so far; of equals, with the most frequent."""
+        heavy = np.lexsort((self._levels, matches))[-1]
+        return {*self.classes.tags[self._begins == heavy].tolist()}
 
     @cached_property
     def first_patterns(self) -> tuple[IntArray, IntArray]:

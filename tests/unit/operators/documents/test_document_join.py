@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
@@ -19,6 +20,7 @@ from seine.operators.documents.held_documents import NewDocuments
 from seine.operators.documents.join_classes import JoinClasses, Orientation
 from seine.operators.documents.operand_rows import IDENTITY, OPERAND, PAIR
 from seine.operators.state.store import MemoryStore
+from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.hashing import hash_columns
@@ -83,6 +85,20 @@ def test_a_pair_is_formed_by_the_rarest_edge() -> None:
     assert (again == levels).all()
 
 
+def test_too_many_matches_are_the_fault_of_the_queries_of_one_edge() -> None:
+    """Class 7 joins a value that all documents have; class 8 joins their own ones."""
+    classes = [Class(7, 0, ((1, 1),), -100, 100), Class(8, 0, ((2, 2),), -100, 100)]
+    operands = [Operand(0, i, i % 9, FOREVER, ((1, 5), (2, 100 + i // 2))) for i in range(200)]
+    meter = WorkMeter(WorkBudget(candidates=5_000))
+    with meter.counting(), meter.at(1), pytest.raises(NodeFault) as fault:
+        run(random.Random(1), operands, classes, 1, [MemoryStore()], cut=200)
+    assert fault.value.queries == ("query of 7",) and not fault.value.nodes
+
+
+def owners(tags: set[int]) -> tuple[str, ...]:
+    return tuple(f"query of {tag}" for tag in sorted(tags))
+
+
 def random_operands(rng: random.Random, ports: int) -> list[Operand]:
     values = rng.randint(1, 6)
     return [
@@ -137,7 +153,12 @@ def holds(edge: tuple[int, int], left: Operand, right: Operand) -> bool:
 
 
 def run(
-    rng: random.Random, operands: list[Operand], classes: list[Class], ports: int, stores: list[MemoryStore]
+    rng: random.Random,
+    operands: list[Operand],
+    classes: list[Class],
+    ports: int,
+    stores: list[MemoryStore],
+    cut: int | None = None,
 ) -> Counter[Pair]:
     """Feed the operands in the order of their times, cut at random, with a watermark behind each step."""
     inputs = tuple(
@@ -149,12 +170,14 @@ def run(
         Orientation(i, ports - 1 - i, JoinClasses([one.row for one in classes if one.orientation == i]))
         for i in range(ports)
     ]
-    operator = DocumentJoinOperator(node, [o for o in orientations if len(o.classes.tags)], len(stores))
+    operator = DocumentJoinOperator(
+        node, [o for o in orientations if len(o.classes.tags)], len(stores), owners
+    )
     pairs: Counter[Pair] = Counter()
     waiting = sorted(operands, key=lambda one: one.start)
     while True:
-        cut = rng.randint(1, 6)
-        step, rest = waiting[:cut], waiting[cut:]
+        size = cut or rng.randint(1, 6)
+        step, rest = waiting[:size], waiting[size:]
         rng.shuffle(step)
         low = rest[0].start if rest else FOREVER
         clock = Clock({f"s{port}": low for port in range(ports)})
