@@ -142,9 +142,9 @@ class SearchStory:
         self._run()
 
     def restart(self) -> None:
+        """Open the service anew; the host stays, for it has the state of the pipeline."""
         self.service.close()
         self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3))
-        self.host = LocalHost(self.service.deployment)
 
     def records(self, query: str) -> list[tuple[Any, ...]]:
         page = read_records(self.service.sink.index, query, 0, 1 << 30)
