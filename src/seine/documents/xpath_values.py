@@ -103,7 +103,7 @@ def _compiled(expression: str) -> tuple[etree.XPath, int] | None:
     try:
         absolute = _absolute(expression)
         return etree.XPath(absolute, regexp=False, smart_strings=False), _power(expression)
-    except etree.XPathError:
+    except (etree.XPathError, ValueError):  # lxml refuses control characters as values, not as syntax
         return None
 
 
