@@ -6,7 +6,6 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from tests.docs.pages import DOCS, ROOT, quoted, read, rows
 
 PAGE = DOCS / "papers.md"
 KEYS = ("ARGUS", "SAFETY", "STAR", "SKWS", "MMQJP")
-RUNS, READ, UNREACHED = "Here", "Read and checked, not run yet", "Not reachable yet"
+RUNS, UNREACHED = "Here", "Not reachable yet"
 _CITED = re.compile(rf"\b((?:{'|'.join(KEYS)}) [\w.]*\w)")
 
 
@@ -97,7 +96,7 @@ ROWS = _rows()
 def test_there_are_rows() -> None:
     assert len([row for row in ROWS if row.section == RUNS]) > 10
     assert {row.result.split()[0] for row in ROWS} == set(KEYS)
-    assert {row.section for row in ROWS} <= {RUNS, READ, UNREACHED}
+    assert {row.section for row in ROWS} <= {RUNS, UNREACHED}
 
 
 def test_no_result_is_listed_twice() -> None:
@@ -126,11 +125,6 @@ def test_a_command_comes_to_the_code_of_a_result(row: Row) -> None:
 def test_what_is_said_not_to_be_reached_is_not(row: Row) -> None:
     """When a command comes to it, the row moves up."""
     assert [path for path in row.code if path in _reached_files()] == []
-
-
-def test_what_is_read_and_not_run_is_of_the_front_ends() -> None:
-    code = [path for row in ROWS if row.section == READ for path in row.code]
-    assert [path for path in code if Path(path).parts[2] != "frontends"] == []
 
 
 def test_every_citation_has_a_row() -> None:
