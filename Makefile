@@ -33,7 +33,7 @@ demo: install
 
 test: install
 	@scripts/find_postgres > /dev/null
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup $(TESTS)
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos

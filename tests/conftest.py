@@ -10,16 +10,11 @@ import pytest
 # tests share code as `tests.reference` and `tests.generators`, whatever folder pytest is started from
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-STARTING_SPARK = ("spark", "cluster", "chaos", "conformance")
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the expected part of the case files")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The conformance kit comes last. Of two processes that share the tests, one has all that start Spark."""
+    """The conformance kit comes last."""
     items.sort(key=lambda item: item.get_closest_marker("conformance") is not None)
-    for item in items:
-        if any(item.get_closest_marker(name) for name in STARTING_SPARK):
-            item.add_marker(pytest.mark.xdist_group("spark"))
