@@ -15,7 +15,7 @@ CHAOS_SECONDS := 600
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: install demo test chaos lint format bench lock clean
+.PHONY: install demo test tests-on-spark tests-without-spark chaos lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -31,9 +31,22 @@ $(STAMP): pyproject.toml requirements.lock
 demo: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine demo
 
+# Without TESTS two processes share the work: one has all that starts Spark.
+SPARK := spark or cluster or chaos or conformance
+
 test: install
 	@scripts/find_postgres > /dev/null
+ifdef TESTS
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
+else
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 tests-on-spark tests-without-spark
+endif
+
+tests-on-spark:
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "$(SPARK)" -p no:cacheprovider
+
+tests-without-spark:
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not ($(SPARK))"
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
