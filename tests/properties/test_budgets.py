@@ -11,17 +11,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from seine.operators.state.work_budget import WorkBudget
 from seine.run_local import LocalResult, run_local
 from tests.generators.scenario import Scenario, random_scenario
-from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
-from tests.support.scenario_text import scenario_text, whole_record
+from tests.support.scenario_text import whole_record
 from tests.support.seeds import seed_range, seeds
+from tests.support.smallest_failure import check_scenario
 
 AMPLE = WorkBudget(candidates=10**12, bytes=10**12)
 TIGHT_CANDIDATES = (1, 3, 10, 30, 100, 10**12)
@@ -31,11 +29,7 @@ TIGHT_BYTES = (200, 1_000, 5_000, 10**12)
 @seeds(12)
 def test_whoever_does_not_fail_answers_exactly(seed: int) -> None:
     scenario = random_scenario(seed)
-    wrong = _wrong(scenario, seed)
-    if wrong:
-        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
-        again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
+    check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed))
 
 
 def test_tight_budgets_fail_some_queries_and_not_all() -> None:

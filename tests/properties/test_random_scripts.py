@@ -7,26 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from seine.run_local import run_local
 from tests.generators.scenario import Scenario, random_scenario
-from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
-from tests.support.scenario_text import scenario_text, whole_record
+from tests.support.scenario_text import whole_record
 from tests.support.seeds import seed_range, seeds
+from tests.support.smallest_failure import check_scenario
 
 
 @seeds(16)
 def test_engine_agrees_with_reference(seed: int) -> None:
     scenario = random_scenario(seed)
-    wrong = _wrong(scenario, seed)
-    if wrong:
-        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
-        again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
+    check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed))
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:

@@ -6,26 +6,19 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from seine.run_local import LocalResult, run_local
 from tests.generators.scenario import Scenario
 from tests.generators.searches import search_scenario
-from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.verdict import disagreements
-from tests.support.scenario_text import scenario_text
 from tests.support.seeds import seed_range, seeds
+from tests.support.smallest_failure import check_scenario
 
 
 @seeds(12)
 def test_every_tree_is_reported_once(seed: int) -> None:
     scenario = search_scenario(seed)
-    wrong = _wrong(scenario, seed)
-    if wrong:
-        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed)))
-        again = _wrong(small, seed) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
+    check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed))
 
 
 def test_random_searches_have_trees_of_many_sizes(tmp_path: Path) -> None:

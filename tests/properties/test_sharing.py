@@ -8,17 +8,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run_local import run_local
 from tests.generators.scenario import Scenario, nested_scenario, related_scenario
-from tests.generators.shrink import shrink
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
-from tests.support.scenario_text import scenario_text, whole_record
+from tests.support.scenario_text import whole_record
 from tests.support.seeds import seed_range, seeds
+from tests.support.smallest_failure import check_scenario
 
 UNSHARED = CONFIGURATIONS["off"]
 STRATEGIES = {
@@ -55,11 +53,7 @@ def test_families_share_and_have_answers(tmp_path: Path) -> None:
 
 
 def _compare(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> None:
-    wrong = _wrong(scenario, seed, strategies)
-    if wrong:
-        small = shrink(scenario, lambda candidate: bool(_wrong(candidate, seed, strategies)))
-        again = _wrong(small, seed, strategies) or wrong
-        pytest.fail(f"seed {seed}\n" + "\n".join(again) + "\n\n" + scenario_text(small), pytrace=False)
+    check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed, strategies))
 
 
 def _wrong(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> list[str]:

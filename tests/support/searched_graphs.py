@@ -223,13 +223,13 @@ def _row(tag: int, terms: tuple[int, ...]) -> SearchRow:
     return SearchRow(tag, terms, "[]", 2, ALL_TABLES, 0)
 
 
-def told_trees(rows: Iterable[dict[str, object]]) -> Counter[tuple[object, ...]]:
+def retractable_trees(rows: Iterable[dict[str, object]]) -> Counter[tuple[object, ...]]:
     """Rows of a search as what tells results apart: tag, life, texts of tuples and edges."""
     return Counter((row["c0"], row["_s"], row["_e"], row["c1"], row["c2"]) for row in rows)
 
 
 def described(graph: SearchedGraph, results: Counter[tuple[object, ...]]) -> Counter[tuple[object, ...]]:
-    """Results of brute force in the form of `told_trees`: tuples by time, table, number; edges by place."""
+    """Results of brute force, in that form: tuples by time, table, number; edges by place."""
     texts: Counter[tuple[object, ...]] = Counter()
     for (query, start, end, nodes, edges), count in results.items():
         assert isinstance(nodes, frozenset) and isinstance(edges, frozenset)

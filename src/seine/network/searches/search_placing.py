@@ -11,12 +11,15 @@ deliver tag = 17
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import TypeVar
 
 from seine.algebra.expressions import Literal
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, JSON, STRING
 from seine.graph.claims import TagIdentity
 from seine.graph.node import Port
+from seine.graph.standing_nodes import Signature
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.placing import UNPLACED, Placer
@@ -29,9 +32,10 @@ from seine.operators.search.watch_node import WatchNode, watch_signature
 
 RECORD_TYPES = (BIGINT, JSON, JSON, JSON)
 _EVERYWHERE = (Literal(0, BIGINT),)  # the key of rows that go to all buckets
+Reader = TypeVar("Reader", SearchNode, SpotNode)
 
 
-def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) -> BreakerRows:
+def place_search(placer: Placer, scopes: SearchScopes, plan: Search, birth_epoch: int) -> BreakerRows:
     """The trees of a search: rows with its tag."""
     watch = _watch(placer, plan)
     scope = scope_of([*plan.graph.tables]) if plan.fixed else ALL_TABLES
@@ -44,10 +48,10 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, born: int) 
         numbers.append(claim.number)
     node = _spot(placer, watch) if plan.of_single_tuples else _search(placer, watch)
     texts = json.dumps([term.text for term in plan.terms], ensure_ascii=False)
-    row = SearchRow(UNPLACED, tuple(numbers), texts, plan.max_tuples, scope, born)
+    row = SearchRow(UNPLACED, tuple(numbers), texts, plan.max_tuples, scope, birth_epoch)
     identity = TagIdentity(node.id, (tuple(map(str, row.constants())),))
     tag = placer.claim_tag(identity)
-    placer.claim_row(node.searches, SearchRow(**{**row.__dict__, "tag": tag}).constants())
+    placer.claim_row(node.searches, replace(row, tag=tag).constants())
     return BreakerRows(node, tag, tuple(range(1, len(node.types))))
 
 
@@ -66,27 +70,25 @@ def _watch(placer: Placer, plan: Search) -> WatchNode:
 
 
 def _search(placer: Placer, watch: WatchNode) -> SearchNode:
-    identity = search_signature(watch.id)
-    node = placer.site.find(identity)
-    if node is None:
-        port = Port(watch.id, watch.types, watch.streams, watch.identities, _EVERYWHERE, broadcast=True)
-        common = placer.common(RECORD_TYPES, watch.streams, watch.hold, watch.identities, watch.stage + 1)
-        node = placer.site.insert(SearchNode(ports=(port,), searches=0, **common), identity)
-        node = placer.site.connect(node, searches=_table(placer, node.id))
-    assert isinstance(node, SearchNode)
-    placer.claim_node(node.id)
-    return node
+    port = Port(watch.id, watch.types, watch.streams, watch.identities, _EVERYWHERE, broadcast=True)
+    return _reader(placer, watch, SearchNode, port, search_signature(watch.id), watch.stage + 1)
 
 
 def _spot(placer: Placer, watch: WatchNode) -> SpotNode:
-    identity = spot_signature(watch.id)
+    port = Port(watch.id, watch.types, watch.streams, watch.identities)
+    return _reader(placer, watch, SpotNode, port, spot_signature(watch.id), watch.stage)
+
+
+def _reader(
+    placer: Placer, watch: WatchNode, cls: type[Reader], port: Port, identity: Signature, stage: int
+) -> Reader:
+    """The one node of a kind that reads the tuples of a watch, with its table of searches."""
     node = placer.site.find(identity)
     if node is None:
-        port = Port(watch.id, watch.types, watch.streams, watch.identities)
-        common = placer.common(RECORD_TYPES, watch.streams, watch.hold, watch.identities, watch.stage)
-        node = placer.site.insert(SpotNode(ports=(port,), searches=0, **common), identity)
+        common = placer.common(RECORD_TYPES, watch.streams, watch.hold, watch.identities, stage)
+        node = placer.site.insert(cls(ports=(port,), searches=0, **common), identity)
         node = placer.site.connect(node, searches=_table(placer, node.id))
-    assert isinstance(node, SpotNode)
+    assert isinstance(node, cls)
     placer.claim_node(node.id)
     return node
 

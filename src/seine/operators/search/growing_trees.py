@@ -35,7 +35,7 @@ from seine.operators.search.searches import Searches
 
 MOST_ROWS_AT_ONCE = 1 << 15  # partial trees that are grown together: bounds the memory of a step
 
-Spend = Callable[[IntArray], None]  # told for which queries candidates are formed
+Spend = Callable[[IntArray], None]  # called with the queries for which candidates are formed
 
 
 class TreeRows(NamedTuple):

@@ -6,7 +6,7 @@
 
 Law: after every step the output so far is, for each query, every total and minimal tree of at most MAX tuples
 of its tables over the input so far whose lives overlap, told apart by its edges, once. A tree with a tuple
-that may be deleted waits (`told_trees.py`).
+that may be deleted waits (`retractable_trees.py`).
 
 Cites: SKWS 3.1 (results of a keyword query over streams, Lemma 1)
 """
@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.graph.parameter_table import ParameterTable
+from seine.operators.search.retractable_trees import IDENTITY, MEMBERS, RetractableTrees, members_of
 from seine.operators.search.search_state import SearchState
 from seine.operators.search.static_tuples import StaticTuples
-from seine.operators.search.told_trees import IDENTITY, MEMBERS, ToldTrees, members_of
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
 from seine.operators.search.tuple_columns import NUMBER, TABLE, TUPLE_NAMES
 from seine.operators.search.watched_schema import WatchedSchema
@@ -89,7 +89,7 @@ class RetractingSearch:
         self._retractable = np.array(sorted(self._names), np.int64)
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        state, pending = SearchState(store), ToldTrees(store)
+        state, pending = SearchState(store), RetractableTrees(store)
         horizon = FOREVER if clock.end else clock.progress(self._hold)
         bound = min(clock.low(self._streams), horizon)
         arrived = state.numbered([delta.plus for delta in pieces])
@@ -106,7 +106,7 @@ class RetractingSearch:
         state.settle(bound)
         pending.settle(horizon)
 
-    def _emitted(self, trees: FoundTrees, pending: ToldTrees, store: Store) -> Iterator[Delta]:
+    def _emitted(self, trees: FoundTrees, pending: RetractableTrees, store: Store) -> Iterator[Delta]:
         """Trees that nothing can end early leave; others wait, by the streams that they wait for."""
         identities = pa.array(take_identities(store, trees.rows.num_rows))
         rows = trees.rows.add_column(2, IDENTITY, identities)

@@ -15,9 +15,13 @@ from seine.optimizer.canonical.canonicalise import conjoin
 from seine.optimizer.canonical.implies import implies
 from seine.optimizer.canonical.infer import infer
 
+MOST_CLAUSES_COMPARED = 64  # with all others: what that costs grows with their square
+
 
 def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet | None:
     """The fewest clauses with the same meaning where others are known to hold; None for a contradiction.
+
+    Of very many clauses only those go that others of the same terms absorb.
 
     What follows is added before it is seen what can go, so that sets that differ in what they leave to
     inference become equal.
@@ -29,6 +33,9 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
     >>> fewest((over(5), over(7))) == (over(7),), fewest((over(5),), (over(9),))
     (True, ())
     """
+    if len(conditions) + len(known) > MOST_CLAUSES_COMPARED:
+        few = conjoin([conditions])
+        return None if (NEVER,) in few else few
     closed = conjoin([conditions, infer((*conditions, *known))])
     if (NEVER,) in closed:
         return None

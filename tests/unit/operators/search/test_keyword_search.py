@@ -7,7 +7,7 @@ import random
 from seine.operators.search.keyword_search import SearchOperator
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
-from tests.support.searched_graphs import SearchedNodes, described, expected, random_graph, told_trees
+from tests.support.searched_graphs import SearchedNodes, described, expected, random_graph, retractable_trees
 from tests.support.seeds import seed_range, seeds
 
 
@@ -21,7 +21,7 @@ def test_trees_are_those_of_brute_force() -> None:
         rng = random.Random(seed)
         graph = random_graph(rng, tuples=11)
         rows = SearchedNodes(graph).run(random_cuts(rng, len(graph.tuples)))
-        assert told_trees(rows) == described(graph, expected(graph)), f"seed {seed}"
+        assert retractable_trees(rows) == described(graph, expected(graph)), f"seed {seed}"
         results += len(rows)
     assert results > 200
 
@@ -30,9 +30,9 @@ def test_trees_are_those_of_brute_force() -> None:
 def test_the_number_of_buckets_does_not_matter(seed: int) -> None:
     rng = random.Random(seed)
     graph = random_graph(rng, tuples=20)
-    alone = told_trees(SearchedNodes(graph).run([]))
+    alone = retractable_trees(SearchedNodes(graph).run([]))
     for buckets in (2, 3, 8):
-        assert told_trees(SearchedNodes(graph, buckets).run(random_cuts(rng, 20))) == alone
+        assert retractable_trees(SearchedNodes(graph, buckets).run(random_cuts(rng, 20))) == alone
 
 
 def test_a_few_queries_are_divided_among_buckets() -> None:

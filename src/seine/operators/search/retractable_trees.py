@@ -1,8 +1,8 @@
 """Trees with tuples that may be deleted: they wait until it is known whether they are void, and may end
 early.
 
-    found ──> waiting, by start ──(progress)──> told ──> + rows
-    deletions ──> cuts, by tuple ──> ends, by time ──(progress)──> - rows, once for each told tree
+    found ──> waiting, by start ──(progress)──> reported ──> + rows
+    deletions ──> cuts, by tuple ──> ends, by time ──(progress)──> - rows, once for each reported tree
 
 Progress is that of the retractable streams of the tree's own tuples: a tree of others leaves at once, and a
 silent stream holds up only the trees that have a tuple of it. Buffers are kept apart by that set of streams.
@@ -44,18 +44,18 @@ def tuple_codes(tables: IntArray, numbers: IntArray) -> IntArray:
     return codes
 
 
-class ToldTrees:
+class RetractableTrees:
     """The trees of one bucket that wait or may end early, under `store.head`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._holds: list[list[str]] = store.head.setdefault(HOLDS, [])
         self._cuts = Runs(store, "cuts")
-        self._trees = Runs(store, "told")
+        self._trees = Runs(store, "reported")
         self._links = Runs(store, "links")
 
     def cut(self, tables: IntArray, numbers: IntArray, minus: pa.RecordBatch) -> None:
-        """Note deletions of tuples, and that told trees with them end."""
+        """Note deletions of tuples, and that reported trees with them end."""
         codes = tuple_codes(tables, numbers)
         named = [KEY, START, END, EARLY, CODE]
         arrays = [pa.array(spread(codes)), minus[START], minus[END], minus[EARLY], pa.array(codes)]
@@ -72,7 +72,7 @@ class ToldTrees:
         self._buffer("waiting", self._number(streams), START).release(rows, _BEFORE_ALL)
 
     def release(self, clock: Clock) -> Iterator[Delta]:
-        """What has become certain: trees that are told, then the early ends of told ones."""
+        """What has become certain: trees that are reported, then the early ends of reported ones."""
         for number, streams in enumerate(self._holds):
             horizon = clock.progress(streams)
             due = self._buffer("waiting", number, START).release(None, horizon)
@@ -102,7 +102,7 @@ class ToldTrees:
         return RowBuffer(self._store, f"{what} {json.dumps(self._holds[number])}", time)
 
     def _tell(self, hold: int, due: pa.RecordBatch) -> pa.RecordBatch:
-        """Those of waiting trees that are not void, which are told from now on."""
+        """Those of waiting trees that are not void, which are reported from now on."""
         lengths, codes = list_values(due[MEMBERS])
         owners = np.repeat(np.arange(due.num_rows), lengths)
         early = np.full(due.num_rows, FOREVER)
@@ -120,8 +120,8 @@ class ToldTrees:
             return
         trees = rows.select(_ROW)
         keys = pa.array(spread(rows[IDENTITY].to_numpy()))
-        rows_told = pa.RecordBatch.from_arrays([keys, *trees.columns], [KEY, *_ROW])
-        self._trees.add(SortedRun.of(rows_told, KEY))
+        reported = pa.RecordBatch.from_arrays([keys, *trees.columns], [KEY, *_ROW])
+        self._trees.add(SortedRun.of(reported, KEY))
         lengths, codes = list_values(rows[MEMBERS])
         owners = pa.array(np.repeat(np.arange(rows.num_rows), lengths))
         linked = rows.select([START, END, IDENTITY]).take(owners)
@@ -148,7 +148,7 @@ class ToldTrees:
             self._buffer("ends", hold, EARLY).release(ends, _BEFORE_ALL)
 
     def _ended(self, ends: pa.RecordBatch) -> Iterator[Delta]:
-        """The told trees that end, each at its earliest end; they are told no more."""
+        """The reported trees that end, each at its earliest end; they are held no more."""
         identity, early = ends[IDENTITY].to_numpy(), ends[EARLY].to_numpy()
         order = np.lexsort((early, identity))
         identity, early = identity[order], early[order]
