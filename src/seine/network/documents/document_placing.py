@@ -34,7 +34,7 @@ from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import with_arrival
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.placing import UNPLACED, BlockRows, NodeFields, Placer, port_of
-from seine.operators.documents.class_forms import constant_of
+from seine.operators.documents.class_forms import constants_of
 from seine.operators.documents.complete_node import CompleteNode, complete_signature
 from seine.operators.documents.document_form import DocumentForm
 from seine.operators.documents.document_join_node import DocumentJoinNode, document_join_signature
@@ -107,7 +107,7 @@ class DocumentPlacer:
     def _claim_form(self, complete: CompleteNode, class_: int, form: DocumentForm, bounds: Bounds) -> int:
         text = form.printed()
         tag = self._placer.claim_tag(TagIdentity(complete.id, ((str(class_), text),)))
-        self._row(complete.forms, class_, text, tag, *bounds, *constant_of(form))
+        self._row(complete.forms, class_, text, tag, *bounds, *constants_of(form))
         return tag
 
     # ---- nodes

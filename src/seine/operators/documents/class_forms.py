@@ -1,13 +1,17 @@
 """The forms of one class, by the constants that their blocks ask for.
 
-Subscriptions differ in constants: `S//item[category = 'chess']` for one, `[category = 'go']` for another. All
-have one class, so all are candidates whenever it holds; but of those that compare one path with constants
-only the ones whose constant is a value of the document need be evaluated:
+Subscriptions differ in constants: `S//item[category = 'chess']` for one, `[category = 'go'][price < 10]` for
+another. All have one class, so all are candidates whenever it holds; but of those that compare the value at a
+path with a constant only the ones whose constant fits the document's values there need be evaluated. A form
+with several comparisons is found by all of them, one after the other, equalities first:
 
-    right //item/category    'chess' -> form 1, form 7     'go' -> form 2     ...
-    no such condition        form 3
+    right //item/category =    'chess' -> form 1, form 7
+                               'go'    -> right //item/price in    [-inf, 10) -> form 2
+                                                                   [-inf, 30) -> form 9
+    no comparison              form 3
 
-Path and constant are columns of the parameter table, so forms are read only when they are evaluated.
+Paths and kinds of comparison, and constants, are columns of the parameter table: forms are read only when
+they are evaluated. What is common to very many forms is looked at once.
 
 Law: `wanted` gives every form that has a binding in the pair; forms that it leaves out have none.
 
@@ -17,30 +21,42 @@ Cites: MMQJP R_T
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
-from seine.algebra.tree_pattern import PatternNode, TreePattern
+from seine.algebra.tree_pattern import TEXT_TESTS, PatternNode, TreePattern, ValueTest
+from seine.documents.xpath_number import xpath_number
+from seine.operators.documents.constant_index import (
+    DIFFERS,
+    EQUAL,
+    EQUAL_NUMBER,
+    WITHIN,
+    constant_index,
+    interval,
+)
 from seine.operators.documents.document_form import DocumentForm, read_form
 
 LEFT, RIGHT = 0, 1
-NO_CONSTANT = ("", "")  # of a form that compares nothing with a string
+MOST_COMPARISONS = 4  # of one form by which it is looked up
+MOST_REMEMBERED = 1 << 16  # forms and documents of one compared path
 Values = Callable[[int, TreePattern], frozenset[str] | None]  # of a side's document at a path; None: too many
+_ORDERED = ("<", "<=", ">", ">=")
 
 
 class FormRow(NamedTuple):
     """A form as text, the tag of its results, the weakest bounds of time of its queries, and these.
 
-    `path` and `constant` are its comparison of a path with a string, empty if it has none.
+    `compared` and `constants` are its comparisons with constants: see `constants_of`.
     """
 
     text: str
     tag: int
     low: int
     high: int
-    path: str
-    constant: str
+    compared: str
+    constants: str
     queries: frozenset[str]
 
     @property
@@ -48,49 +64,144 @@ class FormRow(NamedTuple):
         return read_form(self.text)
 
 
-class ClassForms:
-    """The forms of one class."""
+class ComparedPath(NamedTuple):
+    """What is compared with constants: the values of a side's document at a path, in one way."""
 
-    def __init__(self, rows: Iterable[FormRow]) -> None:
-        self._plain: list[FormRow] = []
-        self._keyed: dict[str, dict[str, list[FormRow]]] = {}
-        for row in rows:
-            if row.path:
-                self._keyed.setdefault(row.path, {}).setdefault(row.constant, []).append(row)
-            else:
-                self._plain.append(row)
+    side: int
+    path: TreePattern
+    comparison: str
+
+
+class _Compared:
+    """Forms that compare a path in one way, by constant; remembers what held for the last documents."""
+
+    def __init__(self, path: ComparedPath, forms: dict[Any, ClassForms]) -> None:
+        self.path, self._forms = path, forms
+        self._index = constant_index(path.comparison, forms)
+        self._held: dict[frozenset[str], list[ClassForms]] = {}
+        self._room = MOST_REMEMBERED
+
+    def holding(self, values: frozenset[str] | None) -> Iterable[ClassForms]:
+        """The forms whose constants hold for some value; all if the values are not known."""
+        if values is None:
+            return self._forms.values()
+        held = self._held.get(values)
+        if held is None:
+            held = list(self._index.holding(values))
+            self._room -= len(held) + 1
+            if self._room < 0:
+                self._held, self._room = {}, MOST_REMEMBERED
+            self._held[values] = held
+        return held
+
+
+class _Level(NamedTuple):
+    """Forms without a further comparison, and the others by their next one."""
+
+    plain: list[FormRow]
+    compared: list[_Compared]
+
+
+class ClassForms:
+    """The forms of one class, or those of them for which the first comparisons are known to hold."""
+
+    def __init__(self, rows: Iterable[FormRow], depth: int = 0) -> None:
+        """`depth` comparisons of each row are known to hold."""
+        self._rows, self._depth = list(rows), depth
 
     def wanted(self, apart: int, values: Values) -> Iterator[FormRow]:
         """The forms that may have a binding in a pair of documents so far apart in time."""
-        for row in self._plain:
+        level = self._level
+        for row in level.plain:
             if row.low <= apart <= row.high:
                 yield row
-        for path, by_constant in self._keyed.items():
-            present = values(*read_path(path))
-            constants = by_constant.keys() if present is None else sorted(present & by_constant.keys())
-            for constant in constants:
-                for row in by_constant[constant]:
-                    if row.low <= apart <= row.high:
-                        yield row
+        for compared in level.compared:
+            side, path, _ = compared.path
+            for forms in compared.holding(values(side, path)):
+                yield from forms.wanted(apart, values)
+
+    @cached_property
+    def _level(self) -> _Level:
+        alike: dict[str, list[FormRow]] = {}
+        for row in self._rows:
+            alike.setdefault(row.compared, []).append(row)
+        plain: list[FormRow] = []
+        by_constant: dict[ComparedPath, dict[Any, list[FormRow]]] = {}
+        for text, rows in alike.items():
+            compared = read_compared(text)
+            if len(compared) == self._depth:
+                plain += rows
+            else:
+                self._sort_out(rows, by_constant.setdefault(compared[self._depth], {}))
+        return _Level(plain, [_Compared(path, self._below(rows)) for path, rows in by_constant.items()])
+
+    def _sort_out(self, rows: list[FormRow], by_constant: dict[Any, list[FormRow]]) -> None:
+        for row in rows:
+            constant = json.loads(row.constants)[self._depth]
+            key = tuple(constant) if isinstance(constant, list) else constant
+            by_constant.setdefault(key, []).append(row)
+
+    def _below(self, by_constant: dict[Any, list[FormRow]]) -> dict[Any, ClassForms]:
+        return {constant: ClassForms(rows, self._depth + 1) for constant, rows in by_constant.items()}
 
 
-def constant_of(form: DocumentForm) -> tuple[str, str]:
-    """The first comparison of a node with a string in the blocks of a form: its path as text, the string."""
-    for side, block in ((LEFT, form.left), (RIGHT, form.right)):
-        for path in _paths(block.pattern.root, ()) if block is not None else ():
-            for test in path[-1].tests:
-                if test.operator == "=" and isinstance(test.constant, str):
-                    steps = [[node.axis, node.name, node.is_attribute] for node in path]
-                    any_namespace = block is not None and block.pattern.any_namespace
-                    return json.dumps([side, any_namespace, steps], separators=(",", ":")), test.constant
-    return NO_CONSTANT
+class _Comparison(NamedTuple):
+    rank: int  # comparisons that fewer values satisfy come first
+    path: str
+    kind: str
+    constant: Any
+
+
+def constants_of(form: DocumentForm) -> tuple[str, str]:
+    """The comparisons of a form with constants, two texts: paths and kinds, then constants in that order."""
+    comparisons = [
+        comparison
+        for side, block in ((LEFT, form.left), (RIGHT, form.right))
+        if block is not None
+        for path in _paths(block.pattern.root, ())
+        if path[-1].tests
+        for comparison in _comparisons(_path_text(side, block.pattern.any_namespace, path), path[-1].tests)
+    ]
+    chosen = sorted(comparisons, key=lambda one: one[:3])[:MOST_COMPARISONS]
+    return _written([[one.path, one.kind] for one in chosen]), _written([one.constant for one in chosen])
+
+
+def _comparisons(path: str, tests: Iterable[ValueTest]) -> Iterator[_Comparison]:
+    """The comparisons that tests of one node are; those by order are one interval together."""
+    bounds: list[tuple[str, float]] = []
+    for operator, constant in ((test.operator, test.constant) for test in tests):
+        if operator in _ORDERED:
+            bounds.append((operator, xpath_number(constant) if isinstance(constant, str) else constant))
+        elif operator in TEXT_TESTS:
+            yield _Comparison(3 if operator == "contains" else 2, path, operator, constant)
+        elif operator == "=":
+            is_text = isinstance(constant, str)
+            yield _Comparison(0 if is_text else 1, path, EQUAL if is_text else EQUAL_NUMBER, constant)
+        else:
+            yield _Comparison(6, path, DIFFERS, constant)
+    if bounds:
+        low, high = interval(bounds)
+        yield _Comparison(5 if math.inf in (-low, high) else 4, path, WITHIN, [low, high])
 
 
 @lru_cache(maxsize=1 << 12)
-def read_path(text: str) -> tuple[int, TreePattern]:
-    """The side of a path that was printed, and the path as a pattern that binds its end."""
-    side, any_namespace, steps = json.loads(text)
-    return side, TreePattern(_chain(steps), any_namespace)
+def read_compared(text: str) -> tuple[ComparedPath, ...]:
+    """The paths and kinds of comparison that were printed; a path is a pattern that binds its end."""
+    return tuple(_read_compared(path, kind) for path, kind in json.loads(text))
+
+
+@lru_cache(maxsize=1 << 12)
+def _read_compared(path: str, kind: str) -> ComparedPath:
+    side, any_namespace, steps = json.loads(path)
+    return ComparedPath(side, TreePattern(_chain(steps), any_namespace), kind)
+
+
+def _path_text(side: int, any_namespace: bool, path: tuple[PatternNode, ...]) -> str:
+    return _written([side, any_namespace, [[node.axis, node.name, node.is_attribute] for node in path]])
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _chain(steps: list[tuple[str, str, bool]]) -> PatternNode:

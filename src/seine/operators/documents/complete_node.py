@@ -27,8 +27,8 @@ from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 @dataclass(frozen=True)
 class CompleteNode(StatelessNode):
-    """Bindings and output documents of forms; a row of `forms` is (class, form, tag, low, high, path,
-    constant): see `class_forms.py`.
+    """Bindings and output documents of forms; a row of `forms` is (class, form, tag, low, high, compared,
+    constants): see `class_forms.py`.
 
     Its input gives pairs of documents or, for queries of one block, single documents.
     """

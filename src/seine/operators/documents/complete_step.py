@@ -262,11 +262,11 @@ def _identity(tag: int, documents: list[int], numbers: str, key: tuple[Any, ...]
 def _forms_by_class(table: ParameterTable) -> dict[int, ClassForms]:
     """The forms of each class; rows of one form that differ in bounds are one."""
     weakest: dict[tuple[int, int], FormRow] = {}
-    for place, (number, text, tag, low, high, path, constant) in table.rows.items():
+    for place, (number, text, tag, low, high, compared, constants) in table.rows.items():
         known, queries = weakest.get((number, tag)), frozenset(table.claims[place])
         if known is not None:
             low, high, queries = min(low, known.low), max(high, known.high), queries | known.queries
-        weakest[number, tag] = FormRow(text, tag, low, high, path, constant, queries)
+        weakest[number, tag] = FormRow(text, tag, low, high, compared, constants, queries)
     forms: dict[int, list[FormRow]] = {}
     for (number, _), row in weakest.items():
         forms.setdefault(number, []).append(row)
