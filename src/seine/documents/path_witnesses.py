@@ -26,7 +26,7 @@ from lxml import etree
 
 from seine.algebra.arrays import IntArray
 from seine.documents.document import string_value
-from seine.documents.parse_document import parse_document
+from seine.documents.parsed_documents import PARSED
 from seine.documents.path_automaton import LabelPath, PathAutomaton, PathPattern
 from seine.rows.hashing import hash_columns, mix
 
@@ -65,7 +65,7 @@ class WitnessFinder:
         counts = [0]
         for text in texts:
             if text is not None:
-                self._walk(parse_document(text, comments=False), sets, strings)
+                self._walk(PARSED.root(text), sets, strings)
             counts.append(len(sets))
         return self._spread(np.array(counts), np.array(sets, np.int64), strings)
 

@@ -1,10 +1,11 @@
 """Spark's xpath functions over one document: an XPath 1.0 expression as a string, number or truth value.
 
 As in Spark the expression starts above the root element (`item/title`), and names are local names, whatever
-namespaces a document has. What fails is None: a text that is no acceptable document, an expression that is
-wrong, or one that could take too long on this document. A document is parsed once for all expressions.
+namespaces a document has. What fails is None: a text that is no acceptable document, or an expression that
+could take too long on this document. Expressions that are wrong are refused before (`xpath_syntax.py`). A
+document is parsed once for all expressions.
 
-Differs: of Spark, which stops a query where XML or expression is wrong; name() gives the local name.
+Differs: of Spark, which stops a query where XML is wrong; name() gives the local name.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from functools import lru_cache
 
 from lxml import etree
 
-from seine.documents.document import local_name
-from seine.documents.parse_document import DocumentFault, parse_document
+from seine.algebra.functions.xpath_syntax import LONGEST_XPATH
+from seine.documents.parse_document import DocumentFault
+from seine.documents.parsed_documents import PARSED
 
-LONGEST_EXPRESSION = 4_096  # characters
 MOST_STEPS = 100_000_000  # that an expression may take, by a guess from its form and the size of a document
-_MOST_CACHED = 16_000_000  # characters of documents that are kept parsed
 _STRING_VALUE = etree.XPath("string($value)")
 _NUMBER_TEXT = re.compile(r"[ \t\r\n]*(-?(?:\d+(?:\.\d*)?|\.\d+))[ \t\r\n]*", re.ASCII)
 _FAR_AXIS = re.compile(r"(?:following|preceding|ancestor)(?:-sibling|-or-self)?\s*::")
@@ -83,22 +83,18 @@ def xpath_boolean(text: str, expression: str) -> bool | None:
 
 def _evaluated(text: str, expression: str, convert: Callable[[object], _Value]) -> _Value:
     compiled = _compiled(expression)
-    tree = _PARSED.tree(text) if compiled is not None and text else None
-    if compiled is None or tree is None:
-        return None
-    xpath, power = compiled
-    if max(text.count("<"), 1) ** power > MOST_STEPS:
+    if compiled is None or not text or max(text.count("<"), 1) ** compiled[1] > MOST_STEPS:
         return None
     try:
-        return convert(xpath(tree))
-    except etree.XPathError:
+        return convert(compiled[0](PARSED.local_root(text).getroottree()))
+    except (etree.XPathError, DocumentFault):
         return None
 
 
 @lru_cache(maxsize=1 << 12)
 def _compiled(expression: str) -> tuple[etree.XPath, int] | None:
     """A compiled expression, and to which power of a document's size its steps may grow."""
-    if not expression or len(expression) > LONGEST_EXPRESSION:
+    if not expression or len(expression) > LONGEST_XPATH:
         return None
     try:
         absolute = _absolute(expression)
@@ -157,42 +153,6 @@ def _power(expression: str) -> int:
             nested += 1
             most = max(most, nested)
     return 1 + most + len(_FAR_AXIS.findall(bare))
-
-
-class _ParsedDocuments:
-    """Trees of the documents that were asked for last, without namespaces."""
-
-    def __init__(self) -> None:
-        self._trees: dict[str, etree._ElementTree | None] = {}
-        self._size = 0
-
-    def tree(self, text: str) -> etree._ElementTree | None:
-        """The tree of a document; None if it is not acceptable."""
-        if text in self._trees:
-            return self._trees[text]
-        if self._size + len(text) > _MOST_CACHED:
-            self._trees, self._size = {}, 0
-        try:
-            tree = _without_namespaces(parse_document(text, comments=False)).getroottree()
-        except DocumentFault:
-            tree = None
-        self._trees[text] = tree
-        self._size += len(text)
-        return tree
-
-
-_PARSED = _ParsedDocuments()
-
-
-def _without_namespaces(root: etree._Element) -> etree._Element:
-    for element in root.iter("*"):
-        if element.tag[0] == "{":
-            element.tag = local_name(element.tag)
-        for name in [name for name in element.attrib if name[0] == "{"]:
-            value = element.attrib.pop(name)
-            if local_name(name) not in element.attrib:
-                element.attrib[local_name(name)] = value
-    return root
 
 
 def _as_string(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seine.documents import xpath_values
-from seine.documents.xpath_values import xpath_boolean, xpath_double, xpath_int, xpath_string
+from seine.documents.xpath_values import xpath_double, xpath_string
 
 WIDE = "<a>" + "<b><c/></b>" * 3_000 + "</a>"
 
@@ -52,22 +52,3 @@ def test_names_are_local():
 )
 def test_relative_paths_start_above_the_root(expression, absolute):
     assert xpath_values._absolute(expression) == absolute
-
-
-def test_one_parse_serves_all_expressions(monkeypatch):
-    texts: list[str] = []
-    parse = xpath_values.parse_document
-
-    def counted(text: str, **how: bool):
-        texts.append(text)
-        return parse(text, **how)
-
-    monkeypatch.setattr(xpath_values, "parse_document", counted)
-    monkeypatch.setattr(xpath_values, "_PARSED", xpath_values._ParsedDocuments())
-    text = "<a><b>1</b></a>"
-    assert (xpath_string(text, "a/b"), xpath_int(text, "a/b"), xpath_boolean(text, "a/b")) == ("1", 1, True)
-    assert xpath_string("<a", "a") is None and xpath_string("<a", "b") is None
-    assert texts == [text, "<a"]
-    monkeypatch.setattr(xpath_values, "_MOST_CACHED", 20)
-    assert xpath_string("<c>7</c>", "c") == "7" and xpath_string(text, "a/b") == "1"
-    assert len(xpath_values._PARSED._trees) == 1, "what is kept is bounded"

@@ -10,6 +10,7 @@ from seine.algebra.functions.logic_types import unify
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal
+from seine.algebra.functions.xpath_syntax import shortened, xpath_fault
 from seine.algebra.types import (
     BIGINT,
     BOOLEAN,
@@ -220,6 +221,10 @@ def resolve_xpath(name: str, args: Sequence[Expression]) -> Expression:
     if not isinstance(path, Literal) or not isinstance(path.value, str) or not path.value.strip():
         hint = f"{name}(doc, 'item/title')"
         raise TypeMismatch(f"the path of {name} must be a constant string", hint=hint)
+    fault = xpath_fault(path.value)
+    if fault is not None:
+        hint = f"XPath 1.0, e.g. {name}(doc, 'item[price > 10]/title'); names are local names"
+        raise TypeMismatch(f"'{shortened(path.value)}' is not an XPath expression: {fault}", hint=hint)
     text = implied_cast(document, STRING, f"argument 1 of {name}")
     return Call(name, (text, Literal(path.value, STRING)), XPATH_FUNCTIONS[name])
 
