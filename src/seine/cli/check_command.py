@@ -47,9 +47,12 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _is_planned(query: Query) -> bool:
-    """A query that is too large for a network is judged all the same; SEARCH and XSCL have no join orders."""
+    """A query that is too large for a network is judged all the same; SEARCH and XSCL have no join orders.
+
+    What XSCL publishes may be read by queries that have.
+    """
     if isinstance(query.plan, Search | DocumentQuery):
-        return False
+        return isinstance(query.plan, DocumentQuery) and query.plan.publish is not None
     return sum(not part.inputs for part in walk(query.plan)) <= MOST_TABLES
 
 

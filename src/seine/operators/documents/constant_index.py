@@ -10,7 +10,7 @@
 Law: `holding` gives what is kept with each constant for which the comparison holds for some value. It may
 give more: whole patterns are evaluated behind it.
 
-Cites: MMQJP R_T, ARGUS 5.1
+Cites: MMQJP R_T
 """
 
 from __future__ import annotations
