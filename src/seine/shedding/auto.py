@@ -4,9 +4,12 @@ Law: the priority of r is the importance of the results that the arrivals of thi
 which is certain, plus what the next arrivals are expected to make: the expected gain of one arrival
 (`rates.py`) times how many come while r is in the window, but no more than come in a tenth of its lifetime. A
 longer horizon would hold on to young tuples of little worth: something better needs their slot before that.
+Time is in whole units, so what comes later than now and before r leaves comes in `leaves - now - 1` of them:
+a tuple in its last instant expects nothing more.
 
-Priorities are recalculated when a quarter as many tuples as are held have arrived. So those of small windows
-are always up to date, and large windows cost little for each tuple.
+Expected gains are recalculated when a quarter as many tuples of the other streams have arrived as are held,
+the time that is left when there were as many instants and own arrivals. So small windows are always up to
+date, and large windows cost little for each tuple.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from seine.shedding.rates import MOST_IMPORTANCE, Rates
 from seine.shedding.window import Window
 
 _LIFETIME_PER_HORIZON = 10  # the horizon is this part of a lifetime
-_RENEWALS_PER_WINDOW = 4  # times that priorities are renewed while as many tuples arrive as are held
+_RENEWALS_PER_WINDOW = 4  # times that gains are renewed while as many tuples arrive as are held
 _PACE_MEMORY = 1600.0  # arrivals over which the arrival rate is averaged
 _RESULTS: dict[str, Callable[[float, float], float]] = {"min": min, "sum": add, "product": mul}
 
@@ -43,6 +46,7 @@ class Auto(Policy):
         self._rates = {other: Rates(combine) for edge in self._others for other in edge}
         self._coming: dict[int, list[tuple[Tokens, float]]] = {other: [] for other in self._rates}
         self._pending = 0
+        self._events = 0  # instants and arrivals of the own stream since priorities were renewed
         self._now = 0
         self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
         self._passed = np.zeros(3)  # decayed: arrivals, the time they took; and when they were counted last
@@ -56,9 +60,13 @@ class Auto(Policy):
 
     def refresh(self, window: Window, groups: TokenGroups, now: int) -> None:
         self._now = now
+        self._events += 1
         if self._pending * _RENEWALS_PER_WINDOW >= max(window.count, 1):
             self._learn(now)
-            self._renew(window)
+            self._renew_gains(window)
+        elif self._events * _RENEWALS_PER_WINDOW < window.count:
+            return
+        self._renew_priorities(window)
 
     def rank(self, window: Window, slot: int, groups: TokenGroups) -> None:
         importance, gain = min(window.importance.item(slot), MOST_IMPORTANCE), 0.0
@@ -66,7 +74,10 @@ class Auto(Policy):
             for other in self._others[token % len(self._others)]:
                 gain += self._rates[other].gain(token, importance)
         life = window.expiry.item(slot) - self._now
-        left = min(window.leaves.item(slot) - self._now, max(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace))
+        left = min(
+            window.leaves.item(slot) - self._now - 1, max(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace)
+        )
+        self._events += 1
         window.matches[slot], window.priority[slot] = gain, gain * left * self._pace
 
     def victims(self, window: Window, count: int) -> list[int]:
@@ -119,8 +130,8 @@ class Auto(Policy):
                 self._rates[other].learn(coming)
                 coming.clear()
 
-    def _renew(self, window: Window) -> None:
-        """Recalculate the priorities of all tuples that are held."""
+    def _renew_gains(self, window: Window) -> None:
+        """Recalculate the expected gain of an arrival with each tuple that is held."""
         held = slice(0, window.count)
         owners = np.repeat(np.arange(window.count), [len(tokens) for tokens in window.tokens])
         carried = [token for tokens in window.tokens for token in tokens]
@@ -131,8 +142,13 @@ class Auto(Policy):
             )
             for other in self._rates
         )
+
+    def _renew_priorities(self, window: Window) -> None:
+        """Recalculate the priorities of all tuples that are held, by the time that each has left."""
+        self._events = 0
+        held = slice(0, window.count)
         life = (window.expiry[held] - window.ts[held]).astype(float)
-        left = (window.leaves[held] - self._now).astype(float)
+        left = (window.leaves[held] - self._now - 1).astype(float)
         horizon = np.maximum(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace)
         window.priority[held] = window.matches[held] * np.minimum(left, horizon) * self._pace
 
@@ -155,7 +171,7 @@ class Auto(Policy):
         return float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
 
     def state(self) -> State:
-        columns: State = {"passed": self._passed.copy(), "now": np.array([self._now], np.int64)}
+        columns: State = {"passed": self._passed.copy(), "now": np.array([self._now, self._events], np.int64)}
         for other, rates in self._rates.items():
             coming = self._coming[other]
             columns[f"{other}.ends"] = np.cumsum([0, *(len(tokens) for tokens, _ in coming)])
@@ -165,7 +181,8 @@ class Auto(Policy):
         return columns
 
     def restore(self, state: State) -> None:
-        self._passed, self._now = state["passed"].copy(), int(state["now"][0])
+        self._passed = state["passed"].copy()
+        self._now, self._events = state["now"].tolist()
         self._pending = 0
         for other, rates in self._rates.items():
             tokens, importances = state[f"{other}.coming"].tolist(), state[f"{other}.importances"].tolist()

@@ -9,6 +9,7 @@ import pytest
 
 from seine.shedding import rates, semantic
 from seine.shedding.arrivals import FOREVER, Evictions
+from seine.shedding.exact import exact_results, residence
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.shedder import Shedder
 from tests.support.seeds import seed_range
@@ -279,3 +280,71 @@ def test_an_edge_counts_only_the_streams_on_it() -> None:
     c = [Tuple(0, 0, 9, FOREVER, 1.0, (1,))]
     shedder = Shedder(Shedding("simpprob"), 1, 3, edges)
     assert shed(shedder, [a, b, c], []) == [[(0, 0)], [], []]
+
+
+def test_auto_is_at_the_optimum_of_the_papers_example() -> None:
+    """The importance of what `auto` reports in the worked example of STAR 3.1.1; the optimum is 38."""
+    r = tokens_by_relation([(0, 1, 5), (1, 0, 1), (2, 1, 4), (3, 0, 8), (4, 2, 3), (5, 5, 2)], side=0)
+    s = tokens_by_relation([(0, 1, 1), (1, 3, 5), (2, 3, 2), (3, 8, 6), (4, 3, 4), (5, 5, 3)], side=1)
+    exact = exact_results(as_arrivals(r), as_arrivals(s))
+    assert exact.total() == 43
+    assert _importance("auto", r, s, 2) == 38
+    assert [_importance(name, r, s, 2) for name in ("simp", "simpprob")] == [31, 37]
+
+
+PAPERS_RELATION = (
+    (0, 3, -1, FOREVER),
+    (1, 5, -1, FOREVER),
+    (0, 8, -1, FOREVER),
+    (4, 5, -1, FOREVER),
+    (1, 3, -1, 5),
+    (5, 8, 3, FOREVER),
+)
+
+
+def tokens_by_relation(rows: list[tuple[int, int, int]], side: int) -> list[Tuple]:
+    """Tuples (ts, key, importance) of life 4, with the places of the relation's tuples as tokens."""
+    tuples = []
+    for number, (ts, key, importance) in enumerate(rows):
+        facts = {n: f[3] for n, f in enumerate(PAPERS_RELATION) if f[side] == key and f[2] <= ts < f[3]}
+        until = max(facts.values(), default=FOREVER)
+        tuples.append(Tuple(number, ts, ts + 4, until, float(importance), tuple(facts)))
+    return tuples
+
+
+def _importance(name: str, r: list[Tuple], s: list[Tuple], capacity: int) -> float:
+    """The importance of the results that a policy reports."""
+    streams = [as_arrivals(r), as_arrivals(s)]
+    gone = Shedder(Shedding(name), capacity, 2).step(streams)
+    exact = exact_results(*streams)
+    left, right = (residence(*both) for both in zip(streams, gone, strict=True))
+    return float(exact.importance[exact.reported(left, right)].sum())
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_auto_gives_up_a_tuple_in_its_last_instant(others: int) -> None:
+    """Nothing that comes later meets it, however important it is; also where the other stream is silent."""
+    old = Tuple(0, 0, 4, FOREVER, 9.0, (1,))
+    young = Tuple(1, 3, 7, FOREVER, 1.0, (1,))
+    partners = [Tuple(n, n, n + 4, FOREVER, 9.0, (1,)) for n in range(others)]
+    assert shed(Shedder(Shedding("auto"), 1, 2), [[old, young], partners], []) == [
+        [(0, 3)],
+        [(n, n + 1) for n in range(others - 1)],
+    ]
+
+
+@pytest.mark.parametrize("life", [4, 12])
+def test_auto_leads_where_lives_are_short(life: int) -> None:
+    """The mean over small streams like the paper's example, beside each of the paper's policies."""
+    totals = dict.fromkeys(("auto", "rand", *PAPER), 0.0)
+    for seed in range(30):
+        r, s = (_steady(random.Random(2 * seed + side), 40, life) for side in (0, 1))
+        for name in totals:
+            totals[name] += _importance(name, r, s, life // 4)
+    assert totals["auto"] > 1.03 * max(totals[name] for name in PAPER), totals
+
+
+def _steady(rng: random.Random, length: int, life: int) -> list[Tuple]:
+    """A tuple at each instant, of one of some keys of unlike frequency."""
+    keys = rng.choices(range(8), weights=range(1, 9), k=length)
+    return [Tuple(n, n, n + life, FOREVER, float(rng.randint(1, 9)), (key,)) for n, key in enumerate(keys)]
