@@ -28,6 +28,7 @@ from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
+from seine.optimizer.estimates import Estimates
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
@@ -59,6 +60,7 @@ class Options:
     lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
+    estimates: Estimates | None = None  # of the streams, if anybody has looked at them
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
@@ -76,7 +78,7 @@ class Run:
         declarations = script.declarations
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
-        self.network = build_network(declarations.queries.values(), options.sharing)
+        self.network = build_network(declarations.queries.values(), options.sharing, options.estimates)
         self.catalog = Catalog()
         _enter(self.catalog, declarations, self.network)
         self._temporary = None if options.checkpoint else _temporary()

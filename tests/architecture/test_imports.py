@@ -71,6 +71,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "errors",
         "graph",
         "operators",
+        "optimizer",
         "frontends",
         "safety",
         "network",

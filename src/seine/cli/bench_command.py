@@ -37,7 +37,7 @@ _OPTIONS = {
     "xscl": ("only",),
 }
 PARTS = {
-    "sharing": ("curves", "scale", "registration", "alternatives", "jobs", "live"),
+    "sharing": ("curves", "gains", "scale", "registration", "alternatives", "jobs", "live"),
     "search": (
         *("set-up", "window", "frequency", "streams", "values", "keywords", "tuples", "demand", "lazy"),
         *("order", "spark", "many", "registration", "balance"),

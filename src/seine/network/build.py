@@ -88,11 +88,13 @@ class Builder:
         self._final_item: Plan | None = None
         self._scopes, self._birth_epoch = scopes, birth_epoch
         self._placer = Placer(site, query.name, strategy)
-        limits = RegroupLimits(strategy.regroup if strategy.share else 0, stages, left)
-        self.regrouping = Regrouping(self._placer, limits, estimates)
+        shared = strategy.share and strategy.breakers
+        limits = RegroupLimits(strategy.regroup if shared else 0, stages, left)
+        grouping = self._placer.of_breakers()
+        self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy.lazy)
-        self._breakers = PipelineBreakers(self._placer, self.regrouping)
+        self._breakers = PipelineBreakers(grouping, self.regrouping)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
 
@@ -308,7 +310,7 @@ class Builder:
             return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
             return joining.by_plan()
-        if self._estimates is None:
+        if self._estimates is None or not self._strategy.order:
             return joining.by_sharing()
         return joining.by_cost(JoinCosts(block, self._estimates))
 

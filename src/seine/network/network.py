@@ -184,7 +184,7 @@ class Network:
         if self.live:
             message = f"a service does not search by the engine {plan.engine!r}"
             raise SeineError(message, hint="leave the engine out: joins do not follow a schema that changes")
-        return [optimise(one, estimates=self.estimates) for one in network_plans(plan)]
+        return [optimise(one, estimates=self._ordering) for one in network_plans(plan)]
 
     def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
         """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
@@ -193,16 +193,21 @@ class Network:
         block = plain_block(
             query.plan,
             lambda scan: scan_since(scan, birth_epoch) if self.live else (scan, ()),
-            estimates=self.estimates,
+            estimates=self._ordering,
         )
         if block is None:
             return self.plan_of(query, birth_epoch)
         blocks.know(query.plan, block)
         return query.plan
 
+    @property
+    def _ordering(self) -> Estimates | None:
+        """The estimates by which joins are ordered; None if they are not."""
+        return self.estimates if self.strategy.order else None
+
     def plan_of(self, query: Query, birth_epoch: int = 0) -> Plan:
         """The plan as which a query would run in this network."""
-        return running_plan(query, birth_epoch if self.live else None, self.estimates)
+        return running_plan(query, birth_epoch if self.live else None, self._ordering)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
@@ -420,9 +425,14 @@ def _update(known: dict[Key, Value], changed: Mapping[Key, Value | None]) -> Non
             known[key] = value
 
 
-def build_network(queries: Iterable[Query], strategy: Strategy = CONFIGURATIONS["all"]) -> Network:
-    """A network of these queries, committed as its first version."""
+def build_network(
+    queries: Iterable[Query],
+    strategy: Strategy = CONFIGURATIONS["all"],
+    estimates: Estimates | None = None,
+) -> Network:
+    """A network of these queries, committed as its first version; built by estimates, if there are any."""
     network = Network(strategy)
+    network.estimates = estimates
     for query in queries:
         network.add(query)
     network.commit()

@@ -337,7 +337,7 @@ def test_auto_gives_up_a_tuple_in_its_last_instant(others: int) -> None:
 def test_auto_leads_where_lives_are_short(life: int) -> None:
     """The mean over small streams like the paper's example, beside each of the paper's policies."""
     totals = dict.fromkeys(("auto", "rand", *PAPER), 0.0)
-    for seed in range(30):
+    for seed in seed_range(30):
         r, s = (_steady(random.Random(2 * seed + side), 40, life) for side in (0, 1))
         for name in totals:
             totals[name] += _importance(name, r, s, life // 4)

@@ -9,7 +9,7 @@ from typing import Any
 
 from seine.bench.harness.saved_figures import Figures
 from seine.bench.harness.table import Table
-from seine.bench.sharing import alternatives, curves, jobs, live_registration, registering, scale
+from seine.bench.sharing import alternatives, curves, gains, jobs, live_registration, registering, scale
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ PARTS = (
         curves.measure,
         curves.tabulate,
         curves.pictures,
+    ),
+    Part(
+        "gains",
+        "What single techniques bring, each turned off alone, on money transfers (Fed) and on hospital "
+        "admissions (Med), in one process without Spark. Every query has the same number of results with and "
+        f"without it. {gains.PAPER_NOTE}",
+        gains.measure,
+        gains.tabulate,
     ),
     Part(
         "scale",

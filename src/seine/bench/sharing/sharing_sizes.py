@@ -22,6 +22,7 @@ FULL: Parameters = {
         "sample": 2,
         "every": 16,
     },
+    "gains": {"rows": 200_000, "history": 120_000, "batches": 4, "queries": 36},
     "scale": {
         "counts": (1_000, 10_000, 100_000),
         "transfers": TRANSFERS,
@@ -51,6 +52,7 @@ QUICK: Parameters = {
         "every": 4,
         "side": side_together,
     },
+    "gains": {"rows": 12_000, "history": 6_000, "batches": 2, "queries": 9, "side": side_together},
     "scale": {
         "counts": (20, 60),
         "transfers": 6_000,

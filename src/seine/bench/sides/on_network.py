@@ -14,10 +14,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from seine.bench.harness.progress_text import ProgressText
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.optimizer.estimates import Estimates, Sample
+from seine.rows.delta import data_names
 from seine.run import Options, Run
+from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
 
@@ -75,7 +83,11 @@ def open_run(strategy: Strategy, script: str, options: Options) -> Run:
 
 
 def run_with(
-    strategy: Strategy, script: str, stretch: Stretch, report: Callable[[str], None] = lambda text: None
+    strategy: Strategy,
+    script: str,
+    stretch: Stretch,
+    report: Callable[[str], None] = lambda text: None,
+    estimates: Estimates | None = None,
 ) -> NetworkFigures:
     """Run a script whose files are those of the stretch, and measure the micro-batches after its history."""
     marks: dict[int, _Mark] = {}
@@ -100,6 +112,7 @@ def run_with(
                 checkpoint=os.path.join(work, "state"),
                 batch_rows=stretch.batch_rows,
                 progress=progress,
+                estimates=estimates,
             ),
         )
         built = time.process_time() - started
@@ -120,6 +133,21 @@ def run_with(
     )
 
 
+def estimates_of(script: str, seen: int) -> Estimates:
+    """Statistics of the streams of a script, from the first Parquet file of each, for so many rows."""
+    samples = {}
+    for stream in read_script(script).declarations.streams.values():
+        assert stream.source is not None
+        folder = stream.source.path
+        table = pq.read_table(os.path.join(folder, min(os.listdir(folder))))
+        times = table.column(stream.time).cast(pa.int64())
+        span = pc.max(times).as_py() - pc.min(times).as_py()
+        few = table.take(np.linspace(0, table.num_rows - 1, MOST_SAMPLED).astype(np.int64))
+        (rows,) = few.rename_columns(data_names(table.num_columns)).combine_chunks().to_batches()
+        samples[stream.name] = Sample(rows, float(seen), table.num_rows / max(span, 1))
+    return Estimates(samples)
+
+
 def _since(start: _Mark, end: _Mark) -> dict[str, int]:
     """Results by query between two marks."""
     grown = {query: count - start.outputs.get(query, 0) for query, count in end.outputs.items()}
@@ -134,10 +162,13 @@ def run_side(arguments: list[str]) -> NetworkFigures:
     parser.add_argument("script")
     for name in ("batch_rows", "history", "batches", "sample"):
         parser.add_argument(name, type=int)
+    parser.add_argument("--known", action="store_true", help="with statistics of the first file of a stream")
     given = parser.parse_args(arguments)
     stretch = Stretch(given.batch_rows, given.history, given.batches, given.sample)
     with ProgressText(given.title) as line:
-        return run_with(CONFIGURATIONS[given.configuration], given.script, stretch, line.say)
+        strategy = CONFIGURATIONS[given.configuration]
+        known = estimates_of(given.script, stretch.history * stretch.batch_rows) if given.known else None
+        return run_with(strategy, given.script, stretch, line.say, known)
 
 
 if __name__ == "__main__":

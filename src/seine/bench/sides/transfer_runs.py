@@ -1,4 +1,4 @@
-"""The transfer workload in files, scripts over a stretch of it, and runs in a process of their own."""
+"""A data set in files, scripts over a stretch of it, and runs in a process of their own."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from seine.bench.sides.on_network import NetworkFigures, Stretch, run_side
-from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
+from seine.bench.workloads.data_sets import FED, DataSet
 from seine.errors import RunError
 
 Side = Callable[[list[str]], NetworkFigures]
 
 
 class Workload:
-    """Transfers as files of `batch_rows` rows in a folder; the first `history` files are history."""
+    """Rows of a data set as files of `batch_rows` rows in a folder; the first `history` ones are history."""
 
-    def __init__(self, folder: str, transfers: int, history: int, batches: int) -> None:
+    def __init__(self, folder: str, rows: int, history: int, batches: int, data: DataSet = FED) -> None:
         self.folder = folder
-        self.batch_rows = -(-(transfers - history) // batches)
+        self.data = data
+        self.batch_rows = -(-(rows - history) // batches)
         self.batches = batches
         self.history = -(-history // self.batch_rows)
-        write_transfers(folder, make_transfers(transfers), self.batch_rows)
+        data.write(folder, rows, self.batch_rows)
         self.batches = min(batches, len(self._names()) - self.history)
 
     def whole(self, sample: int) -> Stretch:
@@ -38,18 +39,18 @@ class Workload:
 
     def script(self, name: str, stretch: Stretch, queries: str) -> str:
         """Write a script of these queries over the files of a stretch; returns its path."""
-        part = os.path.join(self.folder, name)
-        os.makedirs(os.path.join(part, "transfer"))
+        part, stream = os.path.join(self.folder, name), self.data.stream
+        os.makedirs(os.path.join(part, stream))
         first = self.history - stretch.history
         for file in self._names()[first : self.history + stretch.batches]:
-            os.symlink(os.path.join(self.folder, "transfer", file), os.path.join(part, "transfer", file))
+            os.symlink(os.path.join(self.folder, stream, file), os.path.join(part, stream, file))
         path = os.path.join(part, "queries.sql")
         with open(path, "w", encoding="utf-8") as script:
-            script.write(DECLARATION.format(folder=part) + queries)
+            script.write(self.data.declaration.format(folder=part) + queries)
         return path
 
     def _names(self) -> list[str]:
-        return sorted(os.listdir(os.path.join(self.folder, "transfer")))
+        return sorted(os.listdir(os.path.join(self.folder, self.data.stream)))
 
 
 def words(title: str, configuration: str, script: str, stretch: Stretch) -> list[str]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from seine.bench.workloads.batch_files import write_batches
 from seine.demo.money import money
 
 TRANSFERS = 500_006
@@ -98,10 +98,7 @@ def make_transfers(count: int = TRANSFERS, seed: int = 7) -> pa.Table:
 
 def write_transfers(folder: str, table: pa.Table, batch_rows: int) -> None:
     """One Parquet file a micro-batch, in the folder `transfer`."""
-    target = os.path.join(folder, "transfer")
-    os.makedirs(target)
-    for number, start in enumerate(range(0, table.num_rows, batch_rows)):
-        pq.write_table(table.slice(start, batch_rows), os.path.join(target, f"{number:06d}.parquet"))
+    write_batches(os.path.join(folder, "transfer"), table, batch_rows)
 
 
 def _world(random: np.random.Generator, count: int) -> TransferWorld:

@@ -20,7 +20,9 @@ class Strategy:
     joins: bool = True  # off: joins are not shared, selections are (NonJoinS)
     canonical: bool = True  # off: predicates are compared as they were written (NonCanon)
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)
+    breakers: bool = True  # off: aggregates and set operators are not shared, what feeds them is
     transitivity: bool = True  # infer conditions from others
+    order: bool = True  # off: joins in the order of the text, equi-joins first, whatever statistics say
     materialise: float = 0.9  # a condition that lets more than this share pass is not asked before a join
     plans: str = (
         BY_COST  # how streams that punctuations free are joined: at once, unless estimates favour a tree
@@ -39,5 +41,9 @@ CONFIGURATIONS = {
     "at-once": Strategy(plans=AT_ONCE),
     "two-by-two": Strategy(plans=TWO_BY_TWO),
     "no-vertical": Strategy(regroup=0),
+    "no-breaker-sharing": Strategy(breakers=False),
+    "no-transitivity": Strategy(transitivity=False),
+    "materialise-all": Strategy(materialise=1.0),
+    "order-of-text": Strategy(order=False),
     "off": Strategy(share=False),
 }

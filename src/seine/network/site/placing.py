@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar
 
@@ -52,7 +53,14 @@ class Placer:
         self.site = site
         self.query = query
         self.owner = "" if strategy.share else query
+        self._breaker_owner = "" if strategy.share and strategy.breakers else query
         self.join_owner = "" if strategy.share and strategy.joins else query
+
+    def of_breakers(self) -> Placer:
+        """The same hand where it places aggregates and set operators, which may be the query's alone."""
+        hand = copy(self)
+        hand.owner = self._breaker_owner
+        return hand
 
     def find_or_insert(self, candidate: AnyNode, identity: Hashable) -> AnyNode:
         node = self.site.find(identity) or self.site.insert(candidate, identity)

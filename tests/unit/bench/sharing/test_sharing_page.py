@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from seine.bench.harness.saved_figures import Figures
 from seine.bench.sharing import (
     alternatives,
     curves,
+    gains,
     jobs,
     live_registration,
     registering,
@@ -35,10 +37,13 @@ from seine.bench.sharing import (
 )
 from seine.bench.sides import on_service
 from seine.bench.sides.commit_recorder import AwaitedQuery, CommitRecorder, Wait, waits
-from seine.bench.sides.on_network import NetworkFigures, Stretch, run_side, run_with
+from seine.bench.sides.on_network import NetworkFigures, Stretch, estimates_of, run_side, run_with
 from seine.bench.sides.on_service import Live, between
 from seine.bench.sides.transfer_runs import Workload, side_apart, words
 from seine.bench.workloads import rules
+from seine.bench.workloads.admissions import make_admissions
+from seine.bench.workloads.data_sets import DataSet
+from seine.bench.workloads.gain_queries import gain_queries
 from seine.bench.workloads.seeds import SEEDS, named_queries, queries
 from seine.bench.workloads.spellings import Seed, Writer
 from seine.bench.workloads.transfers import DECLARATION, SPAN_DAYS, make_transfers
@@ -46,6 +51,8 @@ from seine.cli.main import main
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
+from seine.frontends.script.script_file import read_script
+from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.totals import Totals
@@ -217,7 +224,8 @@ def test_other_results_are_refused() -> None:
 
 def test_every_configuration_has_a_name_in_the_paper() -> None:
     plans = {name for name, strategy in CONFIGURATIONS.items() if strategy.plans != Strategy().plans}
-    assert curves.PAPER.keys() == {*CONFIGURATIONS, separate_pipelines.NAME} - plans
+    alone = {technique.off for technique in gains.TECHNIQUES.values()} - {"no-vertical"}
+    assert curves.PAPER.keys() == {*CONFIGURATIONS, separate_pipelines.NAME} - plans - alone
 
 
 def test_a_sample_of_queries_alone_stands_for_all() -> None:
@@ -305,6 +313,76 @@ def test_jobs_must_agree() -> None:
     size = {"queries": 2, "sample": 1, "transfers": 600, "history": 300, "batches": 1}
     with pytest.raises(RunError, match="2 results if shared, 3 if not"):
         jobs.measure(Figures(), **size, runner=runner)
+
+
+# Single techniques
+
+
+def test_admissions_have_patients_who_come_back() -> None:
+    table = make_admissions(4_000)
+    assert table == make_admissions(4_000)
+    database = duckdb.connect()
+    database.register("admission", table)
+    again = database.execute(
+        "SELECT COUNT(*) FROM admission a, admission b WHERE a.patient = b.patient AND b.ts > a.ts "
+        "AND b.ts <= a.ts + INTERVAL 30 DAY"
+    ).fetchone()
+    assert again is not None and again[0] > 800
+    means = database.execute(
+        "SELECT AVG(charge) FROM admission GROUP BY severity ORDER BY severity"
+    ).fetchall()
+    assert [a[0] * 2 < b[0] for a, b in pairwise(means)] == [True] * 3
+    assert pc.count_distinct(table["hospital"]).as_py() == 80
+
+
+@pytest.mark.parametrize("data", gains.DATA.values(), ids=list(gains.DATA))
+@pytest.mark.parametrize("technique", gains.TECHNIQUES)
+def test_queries_of_a_technique_are_safe(technique: str, data: DataSet) -> None:
+    text = data.declaration.format(folder="x") + gain_queries(technique, data.name, 12)
+    script = parse_script(text, file="q", folder="/")
+    refuse_unsafe(script)
+    assert 9 <= len(script.declarations.queries) <= 12
+
+
+def test_a_technique_that_is_off_is_off(tmp_path: Path) -> None:
+    """Each switch changes the network, and only that: the queries have the same results, and some."""
+    size = {"rows": 6_000, "history": 3_000, "batches": 1, "queries": 6}
+    techniques = ("transitivity", "join order", "aggregates", "set operators")
+    measured = gains.measure(Figures(), **size, techniques=techniques, side=run_side)
+    assert list(measured) == [(data, technique) for data in ("Fed", "Med") for technique in techniques]
+    for (_, technique), (on, off) in measured.items():
+        assert on.out > 0
+        if technique in ("aggregates", "set operators"):
+            assert off.nodes > 1.5 * on.nodes
+    rows = gains.tabulate(measured).rows
+    assert len(rows) == 1 + len(measured)
+    assert all(re.fullmatch(r"\d+\.\d\dx", row[-2]) for row in rows[1:])
+
+
+def test_statistics_order_joins_unless_that_is_off(tmp_path: Path) -> None:
+    """The rare transfer is named last; with statistics its join comes first."""
+    workload = Workload(str(tmp_path), 6_000, 3_000, 1)
+    script = workload.script("order", workload.whole(1), gain_queries("join order", "Fed", 1))
+    known = estimates_of(script, 3_000)
+    queries = read_script(script).declarations.queries.values()
+    networks = [
+        build_network(queries, CONFIGURATIONS[name], estimates)
+        for name, estimates in (("all", known), ("order-of-text", known), ("all", None))
+    ]
+    keys = [
+        [[port.key for port in node.ports] for node in network.nodes.values() if node.is_join]
+        for network in networks
+    ]
+    assert keys[0] != keys[1] == keys[2]
+
+
+def test_gains_must_have_results() -> None:
+    size = {"rows": 600, "history": 300, "batches": 1, "queries": 1, "techniques": ("transitivity",)}
+    with pytest.raises(RunError, match="Fed, transitivity: the queries have no results"):
+        gains.measure(Figures(), **size, side=lambda words: replace(MEASURED, out=0, outputs={}))
+    others = iter([MEASURED, replace(MEASURED, outputs={"q": 9})])
+    with pytest.raises(RunError, match="'no-transitivity' gives other results"):
+        gains.measure(Figures(), **size, side=lambda words: next(others))
 
 
 # The page
