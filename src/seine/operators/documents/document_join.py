@@ -21,25 +21,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.operators.documents.edge_frequency import edge_levels
+from seine.operators.documents.edge_frequency import EdgeFrequency
 from seine.operators.documents.held_documents import (
-    INDEX_DOCUMENT,
-    INDEX_PATTERN,
     FlatWitnesses,
     HeldDocuments,
     NewDocuments,
+    NewIndexes,
 )
 from seine.operators.documents.join_classes import Orientation, RankedClasses
-from seine.operators.documents.operand_rows import ARRIVAL, CONTENT, IDENTITY, LATEST, OPERAND, column
+from seine.operators.documents.operand_rows import (
+    ARRIVAL,
+    CONTENT,
+    IDENTITY,
+    LATEST,
+    OPERAND,
+    PATTERNS,
+    VALUES,
+    column,
+)
+from seine.operators.documents.other_documents import OtherDocuments
+from seine.operators.documents.pair_candidates import (
+    DeeperPairs,
+    PairCandidates,
+    PairClasses,
+    ProbingWitnesses,
+)
 from seine.operators.documents.pair_edges import edges_of_pairs
-from seine.operators.state.runs import Runs
-from seine.operators.state.sorted_run import KEY, SortedRun, take_rows
+from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
@@ -51,13 +65,7 @@ if TYPE_CHECKING:
     from seine.operators.documents.document_join_node import DocumentJoinNode
 
 _MOST_PAIRS_AT_ONCE = 16_384  # pairs whose edges are compared together
-
-
-class _Candidates(NamedTuple):
-    """Pairs of a new document, by place, and another document, by key."""
-
-    new: IntArray
-    key: IntArray
+_LEAST_PAIRS_OF_BATCH = 1 << 16  # pairs and classes that are passed on together, unless they are the last
 
 
 class DocumentJoinOperator:
@@ -83,15 +91,16 @@ class DocumentJoinOperator:
         held = [HeldDocuments(store, port) for port in self._ports]
         new = [_arrivals(inputs[port]) for port in self._ports]
         homes = [None if one is None else self._at_home(one, store) for one in new]
+        bounds = [clock.low(self._node.ports[-1 - port].streams) for port in self._ports]
+        indexes = [self._indexes(*one) for one in zip(self._ports, new, homes, bounds, strict=True)]
         yield from coalesce(
             chain.from_iterable(
-                self._joined(orientation, new, homes, held, store) for orientation in self._orientations
+                self._joined(orientation, new, indexes, held, store) for orientation in self._orientations
             )
         )
-        for port in self._ports:
-            bound = clock.low(self._node.ports[len(self._node.ports) - 1 - port].streams)
+        for port, bound in enumerate(bounds):
             if (one := new[port]) is not None and (home := homes[port]) is not None and len(home):
-                held[port].add(one, home, self._indexes(port, one, home, held[port]), bound)
+                held[port].add(one, home, indexes[port], bound)
             held[port].settle(bound)
 
     def state_rows(self, store: Store) -> int:
@@ -105,66 +114,89 @@ class DocumentJoinOperator:
         """The places of the documents that are kept in this bucket."""
         return np.flatnonzero(bucket_of(new.keys, self._buckets) == store.bucket)
 
-    def _indexes(
-        self, port: int, new: NewDocuments, home: IntArray, held: HeldDocuments
-    ) -> list[tuple[Runs, pa.RecordBatch]]:
-        """The index rows of new documents, as left operands and as right ones."""
-        rows = []
+    def _indexes(self, port: int, new: NewDocuments | None, home: IntArray | None, bound: int) -> NewIndexes:
+        """The indexes of the new documents of a port that are kept here; right ones are probed later."""
+        left = right = None
+        if new is None or home is None or not len(home):
+            return NewIndexes(0, None, None)
         for orientation in self._orientations:
             classes = orientation.classes
             if orientation.left == port:
-                rows.append((held.left, new.index(classes.left_patterns, classes.left_reach, home)))
+                left = new.index(classes.left_patterns, classes.left_reach, home)
             if orientation.right == port:
-                rows.append((held.right, new.index(classes.right_patterns, classes.right_reach, home)))
-        return rows
+                right = new.index(classes.right_patterns, classes.right_reach, home, bound)
+        return NewIndexes(len(home), left, right)
 
     def _joined(
         self,
         orientation: Orientation,
         new: Sequence[NewDocuments | None],
-        homes: Sequence[IntArray | None],
+        indexes: Sequence[NewIndexes],
         held: Sequence[HeldDocuments],
         store: Store,
     ) -> Iterator[Delta]:
         """The pairs of one orientation: new right documents with all left, new left with old right ones."""
         left, right = new[orientation.left], new[orientation.right]
-        classes = orientation.classes.ranked(edge_levels(orientation, left, right, store))
+        fresh = indexes[orientation.left]
+        classes = self._ranked(orientation, right, fresh, held[orientation.left], store)
         matches = np.zeros(len(orientation.classes.codes), np.int64)
         try:
-            yield from self._formed(orientation, classes, (left, right), homes, held, matches)
+            if right is not None:
+                same = orientation.left == orientation.right and bool((classes.classes.low <= 0).any())
+                probe = ProbingWitnesses(classes, right, is_left=False, same=same)
+                others = OtherDocuments(held[orientation.left], left)
+                older = held[orientation.left].left.overlapping(*probe.life)
+                runs: Iterator[SortedRun] = chain([] if fresh.left is None else [fresh.left], older)
+                yield from self._formed(probe, runs, others, matches)
+            if left is not None:
+                probe = ProbingWitnesses(classes, left, is_left=True, same=False)
+                others = OtherDocuments(held[orientation.right], None)
+                runs = held[orientation.right].right.overlapping(*probe.life)
+                yield from self._formed(probe, runs, others, matches)
         except NodeFault as fault:
             if self._owners is None:
                 raise
             owners = self._owners(classes.heaviest(matches))
             raise NodeFault(fault.kind, fault.reason, queries=owners) from None
 
-    def _formed(
+    def _ranked(
         self,
         orientation: Orientation,
-        classes: RankedClasses,
-        new: tuple[NewDocuments | None, NewDocuments | None],
-        homes: Sequence[IntArray | None],
-        held: Sequence[HeldDocuments],
-        matches: IntArray,
-    ) -> Iterator[Delta]:
-        """The pairs of ranked classes; counts the matches of each edge on the way."""
-        (left, right), same = new, orientation.left == orientation.right
-        left_patterns, right_patterns = classes.first_patterns
+        right: NewDocuments | None,
+        fresh: NewIndexes,
+        held: HeldDocuments,
+        store: Store,
+    ) -> RankedClasses:
+        """The classes with their edges in order of frequency, after a look at the new documents."""
+        kept = store.head.setdefault("frequency", {}).setdefault(str(orientation.left), {})
+        frequency = EdgeFrequency(orientation.classes, kept)
         if right is not None:
-            probe = SortedRun.of(right.witnesses_of(right_patterns), KEY)
-            fresh, home = [], homes[orientation.left]
-            if left is not None and home is not None:
-                fresh = [SortedRun.of(left.witnesses_of(left_patterns, home), KEY)]
-            runs = chain(fresh, held[orientation.left].left.near(probe) if probe.rows else ())
-            candidates = _candidates(classes, probe, runs, right, matches, probe_is_left=False, same=same)
-            for rows, others in _fetched(candidates, held[orientation.left], left, right):
-                yield from _pairs(classes, others, rows)
-        if left is not None:
-            probe = SortedRun.of(left.witnesses_of(left_patterns), KEY)
-            runs = chain(held[orientation.right].right.near(probe) if probe.rows else ())
-            candidates = _candidates(classes, probe, runs, left, matches, probe_is_left=True, same=False)
-            for rows, others in _fetched(candidates, held[orientation.right], None, left):
-                yield from _pairs(classes, rows, others)
+            documents = held.documents.rows + fresh.documents
+            frequency.sample(right, fresh.left, held.left.overlapping(), documents)
+        return orientation.classes.ranked(frequency.levels())
+
+    def _formed(
+        self, probe: ProbingWitnesses, runs: Iterable[SortedRun], others: OtherDocuments, matches: IntArray
+    ) -> Iterator[Delta]:
+        """The pairs of new documents with those of an index; counts the matches of each edge on the way."""
+        candidates = PairCandidates(probe, matches)
+        ended = candidates.ended(runs)
+        compared = (_compared(probe, pairs, others) for pairs in candidates.deeper(_MOST_PAIRS_AT_ONCE))
+        for pairs in _gathered(chain(ended, compared)):
+            yield from self._rows(probe, pairs, others)
+
+    def _rows(self, probe: ProbingWitnesses, pairs: PairClasses, others: OtherDocuments) -> Iterator[Delta]:
+        """Rows of pairs, left and right documents side by side, each with the classes that want it."""
+        codes, numbers, known = _pair_codes(pairs)
+        order = np.lexsort((pairs.class_, codes))
+        firsts = _firsts(codes[order])
+        offsets = np.append(firsts, len(order)).astype(np.int32)
+        tags = probe.classes.classes.tags[pairs.class_[order]]
+        lists = pa.ListArray.from_arrays(pa.array(offsets), pa.array(tags))
+        mine = take_rows(probe.new.batch, pairs.new[order[firsts]])
+        rows = others.rows(known, probe.new.batch.schema.names)
+        theirs = take_rows(rows, numbers[order[firsts]])
+        yield Delta(_pair_rows(*((mine, theirs) if probe.is_left else (theirs, mine)), lists))
 
 
 def _arrivals(pieces: Sequence[Delta]) -> NewDocuments | None:
@@ -172,87 +204,51 @@ def _arrivals(pieces: Sequence[Delta]) -> NewDocuments | None:
     return NewDocuments(concat_batches(batches)) if batches else None
 
 
-def _candidates(
-    classes: RankedClasses,
-    probe: SortedRun,
-    runs: Iterable[SortedRun],
-    new: NewDocuments,
-    matches: IntArray,
-    *,
-    probe_is_left: bool,
-    same: bool,
-) -> _Candidates:
-    """The distinct pairs with a first edge of some class within its bounds of time."""
-    first, low, high = classes.first_edges
-    keys = [[np.zeros(0, np.int64)], [np.zeros(0, np.int64)]]
-    for run in runs:
-        for pairs in run.matches(probe):
-            mine, theirs = (
-                one.batch[INDEX_PATTERN].to_numpy()[at]
-                for one, at in ((probe, pairs.probe), (run, pairs.run))
-            )
-            rank = classes.ranks(mine, theirs) if probe_is_left else classes.ranks(theirs, mine)
-            matches += np.bincount(rank[rank >= 0], minlength=len(matches))
-            apart = run.starts[pairs.run] - probe.starts[pairs.probe]
-            apart = apart if probe_is_left else -apart
-            wanted = (rank >= 0) & first[rank] & (low[rank] <= apart) & (apart <= high[rank])
-            ours = probe.batch[INDEX_DOCUMENT].to_numpy()[pairs.probe[wanted]]
-            others = run.batch[INDEX_DOCUMENT].to_numpy()[pairs.run[wanted]]
-            if same:
-                different = ours != others
-                ours, others = ours[different], others[different]
-            keys[0].append(ours)
-            keys[1].append(others)
-    return _distinct(np.concatenate(keys[0]), np.concatenate(keys[1]), new)
+def _compared(probe: ProbingWitnesses, pairs: DeeperPairs, others: OtherDocuments) -> PairClasses:
+    """The classes of several edges that hold for pairs with their first edge."""
+    known, numbers = np.unique(pairs.key, return_inverse=True)
+    rows = others.rows(known, [column(PATTERNS), column(VALUES)])
+    codes = pairs.new * len(known) + numbers
+    firsts = _firsts(codes)  # those of one pair are together
+    pair_of = np.cumsum(np.isin(np.arange(len(codes)), firsts)) - 1
+    mine = probe.new.witnesses.at(pairs.new[firsts])
+    theirs = FlatWitnesses.of(rows).at(numbers[firsts])
+    left, right = (mine, theirs) if probe.is_left else (theirs, mine)
+    starts, edges = edges_of_pairs(left, right, len(firsts), probe.classes)
+    at, classes = probe.classes.tree.below(
+        pairs.node, starts[:-1][pair_of], starts[1:][pair_of], edges, pairs.apart
+    )
+    return PairClasses(pairs.new[at], pairs.key[at], classes)
 
 
-def _distinct(ours: IntArray, others: IntArray, new: NewDocuments) -> _Candidates:
-    order = np.argsort(new.keys, kind="stable")
-    places = order[np.searchsorted(new.keys[order], ours)] if len(ours) else ours
-    known, number = np.unique(others, return_inverse=True)
-    codes = np.unique(places * max(len(known), 1) + number)
-    return _Candidates(codes // max(len(known), 1), known[codes % max(len(known), 1)])
+def _gathered(pieces: Iterable[PairClasses]) -> Iterator[PairClasses]:
+    """Pieces put together until they are worth a batch."""
+    waiting: list[PairClasses] = []
+    for piece in pieces:
+        if len(piece.new):
+            waiting.append(piece)
+        if sum(len(one.new) for one in waiting) >= _LEAST_PAIRS_OF_BATCH:
+            yield _concatenated(waiting)
+            waiting = []
+    if waiting:
+        yield _concatenated(waiting)
 
 
-def _fetched(
-    candidates: _Candidates, held: HeldDocuments, fresh: NewDocuments | None, new: NewDocuments
-) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """The rows of pairs, a bounded number at once: the new documents, and beside them the others."""
-    for begin in range(0, len(candidates.key), _MOST_PAIRS_AT_ONCE):
-        places, keys = (one[begin : begin + _MOST_PAIRS_AT_ONCE] for one in candidates)
-        wanted, number = np.unique(keys, return_inverse=True)
-        pieces, at = [], []
-        if fresh is not None:
-            order = np.argsort(fresh.keys, kind="stable")
-            spots = np.minimum(np.searchsorted(fresh.keys[order], wanted), len(order) - 1)
-            hit = np.flatnonzero(fresh.keys[order[spots]] == wanted)
-            pieces.append(take_rows(fresh.batch, order[spots[hit]]))
-            at.append(hit)
-        for hit, rows in held.find(wanted):
-            pieces.append(rows.select(new.batch.schema.names))
-            at.append(hit)
-        if not pieces:
-            continue
-        row_of = np.full(len(wanted), -1)
-        row_of[np.concatenate(at)] = np.arange(sum(map(len, at)))
-        rows = row_of[number]
-        there = np.flatnonzero(rows >= 0)
-        yield take_rows(new.batch, places[there]), take_rows(concat_batches(pieces), rows[there])
+def _concatenated(pieces: list[PairClasses]) -> PairClasses:
+    return pieces[0] if len(pieces) == 1 else PairClasses(*map(np.concatenate, zip(*pieces, strict=True)))
 
 
-def _pairs(classes: RankedClasses, left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[Delta]:
-    """Rows of pairs, left and right documents side by side, each with the classes that want it."""
-    starts = [side["_s"].to_numpy() for side in (left, right)]
-    apart = starts[1] - starts[0]
-    firsts, edges = edges_of_pairs(FlatWitnesses.of(left), FlatWitnesses.of(right), left.num_rows, classes)
-    pairs, matched = classes.tree.within(firsts, edges, apart)
-    if not len(pairs):
-        return
-    order = np.lexsort((matched, pairs))
-    rows, counts = np.unique(pairs[order], return_counts=True)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    tags = pa.ListArray.from_arrays(pa.array(offsets), pa.array(classes.classes.tags[matched[order]]))
-    yield Delta(_pair_rows(take_rows(left, rows), take_rows(right, rows), tags))
+def _pair_codes(pairs: PairClasses) -> tuple[IntArray, IntArray, IntArray]:
+    """A number for each pair; the number of its other document; and the keys of these by number."""
+    known, numbers = np.unique(pairs.key, return_inverse=True)
+    return pairs.new * len(known) + numbers, numbers, known
+
+
+def _firsts(codes: IntArray) -> IntArray:
+    """Where a code begins that differs from the one before."""
+    differs = np.ones(len(codes), bool)
+    differs[1:] = codes[1:] != codes[:-1]
+    return np.flatnonzero(differs)
 
 
 def _pair_rows(left: pa.RecordBatch, right: pa.RecordBatch, classes: pa.Array) -> pa.RecordBatch:

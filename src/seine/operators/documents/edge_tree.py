@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seine.algebra.arrays import IntArray
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.work_budget import spend_candidates
 
 ROOT = 0
@@ -80,18 +80,31 @@ class EdgeTree:
         self.lows, self.highs = np.concatenate(self._low), np.concatenate(self._high)
 
     @property
-    def first_edges(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The edges with which classes begin, ascending, and the weakest bounds of these classes."""
+    def first_edges(self) -> tuple[IntArray, IntArray]:
+        """The edges with which classes begin, ascending, and the tree node to which each leads."""
         first = np.flatnonzero(self._codes < self._base)
-        nodes = self._children[first]
-        return self._codes[first], self.lows[nodes], self.highs[nodes]
+        return self._codes[first], self._children[first]
+
+    def ending(self, nodes: IntArray) -> IntArray:
+        """The class that ends at each tree node; -1 if none does."""
+        return self._class[nodes]
+
+    def leads_on(self, nodes: IntArray) -> BoolArray:
+        """Whether there is anything below each tree node."""
+        return self._inner[nodes]
 
     def within(self, firsts: IntArray, edges: IntArray, apart: IntArray) -> tuple[IntArray, IntArray]:
         """Pairs (pair, class): pair i has `edges[firsts[i]:firsts[i + 1]]` and is `apart[i]` in time."""
-        pairs, nodes = np.arange(len(apart)), np.full(len(apart), ROOT)
-        out_pairs, out_classes = [], []
-        for _ in range(self.width):
-            pairs, nodes = self._down(pairs, nodes, firsts, edges)
+        return self.below(np.full(len(apart), ROOT), firsts[:-1], firsts[1:], edges, apart)
+
+    def below(
+        self, nodes: IntArray, firsts: IntArray, ends: IntArray, edges: IntArray, apart: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Pairs (pair, class) below the tree node of each pair, which has `edges[firsts[i]:ends[i]]`."""
+        out_pairs, out_classes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        pairs, counts = np.arange(len(nodes)), ends - firsts
+        while len(pairs):
+            pairs, nodes = self._down(pairs, nodes, firsts, counts, edges)
             near = (self.lows[nodes] <= apart[pairs]) & (apart[pairs] <= self.highs[nodes])
             pairs, nodes = pairs[near], nodes[near]
             ended = np.flatnonzero(self._class[nodes] >= 0)
@@ -99,17 +112,13 @@ class EdgeTree:
             out_classes.append(self._class[nodes[ended]])
             inner = self._inner[nodes]
             pairs, nodes = pairs[inner], nodes[inner]
-            if not len(pairs):
-                break
-        if not out_pairs:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return np.concatenate(out_pairs), np.concatenate(out_classes)
 
     def _down(
-        self, pairs: IntArray, nodes: IntArray, firsts: IntArray, edges: IntArray
+        self, pairs: IntArray, nodes: IntArray, firsts: IntArray, sizes: IntArray, edges: IntArray
     ) -> tuple[IntArray, IntArray]:
         """One level down from each place, along every edge of its pair that leads on."""
-        counts = firsts[pairs + 1] - firsts[pairs]
+        counts = sizes[pairs]
         spend_candidates(int(counts.sum()))
         at = np.repeat(np.arange(len(pairs)), counts)
         within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -4,6 +4,8 @@
     left0    _k hash of a value        _s _e _u   pattern, document (its _k)     documents as left operands
     right0   ...                                                               ... as right operands
 
+An index is sorted by value, within a value by pattern, and within that by time (`value_segments.py`).
+
 One such set for each port. A document is held in one bucket and as long as one of its index rows may still
 meet a partner: `_u` of an index row is its time and the weakest T of the classes of its pattern. So one query
 without a bound widens what is kept for the patterns that it joins, and no others.
@@ -21,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.operators.documents.join_classes import NO_TIME_BOUND, known_places, reach_of
+from seine.operators.documents.join_classes import NO_TIME_BOUND, PATTERN_BITS, known_places, reach_of
 from seine.operators.documents.operand_rows import PATTERNS, VALUES, column
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, START, UNTIL, SortedRun, take_rows
@@ -30,10 +32,14 @@ from seine.rows.delta import FOREVER
 from seine.rows.hashing import mix
 
 INDEX_PATTERN, INDEX_DOCUMENT = "c0", "c1"
+_WITHIN = (INDEX_PATTERN, START)  # how rows of one value are ordered
 
 
 class FlatWitnesses(NamedTuple):
-    """The witnesses of documents, flat: the place of the document, the pattern, the hash of the value."""
+    """The witnesses of documents, flat: the place of the document, the pattern, the hash of the value.
+
+    Documents are in order, so those of one are side by side.
+    """
 
     document: IntArray
     pattern: IntArray
@@ -50,6 +56,28 @@ class FlatWitnesses(NamedTuple):
     def take(self, places: IntArray) -> FlatWitnesses:
         return FlatWitnesses(self.document[places], self.pattern[places], self.value[places])
 
+    def distinct(self) -> FlatWitnesses:
+        """Each once: strings of one document may share a hash. Mostly all differ, and one sort says so."""
+        codes = mix(((self.document << PATTERN_BITS) | self.pattern).view(np.uint64))
+        hashes = np.sort(codes + self.value.view(np.uint64))
+        if not (hashes[1:] == hashes[:-1]).any():
+            return self
+        order = np.lexsort((self.value, self.pattern, self.document))
+        rows = self.take(order)
+        new = np.ones(len(order), bool)
+        new[1:] = np.logical_or.reduce([one[1:] != one[:-1] for one in rows])
+        return rows.take(np.flatnonzero(new))
+
+    def at(self, documents: IntArray) -> FlatWitnesses:
+        """The witnesses of a list of documents, by place, in which one may stand several times."""
+        low = np.searchsorted(self.document, documents)
+        high = np.searchsorted(self.document, documents, "right")
+        counts = high - low
+        places = np.repeat(low - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
+        return FlatWitnesses(
+            np.repeat(np.arange(len(documents)), counts), self.pattern[places], self.value[places]
+        )
+
 
 class NewDocuments:
     """Operands that arrived at one port in one step."""
@@ -59,32 +87,41 @@ class NewDocuments:
         self.keys: IntArray = batch[KEY].to_numpy()
         self.starts: IntArray = batch[START].to_numpy()
         self.ends: IntArray = batch["_e"].to_numpy()
-        self.witnesses = FlatWitnesses.of(batch)
+        self.witnesses = FlatWitnesses.of(batch).distinct()
 
-    def witnesses_of(self, patterns: IntArray, chosen: IntArray | None = None) -> pa.RecordBatch:
-        """Index rows of the witnesses at these patterns, to probe with; of chosen documents, or of all."""
+    def index(
+        self, patterns: IntArray, reach: IntArray, chosen: IntArray, bound: int | None = None
+    ) -> SortedRun:
+        """The index of chosen documents: each row with the time until which a partner may come.
+
+        With a bound, rows that are of no use after it are left out.
+        """
         document, pattern, value = self.witnesses.take(self._places(patterns, chosen))
         starts, ends = self.starts[document], self.ends[document]
-        columns = (spread(value), starts, ends, pattern, self.keys[document])
-        names = [KEY, START, "_e", INDEX_PATTERN, INDEX_DOCUMENT]
-        return pa.RecordBatch.from_arrays([pa.array(one) for one in columns], names)
-
-    def index(self, patterns: IntArray, reach: IntArray, chosen: IntArray) -> pa.RecordBatch:
-        """Index rows of chosen documents, each with the time until which a partner may come."""
-        rows = self.witnesses_of(patterns, chosen)
-        starts, ends = rows[START].to_numpy(), rows["_e"].to_numpy()
-        later = reach_of(rows[INDEX_PATTERN].to_numpy(), patterns, reach)
+        later = reach_of(pattern, patterns, reach)
         open_ = (later >= NO_TIME_BOUND) | (starts > FOREVER - np.maximum(later, 0) - 1)
         until = np.minimum(ends, np.where(open_, FOREVER, starts + later + 1))
-        return rows.append_column(UNTIL, pa.array(until))
+        columns: tuple[IntArray, ...] = (spread(value), starts, ends, pattern, self.keys[document], until)
+        names = [KEY, START, "_e", INDEX_PATTERN, INDEX_DOCUMENT, UNTIL]
+        if bound is not None:
+            alive = until > bound
+            columns = tuple(one[alive] for one in columns)
+        rows = pa.RecordBatch.from_arrays([pa.array(one) for one in columns], names)
+        return SortedRun.of(rows, KEY, _WITHIN)
 
-    def _places(self, patterns: IntArray, chosen: IntArray | None) -> IntArray:
+    def _places(self, patterns: IntArray, chosen: IntArray) -> IntArray:
         places = known_places(self.witnesses.pattern, patterns)
-        if chosen is None:
-            return places
         mask = np.zeros(self.batch.num_rows, bool)
         mask[chosen] = True
         return places[mask[self.witnesses.document[places]]]
+
+
+class NewIndexes(NamedTuple):
+    """The indexes of new documents as left operands and as right ones, where they are such."""
+
+    documents: int
+    left: SortedRun | None
+    right: SortedRun | None
 
 
 def spread(values: IntArray) -> IntArray:
@@ -97,22 +134,22 @@ class HeldDocuments:
 
     def __init__(self, store: Store, port: int) -> None:
         self.documents = Runs(store, f"docs{port}")
-        self.left = Runs(store, f"left{port}")
-        self.right = Runs(store, f"right{port}")
+        self.left = Runs(store, f"left{port}", KEY, _WITHIN)
+        self.right = Runs(store, f"right{port}", KEY, _WITHIN)
 
-    def add(
-        self, new: NewDocuments, home: IntArray, indexes: list[tuple[Runs, pa.RecordBatch]], bound: int
-    ) -> None:
+    def add(self, new: NewDocuments, home: IntArray, indexes: NewIndexes, bound: int) -> None:
         """Keep the documents at `home` as long as one of their index rows is of use after the bound."""
         until = np.full(new.batch.num_rows, np.iinfo(np.int64).min)
         order = np.argsort(new.keys, kind="stable")
-        for runs, rows in indexes:
-            at = order[np.searchsorted(new.keys[order], rows[INDEX_DOCUMENT].to_numpy())]
-            np.maximum.at(until, at, rows[UNTIL].to_numpy())
-            runs.add(SortedRun.of(rows, KEY).after(bound))
-        kept = home[until[home] > bound]
-        if len(kept):
-            rows = take_rows(new.batch, kept).append_column(UNTIL, pa.array(until[kept]))
+        for runs, run in ((self.left, indexes.left), (self.right, indexes.right)):
+            if run is not None:
+                kept = run.after(bound)
+                at = order[np.searchsorted(new.keys[order], kept.batch[INDEX_DOCUMENT].to_numpy())]
+                np.maximum.at(until, at, kept.until)
+                runs.add(kept)
+        stay = home[until[home] > bound]
+        if len(stay):
+            rows = take_rows(new.batch, stay).append_column(UNTIL, pa.array(until[stay]))
             self.documents.add(SortedRun.of(rows, KEY))
 
     def settle(self, bound: int) -> None:
@@ -120,9 +157,9 @@ class HeldDocuments:
         for runs in (self.documents, self.left, self.right):
             runs.settle(bound)
 
-    def find(self, keys: IntArray) -> Iterator[tuple[IntArray, pa.RecordBatch]]:
-        """The documents of keys: places among the keys, and the rows of the documents there."""
+    def find(self, keys: IntArray, columns: list[str]) -> Iterator[tuple[IntArray, pa.RecordBatch]]:
+        """The documents of keys: places among the keys, and these columns of the documents there."""
         for run in self.documents.overlapping():
             for places, rows in run.equal_keys(keys):
                 if len(places):
-                    yield places, take_rows(run.plain(), rows)
+                    yield places, take_rows(run.batch.select(columns), rows)

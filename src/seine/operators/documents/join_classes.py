@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seine.algebra.arrays import BoolArray, IntArray
+from seine.algebra.arrays import IntArray
 from seine.operators.documents.edge_tree import EdgeTree
 
 PATTERN_BITS = 31  # a pattern's number is below 2**31
@@ -105,13 +105,12 @@ class RankedClasses:
         return self._rank[self.classes.places(left, right)]
 
     @cached_property
-    def first_edges(self) -> tuple[BoolArray, IntArray, IntArray]:
-        """Of each edge whether a class begins with it, and the weakest bounds of such classes."""
-        edges, low, high = self.tree.first_edges
-        first = np.zeros(len(self._codes), bool)
-        lows, highs = np.zeros(len(self._codes), np.int64), np.zeros(len(self._codes), np.int64)
-        first[edges], lows[edges], highs[edges] = True, low, high
-        return first, lows, highs
+    def first_nodes(self) -> IntArray:
+        """The node of the tree to which each edge leads, -1 if no class begins with it."""
+        edges, nodes = self.tree.first_edges
+        first = np.full(len(self._codes) + 1, -1)  # the last is for no edge
+        first[edges] = nodes
+        return first
 
     def heaviest(self, matches: IntArray) -> set[int]:
         """The classes that begin with the edge of most matches so far; of equals, with the most frequent."""
@@ -121,7 +120,7 @@ class RankedClasses:
     @cached_property
     def first_patterns(self) -> tuple[IntArray, IntArray]:
         """The left patterns and the right ones with which classes begin, ascending."""
-        codes = self._codes[self.first_edges[0]]
+        codes = self._codes[self.tree.first_edges[0]]
         return np.unique(codes >> PATTERN_BITS), np.unique(codes & ((1 << PATTERN_BITS) - 1))
 
 

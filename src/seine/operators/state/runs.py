@@ -40,11 +40,14 @@ RunEntry = dict[str, Any]  # what the head says of a run
 
 
 class Runs:
-    """The runs listed in `store.head[name]`, each sorted by `_k`, or by `_s` where rows have no key."""
+    """The runs listed in `store.head[name]`, each sorted by `_k`, or by `_s` where rows have no key.
 
-    def __init__(self, store: Store, name: str, by: str = KEY) -> None:
+    `within` are columns that order the rows of one key, in all runs that are added too.
+    """
+
+    def __init__(self, store: Store, name: str, by: str = KEY, within: tuple[str, ...] = ()) -> None:
         self._store = store
-        self._by = by
+        self._by, self._within = by, within
         self._entries: list[RunEntry] = store.head.setdefault(name, [])
 
     @property
@@ -178,7 +181,8 @@ class Runs:
         whole = _with_until(concat_batches([self._run(entry).plain() for entry in entries]))
         alive = SortedRun(whole).until > bound
         alive &= ~np.concatenate([self._discarded(entry) for entry in entries])
-        merged = SortedRun.of(whole if alive.all() else take_rows(whole, np.flatnonzero(alive)), self._by)
+        kept = whole if alive.all() else take_rows(whole, np.flatnonzero(alive))
+        merged = SortedRun.of(kept, self._by, self._within)
         for entry in entries:
             self._drop(entry)
         self.add(merged)

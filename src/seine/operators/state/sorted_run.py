@@ -13,6 +13,9 @@ the run are rejected by it at once. No more than 32 leading bits are looked at.
 
 A run of rows without a key is sorted by `_s` and probed by binary search.
 
+Where ranges of equal keys are wanted, a run is sorted by the whole key, and further columns *within* it:
+`key_ranges` then gives the rows of a key without a look at each of them.
+
 Law: `matches` gives every pair of a probing row and a row of the run that have equal `_k` and whose lifetimes
 overlap, once.
 """
@@ -62,15 +65,18 @@ class SortedRun:
         self.keyed = SLOTS in batch.schema.names
 
     @staticmethod
-    def of(batch: pa.RecordBatch, by: str) -> SortedRun:
-        """Sort rows, and build the index if it is by key.
+    def of(batch: pa.RecordBatch, by: str, within: tuple[str, ...] = ()) -> SortedRun:
+        """Sort rows, and build the index if it is by key; `within` are columns that order rows of one key.
 
         >>> rows = pa.record_batch({"_k": [2**62, -(2**62)], "_s": [1, 2], "_e": [8, 8]})
         >>> SortedRun.of(rows, "_k").starts.tolist(), SortedRun.of(rows, "_s").starts.tolist()
         ([2, 1], [1, 2])
         """
         values = batch[by].to_numpy()
-        order = _order_by_slot(values) if by == KEY else _order(values)
+        if within:
+            order: IntArray | None = _order_within(values, [batch[name].to_numpy() for name in within])
+        else:
+            order = _order_by_slot(values) if by == KEY else _order(values)
         if order is not None:
             batch = take_rows(batch, order)
         if by != KEY:
@@ -137,6 +143,20 @@ class SortedRun:
             pairs = Pairs(probing, stored, start, end)
             overlap = start < end
             yield pairs if overlap.all() else pairs.where(overlap)
+
+    def key_ranges(self, probe: ProbeKeys) -> tuple[IntArray, IntArray, IntArray]:
+        """The places of keys that have rows, and the bounds of these rows, where the run is sorted within.
+
+        >>> rows = pa.record_batch({"_k": [5, 3, 5], "c0": [2, 1, 1]})
+        >>> run = SortedRun.of(rows, "_k", ("c0",))
+        >>> [one.tolist() for one in run.key_ranges(ProbeKeys(np.array([4, 5])))]
+        [[1], [1], [3]]
+        """
+        likely, _, _ = self._slots_of(probe)
+        keys = probe.keys.take(likely)
+        low, high = np.searchsorted(self.keys, keys), np.searchsorted(self.keys, keys, "right")
+        there = np.flatnonzero(low < high)
+        return likely[there], low[there], high[there]
 
     def same_start(self, probe: pa.RecordBatch) -> Iterator[tuple[IntArray, IntArray]]:
         """Pairs (row of the probe, row of this run) of equal `_k` and `_s`."""
@@ -224,6 +244,21 @@ def leads_of(keys: IntArray) -> IntArray:
 def _order(values: IntArray) -> IntArray | None:
     """The permutation that sorts values; None if they are sorted."""
     return np.argsort(values) if (values[1:] < values[:-1]).any() else None
+
+
+def _order_within(keys: IntArray, columns: list[IntArray]) -> IntArray:
+    """The permutation that sorts by key and then by columns; only rows of one key look at columns."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        tied = np.zeros(len(keys), bool)
+        tied[1:] |= same
+        tied[:-1] |= same
+        at = np.flatnonzero(tied)
+        rows = order[at]
+        order[at] = rows[np.lexsort((*(column[rows] for column in reversed(columns)), ordered[at]))]
+    return order
 
 
 def _order_by_slot(keys: IntArray) -> IntArray | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from seine.algebra.types import BIGINT
 from seine.graph.node import Port
 from seine.operators.documents.document_join import DocumentJoinOperator
 from seine.operators.documents.document_join_node import DocumentJoinNode
-from seine.operators.documents.edge_frequency import edge_levels
+from seine.operators.documents.edge_frequency import EdgeFrequency
 from seine.operators.documents.held_documents import NewDocuments
 from seine.operators.documents.join_classes import JoinClasses, Orientation
 from seine.operators.documents.operand_rows import IDENTITY, OPERAND, PAIR
@@ -76,13 +77,18 @@ def test_a_pair_is_formed_by_the_rarest_edge() -> None:
     """Every document has the same value at pattern 1, and one of its own at pattern 2."""
     classes = JoinClasses([(7, "1:1 2:2", 1, 100)])
     operands = [Operand(0, i, i, FOREVER, ((1, 5), (2, 100 + i))) for i in range(50)]
-    new, store = NewDocuments(batch_of(operands)), MemoryStore()
-    levels = edge_levels(Orientation(0, 0, classes), new, new, store)
-    assert levels[1] == 0 < levels[0]
+    new = NewDocuments(batch_of(operands))
+    kept: dict[str, Any] = {}
+    index = new.index(classes.left_patterns, classes.left_reach, np.arange(50))
+    frequency = EdgeFrequency(classes, kept)
+    frequency.sample(new, index, [], 50)
+    levels = frequency.levels()
+    assert levels[1] == 0 < levels[0], "a document is no partner of itself"
     (left, right) = classes.ranked(levels).first_patterns
     assert left.tolist() == right.tolist() == [2]
-    again = edge_levels(Orientation(0, 0, classes), None, new, store)
-    assert (again == levels).all()
+    assert (EdgeFrequency(classes, kept).levels() == levels).all()
+    frequency.sample(new, None, [index], 50)
+    assert frequency.levels()[1] > 0, "what is held may be another document"
 
 
 def test_too_many_matches_are_the_fault_of_the_queries_of_one_edge() -> None:
