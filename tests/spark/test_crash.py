@@ -10,7 +10,7 @@ import pytest
 
 from seine.run_local import run_local
 from tests.support.command import checkpointed_run, kill, start
-from tests.support.stateful_script import sorted_file, sorted_records, write_story
+from tests.support.stateful_script import silent_queries, sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,9 @@ KILLS = 10
 
 def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     script = write_story(tmp_path, lines=500)
-    expected = sorted_records(run_local(str(script)).records)
+    undisturbed = run_local(str(script)).records
+    assert silent_queries(undisturbed) == set()
+    expected = sorted_records(undisturbed)
     out, output_state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
     words = checkpointed_run(script, 15, "--sharing", "two-by-two", "--master", "local[2]")
     rng = random.Random(11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 SCRIPT = """\
@@ -48,7 +49,26 @@ CREATE QUERY replies AS XSCL $$ posts//post->p[./id->x] FOLLOWED BY{x = y, 30} p
   PUBLISH answered $$;
 CREATE QUERY threads AS XSCL $$ posts//id->x JOIN{x = y, 12} posts//to->y JOIN{x = z, 12} posts//to->z $$;
 CREATE QUERY later AS XSCL $$ answered//id->x FOLLOWED BY{x = y, 9} posts//to->y $$;
+CREATE STREAM films (film BIGINT, title STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 20 LATENESS 2
+  FROM 'films.jsonl';
+CREATE STREAM casts (film BIGINT, person BIGINT, part STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 15
+  FROM 'casts.jsonl';
+CREATE STREAM reviews (film BIGINT, verdict STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 12 RETRACTABLE
+  FROM 'reviews.jsonl';
+CREATE RELATION people (person BIGINT, name STRING, since BIGINT, until BIGINT) VALID FROM since TO until
+  FROM 'people.jsonl';
+CREATE JOIN films.film = casts.film;
+CREATE JOIN casts.person = people.person;
+CREATE JOIN reviews.film = films.film;
+CREATE QUERY lone AS SEARCH 'amb*' OVER (films, reviews);
+CREATE QUERY linked AS SEARCH 'amber basil' OVER (films, casts) MAX 3 TUPLES;
+CREATE QUERY played AS SEARCH 'amber cedar|delta' OVER (films, casts, people) MAX 3 TUPLES;
+CREATE QUERY judged AS SEARCH 'amber basil' OVER (films, casts, reviews) MAX 3 TUPLES;
+CREATE QUERY leading AS SEARCH 'amber basil' OVER (films, casts) MAX 3 TUPLES TOP 3;
+CREATE QUERY praised AS SEARCH 'amber basil' OVER (films, casts, reviews) MAX 3 TUPLES TOP 2;
+CREATE QUERY weekly AS SEARCH 'amber basil' OVER (films, casts, reviews, people) MAX 3 TUPLES TOP 2 PER 7;
 """
+_WORDS = ("amber", "basil", "cedar", "delta")
 
 
 def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
@@ -78,6 +98,7 @@ def write_story(folder: Path, lines: int = 600, seed: int = 3) -> Path:
     _write_auction(folder, lines)
     _write_hops(folder, lines)
     _write_posts(folder, lines, rng)
+    _write_films(folder, lines)
     script = folder / "story.sql"
     script.write_text(SCRIPT, encoding="utf-8")
     return script
@@ -89,6 +110,31 @@ def _write_posts(folder: Path, lines: int, rng: random.Random) -> None:
         tags = "".join(f"<to>{rng.randrange(max(i, 1))}</to>" for _ in range(rng.randrange(3)))
         posts.append({"doc": f"<post><id>{i}</id>{tags}</post>", "ts": max(0, i - rng.randrange(3))})
     _write(folder / "posts.jsonl", posts)
+
+
+def _write_films(folder: Path, lines: int) -> None:
+    """Films, who plays in them and what is said of them; one review in four is taken back."""
+    rng = random.Random(11)
+    films, casts, reviews, standing = [], [], [], []
+    for ts in range(lines // 3):
+        films.append(
+            {"film": rng.randrange(12), "title": rng.choice(_WORDS), "ts": max(0, ts - rng.randrange(3))}
+        )
+        casts.append(
+            {"film": rng.randrange(12), "person": rng.randrange(9), "part": rng.choice(_WORDS), "ts": ts}
+        )
+        review = {"film": rng.randrange(12), "verdict": rng.choice(_WORDS), "ts": ts}
+        if standing and rng.random() < 0.25:
+            review = {"@op": "-", **standing.pop(rng.randrange(len(standing))), "ts": ts}
+        else:
+            standing = [*standing[-8:], review]
+        reviews.append(review)
+    people = [
+        {"person": i, "name": _WORDS[i % 4], "since": 5 * i, "until": None if i % 2 else 5 * i + 90}
+        for i in range(9)
+    ]
+    for name, records in (("films", films), ("casts", casts), ("reviews", reviews), ("people", people)):
+        _write(folder / f"{name}.jsonl", records)
 
 
 def _write_auction(folder: Path, lines: int) -> None:
@@ -117,6 +163,11 @@ def _write_hops(folder: Path, lines: int) -> None:
 
 def _write(path: Path, records: list[dict[str, object]]) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def silent_queries(records: list[dict[str, object]]) -> set[str]:
+    """The queries of the script that have no record."""
+    return {*re.findall(r"CREATE QUERY (\w+)", SCRIPT)} - {str(record["query"]) for record in records}
 
 
 def sorted_records(records: list[dict[str, object]]) -> list[str]:
