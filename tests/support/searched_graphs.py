@@ -30,6 +30,7 @@ from tests.support.searched_words import word_term
 
 WORDS = ("amber", "basil", "cedar", "delta")
 NAMES = ("k", "j", "txt", "ts")
+FIRST_EDGE = 100  # edges have larger numbers than tables
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class SearchedNodes:
             for i, name in enumerate(streams)
         )
         edges = tuple(
-            WatchedEdge(i, streams[a], ca, streams[b], cb, BIGINT)
+            WatchedEdge(FIRST_EDGE + i, streams[a], ca, streams[b], cb, BIGINT)
             for i, (a, ca, b, cb) in enumerate(graph.edges)
         )
         terms, searches = ParameterTable([STRING]), ParameterTable([c.type for c in _row(0, ()).constants()])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from seine.algebra.definitions import JoinEdge, StreamDef
+from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
@@ -28,6 +28,7 @@ from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arri
 from seine.network.plan.output_form import form_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.searches.network_plans import network_plans
+from seine.network.searches.schema_change import SchemaChange
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer
@@ -117,7 +118,7 @@ class Network:
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
-        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
+        scopes = self._scopes()
         builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch)
         self._site.begin()
         try:
@@ -217,7 +218,7 @@ class Network:
         self._fresh.pop(name, None)
         self.joined.pop(name, None)
         freed = self._site.release(self.queries.pop(name), name)
-        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
+        scopes = self._scopes()
         freed += scopes.leave()
         self._touched_streams.update(dict.fromkeys(scopes.touched))
         return tuple(freed)
@@ -233,11 +234,24 @@ class Network:
         self.watched[stream.name] = placer.claims
         self._touched_streams[stream.name] = None
 
-    def follow_schema(self, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> None:
-        """Let keyword searches go on over the streams and join edges that are declared now."""
-        scopes = SearchScopes(self._site, self.watched, self.strategy, self.live)
-        scopes.follow(streams, edges)
+    def follow_schema(self, change: SchemaChange) -> None:
+        """Let keyword searches go on over the tables and join edges that are declared now."""
+        scopes = self._scopes()
+        scopes.follow(change)
         self._touched_streams.update(dict.fromkeys(scopes.touched))
+
+    @property
+    def follows_schema(self) -> bool:
+        """Whether there are searches that follow the schema."""
+        return self._scopes().follows
+
+    @property
+    def searched_relations(self) -> set[str]:
+        """The relations that keyword searches read."""
+        return self._scopes().relations
+
+    def _scopes(self) -> SearchScopes:
+        return SearchScopes(self._site, self.watched, self.strategy, self.live)
 
     def unwatch(self, stream: str) -> None:
         """Leave a stream to those who read it."""

@@ -72,6 +72,26 @@ class Edit:
         before, after = view.declared.relations, self.declared.relations
         return [relation for name, relation in after.items() if before.get(name) is not relation]
 
+    def forgotten(self, view: ServiceView) -> set[str]:
+        """The tables that are declared no more, or otherwise than before."""
+        relations = view.declared.relations.items()
+        gone = {name for name, one in relations if self.declared.relations.get(name) is not one}
+        return gone | {*self.streams(view)[1]}
+
+    def changes_schema(self, view: ServiceView) -> bool:
+        """Whether tables or edges are others."""
+        joining, leaving = self.streams(view)
+        relations = self.declared.relations != view.declared.relations or bool(self.relations(view))
+        return bool(joining or leaving) or relations or self.declared.edges != view.declared.edges
+
+    def drops_edges(self, view: ServiceView) -> bool:
+        return not {*view.declared.edges} <= {*self.declared.edges}
+
+    def joined_relations(self) -> list[str]:
+        """The relations that are declared afterwards and that an edge joins."""
+        joined = {end for edge in self.declared.edges for end in (edge.left, edge.right)}
+        return [name for name in self.declared.relations if name in joined]
+
     def streams(self, view: ServiceView) -> tuple[list[StreamDef], list[str]]:
         """The streams that join and the names of those that leave; one may do both."""
         before, after = view.declared.streams, self.declared.streams

@@ -33,6 +33,7 @@ from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
+from seine.network.searches.schema_change import NOTHING_READ, SchemaChange
 from seine.optimizer.block import Blocks
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
@@ -251,14 +252,17 @@ class Registrar:
         declared = edit.relations(self.view)
         for relation in declared:
             _refuse_followed(relation)
-        begin = relations_of(edit.begin(self.view).values(), edit.declared)
-        used = [edit.declared.relations[name] for name in begin if not self._in_use(edit, name)]
+        begin = edit.begin(self.view).values()
+        follows = self.network.follows_schema or any(query.plan.follows_schema for query in begin)
+        names = {*relations_of(begin, edit.declared), *(edit.joined_relations() if follows else ())}
+        used = [edit.declared.relations[name] for name in sorted(names) if not self._in_use(edit, name)]
         return NeededRelations(tuple(declared), tuple(used))
 
     def _in_use(self, edit: Edit, name: str) -> bool:
         """Whether the tuples of a relation that an edit speaks of are at hand."""
         before = self.view.declared.relations.get(name)
-        return name in self.relations.tuples and edit.declared.relations[name] is before
+        after = edit.declared.relations.get(name)
+        return name in self.relations.tuples and (after is None or after is before)
 
     def _carry_out(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         try:
@@ -271,7 +275,7 @@ class Registrar:
     def _try(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         with ExitStack() as undo:
             feeds = opened.of(edit.streams(self.view)[0])
-            few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT
+            few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT or edit.drops_edges(self.view)
             with self._turn if few else nullcontext():
                 birth_epoch = self._birth_epoch(few)
                 planned = self._work_out(edit, reads, birth_epoch, undo)
@@ -316,9 +320,9 @@ class Registrar:
         begin, cease = edit.begin(view), edit.cease(view)
         uses = self.relations.uses + relations_of(begin.values(), edit.declared)
         uses = uses - relations_of(cease.values(), view.declared)
-        relations, dead = self._relations_in_use(edit, uses, reads)
         undo.callback(self._restore_network)
         computes = self._change_network(edit, list(cease.values()), begin, birth_epoch)
+        relations, dead = self._relations_in_use(edit, uses, reads)
         change = self.network.take_change()
         after = replace(
             view,
@@ -327,7 +331,7 @@ class Registrar:
             nodes=view.nodes if change is None else frozen(self.network.nodes),
             next_id=self.network.next_id,
             depth=self.network.depth,
-            epoch=max(view.epoch, birth_epoch) if begin else view.epoch,
+            epoch=max(view.epoch, birth_epoch) if begin or edit.changes_schema(view) else view.epoch,
             estimates=self.network.estimates,
         )
         return _PlannedChange(after, birth_epoch, change, relations, dead, computes)
@@ -343,14 +347,18 @@ class Registrar:
         for query in cease:
             network.remove(query.name)
         joining, leaving = edit.streams(self.view)
+        schema = self._schema(edit, birth_epoch)
+        forgotten = edit.forgotten(self.view)
+        if forgotten:
+            network.follow_schema(schema.without(forgotten))
         for name in leaving:
             if name in network.watched:
                 network.unwatch(name)
         for stream in joining:
             if stream.retractable and stream.window is not None:  # without a window it would grow for ever
                 network.watch(stream)
-        if joining or leaving or edit.declared.edges != self.view.declared.edges:
-            network.follow_schema(edit.declared.streams, edit.declared.edges)
+        if edit.changes_schema(self.view):
+            network.follow_schema(schema)
         for key, query in begin.items():
             try:
                 added = network.add(query, birth_epoch)
@@ -358,10 +366,18 @@ class Registrar:
                 error.where = error.where or edit.positions.get(key)
                 raise
             computes[query.name] = placements(query.name, added.plan, added.blocks)
+        if any(query.plan.follows_schema for query in begin.values()):
+            network.follow_schema(schema)
         _refuse_deep(network, begin.values())
         if network.depth > planned_depth(self._deployment):
             raise _TooDeep(network.depth)
         return computes
+
+    def _schema(self, edit: Edit, epoch: int) -> SchemaChange:
+        """What is declared after an edit, from an epoch on."""
+        declared, last = edit.declared, self._deployment.journal.last()
+        clock = NOTHING_READ if last is None else last.clock
+        return SchemaChange(declared.streams, declared.relations, declared.edges, epoch, clock)
 
     def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
@@ -400,10 +416,13 @@ class Registrar:
     def _relations_in_use(
         self, edit: Edit, uses: Counter[str], reads: RelationReads
     ) -> tuple[RelationsInUse, list[Letter]]:
-        """The tuples of every relation in use, and dead letters of those that were read for this."""
+        """The tuples of every relation in use, and dead letters of those that were read for this.
+
+        A dropped one is in use while searches may find trees that were there before.
+        """
         tuples: dict[str, pa.RecordBatch] = {}
         dead: list[Letter] = []
-        for name in uses:
+        for name in sorted({*uses, *self.network.searched_relations}):
             if self._in_use(edit, name):
                 tuples[name] = self.relations.tuples[name]
             else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from msgspec import convert
 
-from seine.algebra.plan import Query, tables_of
+from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.serialise import plan_from_json
 from seine.catalog import CatalogView, QueryPosition, StoredQuery
@@ -24,7 +24,7 @@ from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 @dataclass(frozen=True)
 class RelationsInUse:
-    """The relations that running queries read: how many queries read each one, and its tuples."""
+    """The relations that running queries read: how many queries name each one, and the tuples of all."""
 
     uses: Counter[str] = field(default_factory=Counter)
     tuples: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
@@ -64,8 +64,8 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
 
 
 def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:
-    """How many of these queries read each relation."""
-    return Counter(name for query in queries for name in tables_of(query) if name in declared.relations)
+    """How many of these queries name each relation; searches that follow the schema name none."""
+    return Counter(name for query in queries for name in tables_needed(query) if name in declared.relations)
 
 
 def _registered(stored: StoredQuery, network: Network, graphs: SchemaGraphs) -> RegisteredQuery:

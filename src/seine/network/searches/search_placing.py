@@ -37,10 +37,10 @@ Reader = TypeVar("Reader", SearchNode, SpotNode)
 
 def place_search(placer: Placer, scopes: SearchScopes, plan: Search, birth_epoch: int) -> BreakerRows:
     """The trees of a search: rows with its tag."""
-    watch = _watch(placer, plan)
+    watch = _watch(placer, plan, scopes.live)
     scope = scope_of([*plan.graph.tables]) if plan.fixed else ALL_TABLES
     placer.claim_row(watch.scopes, [Literal(scope, STRING)])
-    watch = scopes.enter(watch, scope, plan.graph)
+    watch = scopes.enter(watch, scope, plan.graph, birth_epoch)
     numbers = []
     for term in plan.terms:
         claim = placer.site.claim_row(watch.terms, [Literal(term_code(term), STRING)], placer.query)
@@ -55,8 +55,9 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, birth_epoch
     return BreakerRows(node, tag, tuple(range(1, len(node.types))))
 
 
-def _watch(placer: Placer, plan: Search) -> WatchNode:
-    retracting = any(stream.retractable for stream in plan.streams)
+def _watch(placer: Placer, plan: Search, live: bool) -> WatchNode:
+    """The watch of a time domain; in a live network streams with deletions may join it at any time."""
+    retracting = live or any(stream.retractable for stream in plan.streams)
     identity = watch_signature(plan.graph.domain, retracting, placer.owner)
     node = placer.site.find(identity)
     if node is None:

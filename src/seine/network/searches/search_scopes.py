@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
-from seine.algebra.functions import common_type
+from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.document_plan import is_published
 from seine.algebra.search_plan import SchemaGraph
-from seine.algebra.types import STRING, Type
+from seine.algebra.types import Kind
 from seine.graph.claims import Claim, NodeClaim, claimed_nodes
 from seine.graph.node import Node, Port
 from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import with_arrival
 from seine.network.plan.strategy import Strategy
+from seine.network.searches.schema_change import SchemaChange, ends_of, gone_tables
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer, port_of
 from seine.operators.search.search_node import SearchNode
@@ -44,11 +45,11 @@ class SearchScopes:
     def __init__(
         self, site: NodeMemo, claims: dict[str, list[Claim]], strategy: Strategy, live: bool
     ) -> None:
-        self._site, self._claims, self._strategy, self._live = site, claims, strategy, live
+        self._site, self._claims, self._strategy, self.live = site, claims, strategy, live
         self.touched: list[str] = []
 
-    def enter(self, watch: WatchNode, scope: str, graph: SchemaGraph) -> WatchNode:
-        """The node with the tables and edges of a scope."""
+    def enter(self, watch: WatchNode, scope: str, graph: SchemaGraph, epoch: int = 0) -> WatchNode:
+        """The node with the tables and edges of a scope, from an epoch on."""
         name = scope_name(watch.id, scope)
         if name in self._claims:
             return watch
@@ -67,7 +68,7 @@ class SearchScopes:
             if relation.name not in stored:
                 stored[relation.name] = self._relation(relation)
         watch = self._site.connect(watch, relations=tuple(stored.values()))
-        return self._refit(watch, members, ports, self._edges(watch, graph))
+        return self._refit(watch, members, ports, self._edges(watch, graph, epoch))
 
     def leave(self) -> list[Node]:
         """Free the scopes that no search has any more; the nodes that are gone with them."""
@@ -84,44 +85,69 @@ class SearchScopes:
             freed += self._site.release(gone, NOBODY)
         return freed
 
-    def follow(self, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> list[Node]:
-        """Let all scopes have the streams and edges that are declared now; the nodes that are gone."""
-        watches = {
-            int(name.removeprefix(_MARK).partition(" ")[0]) for name in self._claims if name.startswith(_MARK)
-        }
-        return [node for number in sorted(watches) for node in self._follow(number, streams, edges)]
+    def follow(self, change: SchemaChange) -> list[Node]:
+        """Let all scopes have the tables and edges that are declared now; the nodes that are gone."""
+        return [node for number in self._watches() for node in self._follow(number, change)]
 
-    def _follow(self, number: int, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]) -> list[Node]:
+    def _watches(self) -> list[int]:
+        marked = [name.removeprefix(_MARK) for name in self._claims if name.startswith(_MARK)]
+        return sorted({int(name.partition(" ")[0]) for name in marked})
+
+    @property
+    def relations(self) -> set[str]:
+        """The relations that are searched."""
+        watches = [self._site.nodes[number] for number in self._watches()]
+        return {one.name for watch in watches if isinstance(watch, WatchNode) for one in watch.relations}
+
+    @property
+    def follows(self) -> bool:
+        """Whether there are searches that follow the schema."""
+        return any(scope_name(number, ALL_TABLES) in self._claims for number in self._watches())
+
+    def _follow(self, number: int, change: SchemaChange) -> list[Node]:
         watch = self._site.nodes[number]
         assert isinstance(watch, WatchNode)
-        before = (watch.members, watch.edges)
         gone: list[Claim] = []
         front = f"{_MARK}{number} "
-        for name in [name for name in self._claims if name.startswith(front)]:
-            gone += self._adapt(watch, name, name.removeprefix(front), streams, edges)
-        placed = self._standing(watch, streams)
-        names = {*placed, *(relation.name for relation in watch.relations)}
-        tables = {table.name: table.types for table in watch.relations}
-        tables |= {name: streams[name].types for name in placed}
-        inside = [edge for edge in edges if {edge.left, edge.right} <= names]
-        kept = {_ends(edge): edge for edge in watch.edges}
-        now = [kept.get(_ends(edge)) or self._edge(edge, tables) for edge in inside]
+        scopes = [name.removeprefix(front) for name in self._claims if name.startswith(front)]
+        for scope in scopes:
+            gone += self._adapt(watch, scope, change)
+        placed = self._standing(watch, change.streams)
+        stored = self._stored(watch, scopes, change)
+        tables = {table.name: table.types for table in stored} | {
+            name: change.streams[name].types for name in placed
+        }
+        deleting = [name for name in placed if change.streams[name].retractable]
+        now = change.edges_after(watch.edges, tables, deleting, self._site.take_id)
+        left = {end for edge in now if not edge.stands for end in (edge.left, edge.right)}
+        late = [one for one in watch.relations if one.name in left - change.relations.keys()]
         members = [member for member, _ in placed.values()]
-        if (tuple(members), tuple(now)) != before:
-            self.touched += [name for name in self._claims if name.startswith(front)][:1]
+        past = [one for one in (*watch.gone, *watch.members) if one not in members]
+        after = {"relations": (*stored, *late), "gone": tuple(gone_tables(past, now))}
+        known = (watch.members, watch.edges, watch.relations, watch.gone)
+        if (tuple(members), tuple(now), *after.values()) != known:
+            self.touched.append(f"{front}{scopes[0]}")
+            watch = self._site.connect(watch, **after)
             self._refit(watch, members, [port_of(node) for _, node in placed.values()], now)
         return self._site.release(gone, NOBODY)
 
-    def _adapt(
-        self,
-        watch: WatchNode,
-        name: str,
-        scope: str,
-        streams: Mapping[str, StreamDef],
-        edges: Sequence[JoinEdge],
-    ) -> list[Claim]:
+    def _stored(self, watch: WatchNode, scopes: Sequence[str], change: SchemaChange) -> list[WatchedTable]:
+        """The relations of scopes that are declared now; one without an edge joins nothing."""
+        joined, known = change.joined, {relation.name: relation for relation in watch.relations}
+        named = {name for scope in scopes for name in names_in(scope)}
+        return [
+            known.get(relation.name) or self._relation(relation)
+            for relation in change.relations.values()
+            if relation.name in joined
+            and (ALL_TABLES in scopes or relation.name in named)
+            and relation.domain in (None, watch.domain)
+            and not relation.followed
+        ]
+
+    def _adapt(self, watch: WatchNode, scope: str, change: SchemaChange) -> list[Claim]:
         """Claim the streams of a scope that are declared now; the claims on others are to be released."""
-        wanted = self._wanted(watch, scope, streams, edges)
+        name = scope_name(watch.id, scope)
+        wanted = self._wanted(watch, scope, change)
         standing = {member.name: member for member in watch.members}
         stay, gone, known = list[Claim](), list[Claim](), set[str]()
         for claim in self._claims[name]:
@@ -140,20 +166,21 @@ class SearchScopes:
         self.touched.append(name)
         return gone
 
-    def _wanted(
-        self, watch: WatchNode, scope: str, streams: Mapping[str, StreamDef], edges: Sequence[JoinEdge]
-    ) -> dict[str, StreamDef]:
-        """The streams of a scope; one that comes later enters if its state is bounded too."""
+    def _wanted(self, watch: WatchNode, scope: str, change: SchemaChange) -> dict[str, StreamDef]:
+        """The streams of a scope; one that comes later enters if its state is bounded too.
+
+        Also one without a STRING column, and before it has an edge: what arrives now may be joined then.
+        """
+        streams = change.streams
         if scope != ALL_TABLES:
             return {name: streams[name] for name in names_in(scope) if name in streams}
-        joined = {end for edge in edges for end in (edge.left, edge.right)}
-        members = {member.name for member in watch.members}
+        joined, members = change.joined, {member.name for member in watch.members}
         return {
             name: stream
             for name, stream in streams.items()
             if stream.domain == watch.domain
-            and (name in joined or STRING in stream.types)
-            and (name in members or _may_enter(watch, stream))
+            and (name in members or stream.window is not None)
+            and (name in joined or may_be_joined(stream))
         }
 
     @staticmethod
@@ -177,11 +204,6 @@ class SearchScopes:
             placed[name] = (member, node)
         return placed
 
-    def _edge(self, edge: JoinEdge, tables: Mapping[str, Sequence[Type]]) -> WatchedEdge:
-        sides = ((edge.left, edge.left_column), (edge.right, edge.right_column))
-        type_ = common_type([tables[table][column] for table, column in sides])
-        return WatchedEdge(self._site.take_id(), *_ends(edge), type_)
-
     def undo(self) -> None:
         """Forget the scopes that came with a query that is refused."""
         for name in self.touched:
@@ -198,11 +220,12 @@ class SearchScopes:
         }
         pairs = [(port, member) for port, member in _with_ports(watch) if port.node in kept]
         names = {member.name for _, member in pairs} | {relation.name for relation in watch.relations}
-        edges = [edge for edge in watch.edges if {edge.left, edge.right} <= names]
+        edges = [edge for edge in watch.edges if edge.stands and {edge.left, edge.right} <= names]
+        watch = self._site.connect(watch, gone=())
         self._refit(watch, [member for _, member in pairs], [port for port, _ in pairs], edges)
 
     def _placed(self, placer: Placer, stream: StreamDef) -> Node:
-        return place_stream(placer, with_arrival(stream) if self._live else stream)
+        return place_stream(placer, with_arrival(stream) if self.live else stream)
 
     def _member(self, stream: StreamDef) -> WatchedTable:
         fields = stream.fields
@@ -213,7 +236,7 @@ class SearchScopes:
             tuple(field.type for field in fields),
             stream.window,
             stream.retractable,
-            len(fields) if self._live else None,
+            len(fields) if self.live else None,
         )
 
     def _relation(self, relation: RelationDef) -> WatchedTable:
@@ -221,13 +244,16 @@ class SearchScopes:
         number = self._site.take_id()
         return WatchedTable(number, relation.name, names, relation.types, valid=relation.valid)
 
-    def _edges(self, watch: WatchNode, graph: SchemaGraph) -> list[WatchedEdge]:
+    def _edges(self, watch: WatchNode, graph: SchemaGraph, epoch: int) -> list[WatchedEdge]:
         """The edges of a node, and those of a graph that it lacks."""
-        known = {_ends(edge) for edge in watch.edges}
-        fresh = [edge for edge in graph.edges if _ends(edge) not in known]
+        known = {ends_of(edge) for edge in watch.edges if edge.stands}
+        fresh = [edge for edge in graph.edges if ends_of(edge) not in known]
         return [
             *watch.edges,
-            *(WatchedEdge(self._site.take_id(), *_ends(edge), graph.key_type(edge)) for edge in fresh),
+            *(
+                WatchedEdge(self._site.take_id(), *ends_of(edge), graph.key_type(edge), epoch)
+                for edge in fresh
+            ),
         ]
 
     def _refit(
@@ -253,13 +279,10 @@ class SearchScopes:
         return changed
 
 
-def _ends(edge: JoinEdge | WatchedEdge) -> tuple[str, int, str, int]:
-    return edge.left, edge.left_column, edge.right, edge.right_column
-
-
-def _may_enter(watch: WatchNode, stream: StreamDef) -> bool:
-    """Whether a stream that comes later is searched by those who are there; deletions need a stage more."""
-    return stream.window is not None and (bool(watch.identities) or not stream.retractable)
+def may_be_joined(stream: StreamDef) -> bool:
+    """Whether a stream has words, or a column besides its time that an edge may have one day."""
+    others = [field.type.kind for at, field in enumerate(stream.fields) if at != stream.time]
+    return not is_published(stream) and any(kind is not Kind.XML for kind in others)
 
 
 def _with_ports(watch: WatchNode) -> Iterator[tuple[Port, WatchedTable]]:

@@ -86,12 +86,13 @@ class RetractingSearch:
     def __init__(self, node: SearchNode, schema: WatchedSchema, search: TreeSearch) -> None:
         self._streams, self._hold, self._search = node.streams, node.hold, search
         self._names = {member.number: member.name for member in schema.members if member.retractable}
-        self._retractable = np.array(sorted(self._names), np.int64)
+        retractable = [table.number for table in schema.streams if table.retractable]
+        self._retractable = np.array(sorted(retractable), np.int64)
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        state, pending = SearchState(store), RetractableTrees(store)
+        state, pending = SearchState(store), RetractableTrees(store, self._names)
         horizon = FOREVER if clock.end else clock.progress(self._hold)
-        bound = min(clock.low(self._streams), horizon)
+        bound, passed = min(clock.low(self._streams), horizon), state.passed(horizon)
         arrived = state.numbered([delta.plus for delta in pieces])
         minus = [delta.minus for delta in pieces if delta.minus is not None and delta.minus.num_rows]
         if minus:
@@ -99,7 +100,7 @@ class RetractingSearch:
             pending.cut(cuts[TABLE].to_numpy(), cuts[NUMBER].to_numpy(), cuts)
         if arrived is not None:
             new = self._search.arrived(arrived)
-            for trees in self._search.trees(new, state, store.bucket):
+            for trees in self._search.trees(new, state, store.bucket, passed):
                 yield from self._emitted(trees, pending, store)
             state.add(new, bound)
         yield from pending.release(clock)
@@ -116,8 +117,8 @@ class RetractingSearch:
         sets, inverse = np.unique(holds, axis=0, return_inverse=True)
         for number, tables in enumerate(sets.tolist()):
             chosen = rows.take(pa.array(np.flatnonzero(inverse.reshape(-1) == number)))
-            streams = {self._names[table] for table in tables if table >= 0}
-            if streams:
-                pending.wait(sorted(streams), chosen)
+            waited = {table for table in tables if table >= 0}
+            if waited:
+                pending.wait(sorted(waited), chosen)
             else:
                 yield Delta(chosen.drop_columns([MEMBERS]))

@@ -34,7 +34,7 @@ _READ: dict[Kind, Callable[[Any], Any]] = {
 def reindexed(rows: pa.RecordBatch, schema: WatchedSchema) -> list[pa.RecordBatch]:
     """Held tuples, table by table, with the places that they have by the edges of a schema."""
     tables = rows[TABLE].to_numpy()
-    parts = [(table, np.flatnonzero(tables == table.number)) for table in schema.members]
+    parts = [(table, np.flatnonzero(tables == table.number)) for table in schema.streams]
     return [_placed(rows.take(pa.array(chosen)), table, schema) for table, chosen in parts if len(chosen)]
 
 

@@ -11,13 +11,15 @@ Law: with W the progress of a tree's retractable streams and D the earliest dele
 the tree is emitted once its start is before W, unless D is not after its start; it ends early, once, at D
 if D is before its end and before W.
 
+A stream that is dropped holds nothing up: no deletion will come of it.
+
 Cites: SKWS 3.1 (results of negative tuples)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +35,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names
 
 IDENTITY, MEMBERS, CODE = "_i0", "_members", "_code"
-HOLDS = "holds"  # head: the sets of streams that trees have waited for
+HOLDS = "holds"  # head: the sets of streams that trees have waited for, by number
 _ROW = [START, END, IDENTITY, *data_names(4)]
 _NUMBER_BITS = 43  # of an arrival number: the rest of 64 bits is for the number of the table
 
@@ -47,9 +49,10 @@ def tuple_codes(tables: IntArray, numbers: IntArray) -> IntArray:
 class RetractableTrees:
     """The trees of one bucket that wait or may end early, under `store.head`."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._holds: list[list[str]] = store.head.setdefault(HOLDS, [])
+    def __init__(self, store: Store, names: Mapping[int, str]) -> None:
+        """`names` are the streams that there are and whose tuples may be deleted, by number."""
+        self._store, self._names = store, names
+        self._holds: list[list[int]] = store.head.setdefault(HOLDS, [])
         self._cuts = Runs(store, "cuts")
         self._trees = Runs(store, "reported")
         self._links = Runs(store, "links")
@@ -67,21 +70,20 @@ class RetractableTrees:
                 rows = run.batch.take(pa.array(stored))
                 self._end(rows["_hold"].to_numpy(), rows, early[probing])
 
-    def wait(self, streams: Sequence[str], rows: pa.RecordBatch) -> None:
+    def wait(self, streams: Sequence[int], rows: pa.RecordBatch) -> None:
         """Hold trees that have tuples of these streams; `rows` have identities and members."""
         self._buffer("waiting", self._number(streams), START).release(rows, _BEFORE_ALL)
 
     def release(self, clock: Clock) -> Iterator[Delta]:
         """What has become certain: trees that are reported, then the early ends of reported ones."""
         for number, streams in enumerate(self._holds):
-            horizon = clock.progress(streams)
-            due = self._buffer("waiting", number, START).release(None, horizon)
+            due = self._buffer("waiting", number, START).release(None, self._progress(clock, streams))
             if due is not None:
                 lasting = self._tell(number, due)
                 if lasting.num_rows:
                     yield Delta(lasting.select(_ROW))
         for number, streams in enumerate(self._holds):
-            ends = self._buffer("ends", number, EARLY).release(None, clock.progress(streams))
+            ends = self._buffer("ends", number, EARLY).release(None, self._progress(clock, streams))
             if ends is not None:
                 yield from self._ended(ends)
 
@@ -92,11 +94,15 @@ class RetractableTrees:
 
     # ---- inside
 
-    def _number(self, streams: Sequence[str]) -> int:
-        names = sorted(streams)
-        if names not in self._holds:
-            self._holds.append(names)
-        return self._holds.index(names)
+    def _progress(self, clock: Clock, streams: Sequence[int]) -> int:
+        """The progress of those of the streams that there are; nothing more comes of others."""
+        return clock.progress([self._names[stream] for stream in streams if stream in self._names])
+
+    def _number(self, streams: Sequence[int]) -> int:
+        numbers = sorted(streams)
+        if numbers not in self._holds:
+            self._holds.append(numbers)
+        return self._holds.index(numbers)
 
     def _buffer(self, what: str, number: int, time: str) -> RowBuffer:
         return RowBuffer(self._store, f"{what} {json.dumps(self._holds[number])}", time)

@@ -33,13 +33,14 @@ from seine.operators.search.tuple_columns import (
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
-from seine.rows.delta import concat_batches
+from seine.rows.delta import NEVER, concat_batches
 
 NEXT_ID = "next"  # head: the id of the next tuple that arrives
 FREQUENT = "frequent"  # head: terms of which no reach is kept, for ever
 FREQUENT_SHARE = 0.05  # of the tuples of a step; a term that more of them contain is frequent,
 LEAST_FREQUENT = 256  # if it is so many tuples
 _WINDOW_NAMES = ["_s", "_e", ID, TABLE, NUMBER, EPOCH, TEXT, TERMS]
+PASSED = "passed"  # head: the instant before which all tuples with deletions had come in the last step
 INDEXED = "sides"  # head: the sides of edges at which held tuples have their places
 
 
@@ -76,6 +77,12 @@ class SearchState:
         """Whether there are sides of edges at which held tuples are not indexed; asked once."""
         known, self._head[INDEXED] = self._head.get(INDEXED), sides.tolist()
         return known is not None and not {*sides.tolist()} <= {*known}
+
+    def passed(self, horizon: int) -> int:
+        """The horizon of the step before, in place of which there is now another."""
+        before: int = self._head.get(PASSED, NEVER)
+        self._head[PASSED] = horizon
+        return before
 
     def held(self) -> pa.RecordBatch | None:
         """All tuples of the window; None if there are none."""

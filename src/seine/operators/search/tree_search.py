@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +23,10 @@ from seine.operators.search.seeding import Seeding
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import NUMBER, PLACES, TABLE, TEXT, list_values, side_code
-from seine.operators.search.watched_schema import WatchedSchema
+from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import spend_for_query
-from seine.rows.delta import data_names
+from seine.rows.delta import FOREVER, NEVER, data_names
 
 _TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
 
@@ -51,11 +51,10 @@ class TreeSearch:
     ) -> None:
         self._schema, self._static, self._table, self._buckets = schema, static, table, buckets
         self._static_places = [] if static is None else static.places
-        self._names = {table.number: table.name for table in schema.tables}
+        self._names = {table.number: table.name for table in (*schema.tables, *schema.gone)}
         ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
         self._rank = {number: ranks[name] for number, name in self._names.items()}
-        codes = [side_code(edge.number, right) for edge in schema.edges for right in (False, True)]
-        self.sides = np.array(sorted(codes), np.int64)
+        self.sides, self._spans = _sides(schema.edges), schema.edge_spans
         self._searches: dict[tuple[int, frozenset[int]], Searches] = {}
         self._static_reach: dict[Searches, list[SortedRun]] = {}
 
@@ -70,14 +69,16 @@ class TreeSearch:
         """New tuples, of which those are held that may ever be joined."""
         return NewTuples(batch, hold_all=self._schema.may_change)
 
-    def trees(self, new: NewTuples, state: SearchState, bucket: int) -> Iterator[FoundTrees]:
-        """The trees whose last tuple is new."""
+    def trees(
+        self, new: NewTuples, state: SearchState, bucket: int, passed: int = FOREVER
+    ) -> Iterator[FoundTrees]:
+        """The trees whose last tuple is new; all tuples from before the instant `passed` had come already."""
         searches = self.searches(bucket, state.frequent_terms(new.batch))
         if state.lacks_places(self.sides):
             self._reindex(state, searches)
         if not searches.count:
             return
-        tuples = KnownTuples(searches, self.sides)
+        tuples = KnownTuples(searches, self._open_sides(passed))
         roots = tuples.numbers(new.batch)
         runs = [*state.places.overlapping(int(tuples.start.min())), *self._static_places]
         graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
@@ -86,8 +87,22 @@ class TreeSearch:
         seeding, pruning = Seeding(searches, tuples, distances), Pruning(searches, distances)
         here = tuples.id[roots] % self._buckets == bucket
         for chosen, queries in seeding.seeds(roots, here):
-            for trees in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
-                yield self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
+            for grown in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
+                trees = self._standing(grown, tuples)
+                if len(trees.query):
+                    yield self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
+
+    def _open_sides(self, passed: int) -> IntArray:
+        """The sides of edges that stand, or that tuples may still come for that arrived while they stood."""
+        edges = self._schema.edges
+        return _sides([edge for edge in edges if edge.stands or edge.latest >= passed])
+
+    def _standing(self, trees: TreeRows, tuples: KnownTuples) -> TreeRows:
+        """Those trees all of whose edges stood in the epoch in which their last tuple arrived."""
+        if self._spans is None or trees.size == 1:
+            return trees
+        epochs = np.where(tuples.id < 0, NEVER, tuples.epoch)
+        return trees.where(self._spans.cover(trees.edge, epochs[trees.node].max(1)))
 
     def _reindex(self, state: SearchState, searches: Searches) -> None:
         """Let held tuples have the places of new edges, and publish the reach of all of them."""
@@ -147,6 +162,11 @@ class TreeSearch:
         rows = pa.RecordBatch.from_arrays([array for _, array in named], names=[name for name, _ in named])
         at = np.searchsorted(used, trees.node)
         return FoundTrees(rows, tables[at], numbers[at])
+
+
+def _sides(edges: Iterable[WatchedEdge]) -> IntArray:
+    codes = [side_code(edge.number, right) for edge in edges for right in (False, True)]
+    return np.array(sorted(codes), np.int64)
 
 
 class QuerySpending:

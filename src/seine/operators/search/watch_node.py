@@ -10,7 +10,7 @@
 Law: every tuple goes on, also one without a term, for it may connect others. Without state.
 
 Tables and edges come and go with the schema while the node stays: its ports are those of the tables that are
-searched now.
+searched now, `gone` are others that dropped edges lead to (`watched_schema.py`).
 
 Cites: SKWS 2 (schema graph), SKWS 3.1 (tuples that contain a keyword)
 """
@@ -46,13 +46,14 @@ class WatchNode(StatelessNode):
     terms: int = 0
     scopes: int = 0
     relations: tuple[WatchedTable, ...] = ()
+    gone: tuple[WatchedTable, ...] = ()
 
     def make_step(self, port: int, flow: HostFlow) -> WatchStep:
         return WatchStep(self, port, flow.tables[self.terms])
 
     @property
     def schema(self) -> WatchedSchema:
-        return WatchedSchema(self.members, self.edges, self.relations)
+        return WatchedSchema(self.members, self.edges, self.relations, self.gone)
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -62,12 +63,14 @@ class WatchNode(StatelessNode):
         return watch_signature(self.domain, bool(self.identities), self.owner)
 
     def describe(self, words: NodeWords) -> str:
-        names = ", ".join(column_name(member.name) for member in self.schema.tables)
+        joined = {end for edge in self.edges if edge.stands for end in (edge.left, edge.right)}
+        tables = [*self.members, *(one for one in self.relations if one.name in joined)]
+        names = ", ".join(column_name(table.name) for table in tables)
         return f"terms and joins of {names}"
 
     def details(self, words: NodeWords) -> list[str]:
         terms = len(words.tables[self.terms])
-        edges = [self.edge_text(edge) for edge in self.edges]
+        edges = [self.edge_text(edge) for edge in self.edges if edge.stands]
         return [
             f"it looks for {terms:,} {'term' if terms == 1 else 'terms'}",
             *(f"joined by {e}" for e in edges),

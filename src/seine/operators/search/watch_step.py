@@ -107,7 +107,7 @@ def sides_of(edges: Sequence[WatchedEdge], table: WatchedTable) -> list[JoinSide
     for edge in edges:
         ends = ((edge.left, edge.left_column, False), (edge.right, edge.right_column, True))
         for name, column, right in ends:
-            if name == table.name:
+            if name == table.name and table.number < edge.number:  # else of another that had this name
                 sides.append(JoinSide(edge.number, right, column, table.types[column], edge.type))
     return sides
 

@@ -1,10 +1,24 @@
-"""The schema graph of a search as its nodes have it: tables and join conditions, by number."""
+"""The schema graph of a search as its nodes have it: tables and join conditions, by number.
+
+A condition stands from one epoch to another, and counts for trees whose last tuple arrived in between. One
+that was dropped is remembered while tuples that arrived before may come late: those of streams with deletions
+come when their instant is complete.
+
+    epoch           1       2       3       4
+    CREATE JOIN e   |-------------->          since 1, until 3
+    tuple of s              x - - - - - > x   arrives in 2, comes in 4: its trees have e
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.types import Type
+from seine.rows.delta import FOREVER
 
 
 @dataclass(frozen=True)
@@ -23,7 +37,11 @@ class WatchedTable:
 
 @dataclass(frozen=True)
 class WatchedEdge:
-    """A join condition between two tables, compared in a common type."""
+    """A join condition between two tables, compared in a common type.
+
+    It stands in the epochs from `since` on and before `until`. Of one that was dropped, `latest` is the
+    largest time of a tuple that had arrived. It has a larger number than its tables.
+    """
 
     number: int
     left: str
@@ -31,15 +49,23 @@ class WatchedEdge:
     right: str
     right_column: int
     type: Type
+    since: int = 0
+    until: int | None = None
+    latest: int = 0
+
+    @property
+    def stands(self) -> bool:
+        return self.until is None
 
 
 @dataclass(frozen=True)
 class WatchedSchema:
-    """The tables and edges that there are."""
+    """The tables and edges that there are; `gone` are streams that remembered edges lead to."""
 
     members: tuple[WatchedTable, ...] = ()
     edges: tuple[WatchedEdge, ...] = ()
     relations: tuple[WatchedTable, ...] = ()
+    gone: tuple[WatchedTable, ...] = ()
 
     @property
     def may_change(self) -> bool:
@@ -50,3 +76,30 @@ class WatchedSchema:
     def tables(self) -> tuple[WatchedTable, ...]:
         """Streams, then relations."""
         return (*self.members, *self.relations)
+
+    @property
+    def streams(self) -> tuple[WatchedTable, ...]:
+        """The streams whose tuples may be held."""
+        return (*self.members, *self.gone)
+
+    @property
+    def edge_spans(self) -> EdgeSpans | None:
+        """When edges stood; None where a tuple is searched as it arrives, so that all edges stand then."""
+        return EdgeSpans(self.edges) if any(table.retractable for table in self.streams) else None
+
+
+class EdgeSpans:
+    """The epochs in which edges stood, as arrays."""
+
+    def __init__(self, edges: Sequence[WatchedEdge]) -> None:
+        ordered = sorted(edges, key=lambda edge: edge.number)
+        self._numbers = np.array([edge.number for edge in ordered], np.int64)
+        self._since = np.array([edge.since for edge in ordered], np.int64)
+        self._until = np.array([FOREVER if e.until is None else e.until for e in ordered], np.int64)
+
+    def cover(self, edges: IntArray, epochs: IntArray) -> BoolArray:
+        """Whether all edges of each row stood in its epoch; `edges` has a row of numbers for each epoch."""
+        at = np.searchsorted(self._numbers, edges)
+        inside = (self._since[at] <= epochs[:, None]) & (epochs[:, None] < self._until[at])
+        covered: BoolArray = np.logical_and.reduce(inside, axis=1)
+        return covered

@@ -60,12 +60,13 @@ class StreamSamples:
     def __init__(self, size: int = MOST_SAMPLED) -> None:
         self._size = size
         self._reservoirs: dict[str, Reservoir] = {}
+        self._sampled: dict[str, StreamDef] = {}
 
     def add(self, entry: Entry, streams: Mapping[str, StreamDef]) -> None:
-        """See an entry's rows; a negative tuple is none."""
+        """See an entry's rows; a negative tuple is none, nor is one of another stream that had the name."""
         for name in entry.rows:
             batch = entry.batch(name)
-            if batch is not None and name in streams:
+            if batch is not None and name in streams and _is_of(streams[name], batch):
                 self._add(streams[name], batch)
 
     def _add(self, stream: StreamDef, batch: pa.RecordBatch) -> None:
@@ -73,7 +74,9 @@ class StreamSamples:
             batch = batch.filter(pa.array(batch.column("_o").to_numpy() == TUPLE))
         rows = batch.select(data_names(len(stream.fields)))
         times = event_times(rows.column(stream.time))
-        reservoir = self._reservoirs.setdefault(stream.name, Reservoir(self._size))
+        if self._sampled.get(stream.name) != stream:
+            self._sampled[stream.name], self._reservoirs[stream.name] = stream, Reservoir(self._size)
+        reservoir = self._reservoirs[stream.name]
         reservoir.add(batch.column("_q").to_numpy(), rows, times)
 
     def estimates(self) -> Estimates | None:
@@ -81,6 +84,12 @@ class StreamSamples:
         samples = {name: reservoir.sample() for name, reservoir in self._reservoirs.items()}
         known = {name: sample for name, sample in samples.items() if sample is not None}
         return Estimates(known) if known else None
+
+
+def _is_of(stream: StreamDef, batch: pa.RecordBatch) -> bool:
+    """Whether rows have the columns of a stream."""
+    columns = {name: batch.schema.field(name).type for name in batch.schema.names if name.startswith("c")}
+    return columns == {f"c{i}": type_.arrow() for i, type_ in enumerate(stream.types)}
 
 
 def _lowest(arrivals: IntArray, size: int) -> IntArray:
