@@ -33,7 +33,7 @@ from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
-from seine.network.searches.schema_change import NOTHING_READ, SchemaChange
+from seine.network.searches.schema_change import SchemaChange
 from seine.optimizer.block import Blocks
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
@@ -376,8 +376,11 @@ class Registrar:
     def _schema(self, edit: Edit, epoch: int) -> SchemaChange:
         """What is declared after an edit, from an epoch on."""
         declared, last = edit.declared, self._deployment.journal.last()
-        clock = NOTHING_READ if last is None else last.clock
-        return SchemaChange(declared.streams, declared.relations, declared.edges, epoch, clock)
+        change = SchemaChange(declared.streams, declared.relations, declared.edges, epoch)
+        if last is None:
+            return change
+        progress = {stream: last.clock.progress([stream]) for stream in last.clock.watermarks}
+        return replace(change, latest=max(last.clock.now.values(), default=0), progress=progress)
 
     def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.functions import common_type
 from seine.algebra.types import Type
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
-from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER
-
-NOTHING_READ = Clock({})
 
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """The tables and edges that are declared from the epoch `epoch` on; `clock` is that of the last entry."""
+    """The tables and edges that are declared from the epoch `epoch` on.
+
+    Of the input so far, `latest` is the largest time, and `progress` says up to which instant the streams
+    are complete.
+    """
 
     streams: Mapping[str, StreamDef]
     relations: Mapping[str, RelationDef]
     edges: Sequence[JoinEdge]
     epoch: int = 0
-    clock: Clock = NOTHING_READ
+    latest: int = 0
+    progress: Mapping[str, int] = field(default_factory=dict)
 
     def without(self, names: Iterable[str]) -> SchemaChange:
         """The change without some tables and what joins them."""
@@ -60,19 +61,11 @@ class SchemaChange:
                 now.append(kept or WatchedEdge(take_id(), *ends_of(edge), type_, self.epoch))
         numbers = {edge.number for edge in now}
         dropped = [self._dropped(edge) for edge in before if edge.number not in numbers]
-        passed = self._passed(retractable)
-        return [*now, *(edge for edge in dropped if edge.latest >= passed)]
+        passed = [self.progress[stream] for stream in retractable if stream in self.progress]
+        return [*now, *(edge for edge in dropped if any(edge.latest >= instant for instant in passed))]
 
     def _dropped(self, edge: WatchedEdge) -> WatchedEdge:
-        if not edge.stands:
-            return edge
-        latest = max(self.clock.now.values(), default=NEVER)
-        return replace(edge, until=self.epoch, latest=latest)
-
-    def _passed(self, retractable: Iterable[str]) -> int:
-        """The instant before which all tuples of these streams have come that had arrived."""
-        read = [stream for stream in retractable if stream in self.clock.watermarks]
-        return self.clock.progress(read) if read else FOREVER
+        return replace(edge, until=self.epoch, latest=self.latest) if edge.stands else edge
 
 
 def gone_tables(tables: Iterable[WatchedTable], edges: Iterable[WatchedEdge]) -> list[WatchedTable]:
