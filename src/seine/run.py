@@ -29,6 +29,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
+from seine.rare_collections import rare_collections
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
@@ -43,6 +44,7 @@ from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
 
 _logger = logging.getLogger(__name__)
+_MANY_QUERIES = 1_000  # from which on garbage collections are worth avoiding while they are placed
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class Run:
     """
 
     def __init__(self, script: Script, options: Options) -> None:
+        with rare_collections(len(script.declarations.queries) >= _MANY_QUERIES):
+            self._open(script, options)
+
+    def _open(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
         declarations = script.declarations
         out = options.out if isinstance(options.out, str) else None

@@ -12,6 +12,7 @@ from tests.architecture.source_tree import FILES, imports_of, module_of, package
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "disk_sync": (),
+    "rare_collections": (),
     "scratch_folder": (),
     "typed_json": (),
     "postgres_timeouts": (),
@@ -41,6 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
     "runtime": (
+        "rare_collections",
         "disk_sync",
         "algebra",
         "errors",
@@ -66,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "run": (
+        "rare_collections",
         "scratch_folder",
         "algebra",
         "errors",
@@ -81,6 +84,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "run_local": ("scratch_folder", "operators", "frontends", "network", "runtime", "run"),
     "service": (
+        "rare_collections",
         "algebra",
         "errors",
         "graph",

@@ -12,11 +12,10 @@ leaves half done has no name in the catalog and is written over by the next chan
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -35,6 +34,7 @@ from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
 from seine.network.searches.schema_change import SchemaChange
 from seine.optimizer.block import Blocks
+from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sampling import StreamSamples
@@ -68,25 +68,12 @@ _MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
 _LONG_SCRIPT = (
     1 << 17
 )  # characters; a longer one makes so many objects that looking at all of them is in vain
-_RARE_THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector
 _MOST_ADDED_WHILE_ENTRIES_WAIT = (
     100  # so many queries are added while entries wait; more of them must not stop the stream
 )
 
 
 Computed = Mapping[str, list[Placement]]  # by query
-
-
-@contextmanager
-def rare_collections(wanted: bool) -> Iterator[None]:
-    """Let garbage be looked for among the young, and hardly ever among objects that all stay."""
-    usual = gc.get_threshold()
-    if wanted:
-        gc.set_threshold(*_RARE_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 @dataclass(frozen=True)

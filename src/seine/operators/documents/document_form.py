@@ -6,7 +6,8 @@
 
 A block's variables are called by number, so that blocks which differ in names are one pattern. In a chain of
 joins the left operand is a *partial* combination, which carries what later joins need of its documents.
-Printed as JSON a form is a constant of a parameter table.
+Printed, a form is a constant of a parameter table: three lines of JSON, the left block, the right block and
+the rest. Very many forms are made of few blocks, so reading a new one is mostly two looks for its blocks.
 """
 
 from __future__ import annotations
@@ -79,17 +80,29 @@ class DocumentForm:
     def printed(self) -> str:
         """The form as text; `read_form` takes it back."""
         left = "null" if self.left is None else self.left.printed
-        rest = [self.equal, None if self.select is None else [*map(_item_to_json, self.select)], self.carried]
-        return f"[{left},{self.right.printed},{_written(rest)[1:]}"
+        return f"{left}\n{self.right.printed}\n{_printed_rest(self.equal, self.select, self.carried)}"
 
 
-@lru_cache(maxsize=1 << 16)
 def read_form(text: str) -> DocumentForm:
     """The form that was printed."""
-    left, right, equal, select, carried = json.loads(text)
-    return DocumentForm(
-        None if left is None else _read_block(_written(left)),
-        _read_block(_written(right)),
+    left, right, rest = text.split("\n")
+    return DocumentForm(None if left == "null" else _read_block(left), _read_block(right), *_read_rest(rest))
+
+
+_Equal = tuple[tuple[str, str], ...]
+_Select = tuple[FormItem, ...] | None
+_Carried = tuple[str, ...] | None
+
+
+@lru_cache(maxsize=1 << 12)
+def _printed_rest(equal: _Equal, select: _Select, carried: _Carried) -> str:
+    return _written([equal, None if select is None else [*map(_item_to_json, select)], carried])
+
+
+@lru_cache(maxsize=1 << 12)
+def _read_rest(text: str) -> tuple[_Equal, _Select, _Carried]:
+    equal, select, carried = json.loads(text)
+    return (
         tuple((one, other) for one, other in equal),
         None if select is None else tuple(map(_item_from_json, select)),
         None if carried is None else tuple(carried),

@@ -118,14 +118,14 @@ class DocumentJoinOperator:
         """The indexes of the new documents of a port that are kept here; right ones are probed later."""
         left = right = None
         if new is None or home is None or not len(home):
-            return NewIndexes(0, None, None)
+            return NewIndexes(None, None)
         for orientation in self._orientations:
             classes = orientation.classes
             if orientation.left == port:
                 left = new.index(classes.left_patterns, classes.left_reach, home)
             if orientation.right == port:
                 right = new.index(classes.right_patterns, classes.right_reach, home, bound)
-        return NewIndexes(len(home), left, right)
+        return NewIndexes(left, right)
 
     def _joined(
         self,
@@ -171,8 +171,7 @@ class DocumentJoinOperator:
         kept = store.head.setdefault("frequency", {}).setdefault(str(orientation.left), {})
         frequency = EdgeFrequency(orientation.classes, kept)
         if right is not None:
-            documents = held.documents.rows + fresh.documents
-            frequency.sample(right, fresh.left, held.left.overlapping(), documents)
+            frequency.sample(right, fresh.left, held.left.overlapping())
         return orientation.classes.ranked(frequency.levels())
 
     def _formed(

@@ -1,11 +1,12 @@
 """How frequent the edges of a document join are, by samples of the documents that arrive.
 
-    channel = channel    one pair in 100        level 9
-    title = title        one pair in 100,000    level 4
+    channel = channel    1,700 matches of a document    level 6
+    title = title        one match of 20 documents      level 0
 
 Of each step a few of the new right documents are looked up in the index of left ones, those that are held and
 those that arrived with them: segments say how many rows have a value, so nothing is paired. The counts are
-kept in the state. An edge's *level* is the logarithm of its share, coarse enough to be steady. Levels order
+kept in the state. An edge's *level* is the logarithm of the matches of a document, coarse enough to be
+steady: all edges with less than one match in two documents are alike, however many there are. Levels order
 the edges of classes: a pair of documents is formed by the rarest edge of a class, so a value that very many
 documents have costs only queries that ask for nothing rarer.
 
@@ -33,9 +34,8 @@ from seine.operators.state.sorted_run import ProbeKeys, SortedRun
 from seine.rows.pairs import ranges
 
 _SAMPLED_DOCUMENTS = 64  # of one step
-_MOST_PAIRS_COUNTED = 1 << 26  # then older samples count half
+_MOST_DOCUMENTS_COUNTED = 2_048  # then older samples count half
 _LEAST_MATCHES = 4  # fewer may be chance
-_RAREST = -24  # the binary logarithm of the share at which levels begin
 
 
 class EdgeFrequency:
@@ -43,13 +43,11 @@ class EdgeFrequency:
 
     def __init__(self, classes: JoinClasses, kept: dict[str, Any]) -> None:
         self._classes, self._counts = classes, kept
-        kept.setdefault("pairs", 0)
+        kept.setdefault("documents", 0)
         kept.setdefault("edges", {})
 
-    def sample(
-        self, right: NewDocuments, fresh: SortedRun | None, held: Iterable[SortedRun], documents: int
-    ) -> None:
-        """Look at new right documents; `documents` is how many left ones there are."""
+    def sample(self, right: NewDocuments, fresh: SortedRun | None, held: Iterable[SortedRun]) -> None:
+        """Look new right documents up in the index of left ones, of the same step and of earlier ones."""
         chosen = np.argsort(right.keys, kind="stable")[:_SAMPLED_DOCUMENTS]
         witnesses = right.witnesses.at(chosen)
         witnesses = witnesses.take(known_places(witnesses.pattern, self._classes.right_patterns))
@@ -59,7 +57,7 @@ class EdgeFrequency:
             matches += self._matches(run, witnesses, probe)
         if fresh is not None:
             matches += self._matches(fresh, witnesses, probe, right.keys[chosen])
-        self._add(matches, len(chosen) * documents)
+        self._add(matches, len(chosen))
 
     def _matches(
         self, run: SortedRun, witnesses: FlatWitnesses, probe: ProbeKeys, documents: IntArray | None = None
@@ -78,12 +76,12 @@ class EdgeFrequency:
         counts = np.bincount(edges[known], sizes[known], len(self._classes.codes))
         return counts.astype(np.int64)
 
-    def _add(self, matches: IntArray, pairs: int) -> None:
+    def _add(self, matches: IntArray, documents: int) -> None:
         counts = self._counts
-        if counts["pairs"] > _MOST_PAIRS_COUNTED:
-            counts["pairs"] //= 2
+        if counts["documents"] > _MOST_DOCUMENTS_COUNTED:
+            counts["documents"] //= 2
             counts["edges"] = {code: count // 2 for code, count in counts["edges"].items() if count > 1}
-        counts["pairs"] += pairs
+        counts["documents"] += documents
         hit = np.flatnonzero(matches)
         for code, number in zip(self._classes.codes[hit].tolist(), matches[hit].tolist(), strict=True):
             counts["edges"][str(code)] = counts["edges"].get(str(code), 0) + number
@@ -95,10 +93,10 @@ class EdgeFrequency:
         matched = {int(code): n for code, n in counts["edges"].items() if n >= _LEAST_MATCHES}
         if matched:
             codes = np.array(sorted(matched), np.int64)
-            shares = np.array([matched[code] for code in codes.tolist()]) / max(counts["pairs"], 1)
+            each = np.array([matched[code] for code in codes.tolist()]) / max(counts["documents"], 1)
             places = np.searchsorted(classes.codes, codes)
             places[places == len(classes.codes)] = 0
             known = classes.codes[places] == codes
-            steps = np.maximum(np.floor(np.log2(shares)).astype(np.int64) - _RAREST, 0) // 2 + 1
+            steps = np.ceil(np.maximum(np.log2(each) + 1, 0) / 2).astype(np.int64)
             levels[places[known]] = steps[known]
         return levels

@@ -119,7 +119,6 @@ class NewDocuments:
 class NewIndexes(NamedTuple):
     """The indexes of new documents as left operands and as right ones, where they are such."""
 
-    documents: int
     left: SortedRun | None
     right: SortedRun | None
 

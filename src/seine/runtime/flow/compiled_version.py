@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seine.rare_collections import rare_collections
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.relation_files import RelationFiles
@@ -51,5 +52,6 @@ def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -
     if last is None or (last.version.number, last.withheld) != (number, without):
         _compiled.clear()  # one pipeline at a time is at work here
         newer = last is not None and last.version.number < number and not last.withheld
-        _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None, without)
+        with rare_collections():
+            _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None, without)
     return _compiled[folder]

@@ -135,7 +135,8 @@ class Results:
         if query not in self._numbers:
             self._numbers[query] = len(self._texts)
             self._names.append(query)
-            self._texts.append(json.dumps(query, ensure_ascii=False))
+            plain = query.isascii() and query.isidentifier()
+            self._texts.append(f'"{query}"' if plain else json.dumps(query, ensure_ascii=False))
         return self._numbers[query]
 
     def _flush(self, kind: RecordFormat) -> None:

@@ -81,13 +81,13 @@ def test_a_pair_is_formed_by_the_rarest_edge() -> None:
     kept: dict[str, Any] = {}
     index = new.index(classes.left_patterns, classes.left_reach, np.arange(50))
     frequency = EdgeFrequency(classes, kept)
-    frequency.sample(new, index, [], 50)
+    frequency.sample(new, index, [])
     levels = frequency.levels()
     assert levels[1] == 0 < levels[0], "a document is no partner of itself"
     (left, right) = classes.ranked(levels).first_patterns
     assert left.tolist() == right.tolist() == [2]
     assert (EdgeFrequency(classes, kept).levels() == levels).all()
-    frequency.sample(new, None, [index], 50)
+    frequency.sample(new, None, [index, index])
     assert frequency.levels()[1] > 0, "what is held may be another document"
 
 
