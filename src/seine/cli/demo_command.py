@@ -20,6 +20,7 @@ from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
 from seine.network.show.explain import explain_html
+from seine.network.show.template_lines import template_users
 from seine.run import Options, Run
 from seine.runtime.output.run_statistics import RunStatistics
 
@@ -145,9 +146,9 @@ def _print_alert(record: dict[str, Any]) -> None:
 
 def _draw(run: Run, script: Script, path: Path) -> None:
     declared = script.declarations
-    path.write_text(
-        explain_html(run.network, declared.streams, relations=declared.relations), encoding="utf-8"
-    )
+    templates = template_users({name: query.plan for name, query in declared.queries.items()})
+    page = explain_html(run.network, declared.streams, relations=declared.relations, templates=templates)
+    path.write_text(page, encoding="utf-8")
 
 
 def _summarise(statistics: RunStatistics, what: str, folder: Path) -> None:

@@ -13,7 +13,7 @@ from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
-from seine.network.show.template_lines import template_json, template_text
+from seine.network.show.template_lines import template_json, template_text, template_users
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.safety.verdict_story import safety_lines
 
@@ -55,16 +55,19 @@ def command(arguments: argparse.Namespace) -> int:
         for name, declared in declarations.queries.items()
         if query in (None, name) and not arguments.dot
     }
+    templates = template_users(plans, query) if arguments.html or arguments.dot else {}
     if arguments.html:
         refuse_overwriting([arguments.html], [arguments.script, *declarations.paths])
         check_writable(arguments.html)
         with open(arguments.html, "w", encoding="utf-8") as file:
-            file.write(explain_html(network, streams, query, relations=relations, states=states))
+            file.write(
+                explain_html(network, streams, query, relations=relations, states=states, templates=templates)
+            )
     elif arguments.json:
         form = explain_json(network, streams, query, relations=relations, states=states)
         print(json.dumps({**form, "templates": template_json(plans, query)}, indent=1))
     elif arguments.dot:
-        print(explain_dot(network, streams, query, relations=relations), end="")
+        print(explain_dot(network, streams, query, relations=relations, templates=templates), end="")
     else:
         print(explain_text(network, streams, query, relations=relations, states=states), end="")
         print(template_text(plans, query), end="")

@@ -24,6 +24,7 @@ LARGEST_DOCUMENT = 10_000_000  # bytes of UTF-8
 MOST_TAGS = 500_000  # signs "<" of one document; a tree takes some 200 bytes for each
 DEEPEST = 256  # elements within one another; libxml2's own limit
 MOST_ATTRIBUTES = 1_000  # of one element
+_LONGEST_REASON = 160  # characters
 
 _OPTIONS = {
     "encoding": "utf-8",
@@ -51,7 +52,11 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["
 
 
 class DocumentFault(ValueError):
-    """Why a text is no acceptable document, in one line."""
+    """Why a text is no acceptable document, in one line that is never long, whatever the document says."""
+
+    def __init__(self, reason: str) -> None:
+        line = " ".join(reason.split())
+        super().__init__(line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}...")
 
 
 def parse_document(text: str, *, comments: bool = True) -> etree._Element:

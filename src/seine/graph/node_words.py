@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Expression
@@ -113,6 +113,16 @@ class QueryWords(Protocol):
 
     def other_readers(self, node: Node) -> str | None:
         """The other queries that read the same rows of a node's input by themselves; None if nobody does."""
+        ...
+
+    def rows_of(self, table: int, alike: int) -> Iterator[tuple[tuple[Any, ...], str]]:
+        """Its rows of a parameter table, each with the other queries that have one with the same first
+        constants, so many of them, in words."""
+        ...
+
+    @property
+    def words(self) -> NodeWords:
+        """The words of the whole network."""
         ...
 
 

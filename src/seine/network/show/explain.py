@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from seine.errors import printable
@@ -11,7 +12,7 @@ from seine.graph.node_kinds import node_to_json
 from seine.network.network import Network
 from seine.network.show.labels import Labels
 from seine.network.show.node_lines import NodeLine, Relations, States, Streams, explain_lines, known_query
-from seine.network.show.picture import draw
+from seine.network.show.picture import Templates, draw
 from seine.network.show.query_story import Story
 from seine.network.show.wording import count, enumerate_names
 
@@ -133,9 +134,14 @@ def _form(line: NodeLine) -> dict[str, Any]:
 
 
 def explain_dot(
-    network: Network, streams: Streams, query: str | None = None, *, relations: Relations | None = None
+    network: Network,
+    streams: Streams,
+    query: str | None = None,
+    *,
+    relations: Relations | None = None,
+    templates: Templates | None = None,
 ) -> str:
-    """The same as a Graphviz digraph, streams on the left; shared nodes are filled."""
+    """The same as a Graphviz digraph, streams on the left; shared nodes are filled, templates are notes."""
     lines = explain_lines(network, streams, query, relations=relations)
     nodes = [
         f"  n{line.node.id} [label={_quoted(f'#{line.node.id} {line.node.kind}', line.text)}"
@@ -145,7 +151,15 @@ def explain_dot(
     ]
     edges = [f"  n{i} -> n{line.node.id};" for line in lines for i in line.node.inputs]
     head = ["digraph seine {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica];"]
-    return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
+    notes = [
+        f"  t{number} [shape=note, label={_quoted('template', *_template_lines(text, users))}];"
+        for number, (text, users) in enumerate((templates or {}).items(), 1)
+    ]
+    return "\n".join([*head, *nodes, *edges, *notes, "}"]) + "\n"
+
+
+def _template_lines(text: str, users: Sequence[str]) -> tuple[str, str]:
+    return text, f"{count(len(users), 'query', 'queries')}: {enumerate_names(users)}"
 
 
 def _quoted(*lines: str) -> str:
@@ -160,6 +174,8 @@ def explain_html(
     *,
     relations: Relations | None = None,
     states: States | None = None,
+    templates: Templates | None = None,
 ) -> str:
     """The same as one self-contained page with a picture of the network."""
-    return draw(explain_lines(network, streams, query, relations=relations), _headline(network), states)
+    lines = explain_lines(network, streams, query, relations=relations)
+    return draw(lines, _headline(network), states, templates)

@@ -1,5 +1,5 @@
 "use strict";
-const { queries, states, boxes: facts } = JSON.parse(document.getElementById("data").textContent);
+const { queries, states, templates, boxes: facts } = JSON.parse(document.getElementById("data").textContent);
 const svg = document.getElementById("net"), world = document.getElementById("world");
 const panel = document.getElementById("panel"), search = document.getElementById("search");
 const boxes = [], edges = [...svg.querySelectorAll(".edge")], MOST = 100;
@@ -84,6 +84,12 @@ function welcome() {
   put("p", "Drag to move, scroll to zoom, click a box or a query to see its path.");
   put("h3", queries.length + " queries");
   pickQueries([...queries.keys()], panel);
+  if (templates.length) put("h3", templates.length + (templates.length === 1 ? " template" : " templates"));
+  templates.slice(0, MOST).forEach(([text, users]) => {
+    put("code", text);
+    put("p", users.length === 1 ? "1 query" : users.length + " queries");
+    pickQueries(users, panel, 12);
+  });
 }
 function showBox(number) {
   const fact = facts[number];
@@ -101,6 +107,11 @@ function showQuery(q) {
     put("h3", "what it holds");
     const ul = put("ul", "");
     states[q].forEach(text => put("code", text, put("li", "", ul)));
+  }
+  for (const [text, users] of templates.filter(([, users]) => users.includes(q))) {
+    put("h3", "its template");
+    put("code", text);
+    put("p", users.length === 1 ? "alone" : "with " + (users.length - 1) + " others");
   }
   for (const number of pathOf(q)) {
     pick(facts[number].title, put("h3", ""), () => chooseBox(number));

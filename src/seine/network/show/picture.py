@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -15,9 +15,12 @@ from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box,
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
 MOST_CHARACTERS = 40  # of a line in a box
+Templates = Mapping[str, Sequence[str]]  # the queries of each template of XSCL, which is in words
 
 
-def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> str:
+def draw(
+    lines: list[NodeLine], headline: str, states: States | None = None, templates: Templates | None = None
+) -> str:
     """A page that shows these lines; it fetches nothing, and every name in it is escaped."""
     boxes = make_boxes(lines)
     stages = place_boxes(boxes)
@@ -26,6 +29,10 @@ def draw(lines: list[NodeLine], headline: str, states: States | None = None) -> 
     facts = {
         "queries": [printable(name) for name in names],
         "states": [[printable(text) for text in (states or {}).get(name, ())] for name in names],
+        "templates": [
+            [printable(text), [number[name] for name in users if name in number]]
+            for text, users in (templates or {}).items()
+        ],
         "boxes": [_facts(box, number) for box in boxes],
     }
     filling = {

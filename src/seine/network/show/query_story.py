@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from seine.algebra.expressions import (
     Call,
@@ -129,6 +130,22 @@ class Story:
         names = dict.fromkeys(query for reader in readers for query in self._network.users(reader.id))
         others = [name for name in names if name != self._query and not tags.isdisjoint(queries[name])]
         return enumerate_names(others) if others else None
+
+    def rows_of(self, table: int, alike: int) -> Iterator[tuple[tuple[Any, ...], str]]:
+        """Its rows of a parameter table, each with the other queries that have one with the same first
+        constants, so many of them, in words."""
+        parameters = self._network.tables[table]
+        for number in dict.fromkeys(self._rows.get(table, ())):
+            row = tuple(parameters.rows[number])
+            same = [at for at, other in parameters.rows.items() if tuple(other[:alike]) == row[:alike]]
+            users = dict.fromkeys(name for at in same for name in parameters.claims[at])
+            others = [name for name in users if name != self._query]
+            yield row, enumerate_names(others) if others else ""
+
+    @property
+    def words(self) -> Labels:
+        """The words of the whole network."""
+        return self._labels
 
     # ---- conditions
 

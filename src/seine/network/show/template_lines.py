@@ -13,6 +13,7 @@ from typing import Any
 from seine.algebra.plan import Plan
 from seine.document_templates.templates_of_plans import queries_by_template, templates_of
 from seine.network.show.explain import wrapped
+from seine.network.show.picture import Templates
 from seine.network.show.wording import count, enumerate_names
 
 
@@ -35,10 +36,18 @@ def template_text(plans: Mapping[str, Plan], query: str | None = None) -> str:
     return wrapped(f"templates of XSCL queries: {len(lines):,}", *lines) + "\n"
 
 
+def template_users(plans: Mapping[str, Plan], query: str | None = None) -> Templates:
+    """The templates of all queries, or of one, each in words with the queries that have it."""
+    return {
+        str(template): names
+        for template, names in queries_by_template(plans).items()
+        if query is None or query in names
+    }
+
+
 def template_json(plans: Mapping[str, Plan], query: str | None = None) -> list[dict[str, Any]]:
     """The templates of all queries, or of one, with the queries that have each."""
     return [
-        {"template": str(template), "queries": names}
-        for template, names in queries_by_template(plans).items()
-        if query is None or query in names
+        {"template": template, "queries": [*names]}
+        for template, names in template_users(plans, query).items()
     ]

@@ -16,12 +16,13 @@ Differs: whole blocks are evaluated on the documents, so no variable that a grap
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.complete_step import CompleteStep
-from seine.operators.documents.document_words import listed, users_of
+from seine.operators.documents.document_words import comparison_words, listed, users_of
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
 
@@ -56,6 +57,13 @@ class CompleteNode(StatelessNode):
         table = words.tables[self.forms]
         forms = len({(row[0], row[1]) for row in table.rows.values()})
         return listed("results of", [f"{forms} form{'' if forms == 1 else 's'}"], users_of(table))
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        for row, others in query.rows_of(self.forms, 2):
+            looked_up = comparison_words(row[-2], row[-1])
+            yield f"the same bindings as for {others}" if others else "bindings of its own blocks"
+            if looked_up:
+                yield f"looked up by {' AND '.join(looked_up)}"
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         names = ("tag", "distance", "arrival", "latest", "left_ts", "right_ts", "bindings", "doc")

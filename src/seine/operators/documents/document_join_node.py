@@ -11,12 +11,13 @@ Its operator is `document_join.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.document_join import DocumentJoinOperator
-from seine.operators.documents.document_words import class_words, listed, users_of
+from seine.operators.documents.document_words import class_words, listed, story_lines, users_of
 from seine.operators.documents.join_classes import JoinClasses, Orientation
 from seine.operators.documents.operand_rows import PAIR
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
@@ -69,6 +70,13 @@ class DocumentJoinNode(StatefulNode):
         table, nodes = words.tables[self.classes], [words.nodes[i] for i in self.inputs]
         texts = [class_words(nodes, row[1], row[2], words) for row in table.rows.values()]
         return listed("pairs with", texts, users_of(table))
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        nodes = [query.words.nodes[i] for i in self.inputs]
+        return story_lines(
+            (f"it takes pairs with {class_words(nodes, row[1], row[2], query.words)}", others)
+            for row, others in query.rows_of(self.classes, 1)
+        )
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         return (RowPart(f"#{self.id}", tuple(f"column {number}" for number in range(len(PAIR)))),)

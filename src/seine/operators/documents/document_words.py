@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
+from seine.algebra.tree_pattern import TEXT_TESTS
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords
 from seine.graph.parameter_table import ParameterTable
@@ -34,6 +36,45 @@ def class_words(nodes: Sequence[Node], orientation: int, edges: str, words: Colu
     return " AND ".join(
         f"{pattern_words(left, a, words)} = {pattern_words(right, b, words)}" for a, b in pairs
     )
+
+
+def story_lines(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What a query takes, each line with the others that take the same."""
+    for text, others in dict.fromkeys(lines):
+        yield f"{text}, as for {others}" if others else text
+
+
+def comparison_words(compared: str, constants: str) -> list[str]:
+    """Comparisons of paths with constants, as a table of forms has them.
+
+    >>> steps = '[["//","item",false],["/","price",false]]'
+    >>> comparison_words(json.dumps([[f"[1,false,{steps}]", "in"]]), "[[-Infinity, 10.0]]")
+    ['//item/price <= 10.0']
+    """
+    texts = []
+    for (path, kind), constant in zip(json.loads(compared), json.loads(constants), strict=True):
+        name = path_words(json.dumps(json.loads(path)[2]))
+        if kind == "in":
+            texts += [f"{name} {bound}" for bound in _bound_words(*constant)]
+        elif kind in TEXT_TESTS:
+            texts.append(f"{kind}({name}, '{constant}')")
+        else:
+            texts.append(
+                f"{name} {kind[:2].strip()} "
+                + (f"'{constant}'" if isinstance(constant, str) else str(constant))
+            )
+    return texts
+
+
+def _bound_words(low: float, high: float) -> Iterator[str]:
+    """The bounds of a closed interval; an end beside a round number stands for an open one."""
+    if low > high:
+        yield "is no number"
+        return
+    for end, outside, signs in ((low, -math.inf, (">", ">=")), (high, math.inf, ("<", "<="))):
+        if math.isfinite(end):
+            beside = math.nextafter(end, outside)
+            yield f"{signs[0]} {beside}" if len(str(beside)) < len(str(end)) else f"{signs[1]} {end}"
 
 
 def users_of(table: ParameterTable) -> int:

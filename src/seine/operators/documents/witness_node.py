@@ -16,11 +16,12 @@ Differs: a witness is a value at a path, not a pair of nodes: structure is check
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
-from seine.operators.documents.document_words import listed, path_words, users_of
+from seine.operators.documents.document_words import listed, path_words, story_lines, users_of
 from seine.operators.documents.witness_step import WitnessStep
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 
@@ -59,6 +60,11 @@ class WitnessNode(StatelessNode):
     def details(self, words: NodeWords) -> list[str]:
         table = words.tables[self.patterns]
         return listed("paths", [path_words(row[0]) for row in table.rows.values()], users_of(table))
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        return story_lines(
+            (f"it reads {path_words(row[0])}", others) for row, others in query.rows_of(self.patterns, 1)
+        )
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         return (RowPart(f"#{self.id}", ("document", "identity", "arrival", "latest", "patterns", "values")),)
