@@ -141,8 +141,7 @@ class _XsclParser:
         written, name = reader.expect_name("a stream")
         stream = self.streams.get(name)
         if stream is None:
-            known = [key for key, one in self.streams.items() if _document_columns(one)]
-            raise reader.error(f"no stream {written}", suggest(written, known, "streams of XML"), at=start)
+            raise reader.error(f"no stream {written}", self._instead(written), at=start)
         if stream.retractable:
             message = f"stream {written} is RETRACTABLE: XSCL joins documents that nothing takes back"
             raise reader.error(message, "declare it without RETRACTABLE", at=start)
@@ -153,6 +152,14 @@ class _XsclParser:
         others = [name for block in self.blocks for name in block.pattern.variables]
         refuse_twice_bound(reader, [*others, *bound], start)
         self.blocks.append(_Block(stream, column, TreePattern(root, prefixes is None), prefixes, start))
+
+    def _instead(self, written: str) -> str | None:
+        """What to do about a stream that is not known."""
+        publishing = re.compile(rf"\bPUBLISH\s+{re.escape(written)}(?!\w)", re.IGNORECASE)
+        if publishing.search(self.reader.source.text):
+            return "a query reads what queries before it publish: there are no cycles"
+        known = [key for key, one in self.streams.items() if _document_columns(one)]
+        return suggest(written, known, "streams of XML")
 
     def _column(self, stream: StreamDef, written: str, start: int) -> int:
         columns = _document_columns(stream)
