@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +35,8 @@ from seine.operators.documents.operand_rows import (
     PATTERNS,
     column,
 )
-from seine.operators.state.work_budget import NodeFault
+from seine.operators.documents.tag_bytes import TagBytes
+from seine.operators.state.work_budget import NodeFault, byte_account
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import AnyOutput, Pushing
 from seine.rows.coalesce import MIN_ROWS_OF_PIECE
@@ -61,6 +64,7 @@ class _Pair(NamedTuple):
 
 
 MOST_RESULT_CHARACTERS = 64_000_000  # of the output documents of one form in one pair
+_TAG_OF_FORM = 2  # a column of the table of forms
 _MOST_CHARACTERS_HELD = 16_000_000  # of output documents before they are passed on
 
 
@@ -89,20 +93,27 @@ class CompleteStep:
     def __init__(self, node: CompleteNode, table: ParameterTable) -> None:
         self._node = node
         self._forms = _forms_by_class(table)
+        self._account = partial(TagBytes, table, _TAG_OF_FORM)
         self._types = [type_.arrow() for type_ in node.types]
 
     def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
         rows = _single(arrived.delta.plus) if self._node.single else _paired(arrived.delta.plus)
         known = KnownBindings()
+        account = byte_account(self._node.id, self._account)
         results: list[_Result] = []
+        sizes: Counter[int] = Counter()
         held = 0
         for result in chain.from_iterable(self._results(pair, known) for pair in rows):
             results.append(result)
             held += len(result.document)
+            sizes[result.tag] += len(result.document)
             if held > _MOST_CHARACTERS_HELD or len(results) >= MIN_ROWS_OF_PIECE:
+                account.add(sizes)
                 flow.push(self._node.id, Delta(self._batch(results)), emission)
                 results, held = [], 0
+                sizes.clear()
         if results:
+            account.add(sizes)
             flow.push(self._node.id, Delta(self._batch(results)), emission)
 
     def _results(self, pair: _Pair, known: KnownBindings) -> Iterator[_Result]:

@@ -19,7 +19,8 @@ Differs: one index over the queries of all templates instead of a conjunctive qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.documents.bounded_pairs import ListedClasses, bounded_pairs
 from seine.operators.documents.edge_frequency import EdgeFrequency
 from seine.operators.documents.held_documents import (
     FlatWitnesses,
@@ -53,9 +56,10 @@ from seine.operators.documents.pair_candidates import (
     ProbingWitnesses,
 )
 from seine.operators.documents.pair_edges import edges_of_pairs
-from seine.operators.state.sorted_run import SortedRun, take_rows
+from seine.operators.documents.tag_bytes import TagBytes, owners_of
+from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.work_budget import NodeFault
+from seine.operators.state.work_budget import NodeFault, byte_account
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, concat_batches, data_names
@@ -64,6 +68,7 @@ from seine.rows.hashing import bucket_of
 if TYPE_CHECKING:
     from seine.operators.documents.document_join_node import DocumentJoinNode
 
+_CLASS = 0  # a column of the table of classes
 _MOST_PAIRS_AT_ONCE = 16_384  # pairs whose edges are compared together
 _LEAST_PAIRS_OF_BATCH = 1 << 16  # pairs and classes that are passed on together, unless they are the last
 
@@ -76,11 +81,11 @@ class DocumentJoinOperator:
         node: DocumentJoinNode,
         orientations: Sequence[Orientation],
         buckets: int,
-        owners: Callable[[set[int]], tuple[str, ...]] | None = None,
+        table: ParameterTable | None = None,
     ) -> None:
-        """`owners` are the queries of classes: if matches are too many, those of the heaviest edge fail."""
+        """`table` has the queries of classes: if matches are too many, those of the heaviest edge fail."""
         self._node, self._orientations, self._buckets = node, orientations, buckets
-        self._owners = owners
+        self._table = table or ParameterTable(())
         self._ports = range(len(node.ports))
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -154,9 +159,9 @@ class DocumentJoinOperator:
                 runs = held[orientation.right].right.overlapping(*probe.life)
                 yield from self._formed(probe, runs, others, matches)
         except NodeFault as fault:
-            if self._owners is None:
+            owners = owners_of(self._table, _CLASS, classes.heaviest(matches))
+            if not owners:
                 raise
-            owners = self._owners(classes.heaviest(matches))
             raise NodeFault(fault.kind, fault.reason, queries=owners) from None
 
     def _ranked(
@@ -189,13 +194,12 @@ class DocumentJoinOperator:
         codes, numbers, known = _pair_codes(pairs)
         order = np.lexsort((pairs.class_, codes))
         firsts = _firsts(codes[order])
-        offsets = np.append(firsts, len(order)).astype(np.int32)
-        tags = probe.classes.classes.tags[pairs.class_[order]]
-        lists = pa.ListArray.from_arrays(pa.array(offsets), pa.array(tags))
-        mine = take_rows(probe.new.batch, pairs.new[order[firsts]])
-        rows = others.rows(known, probe.new.batch.schema.names)
-        theirs = take_rows(rows, numbers[order[firsts]])
-        yield Delta(_pair_rows(*((mine, theirs) if probe.is_left else (theirs, mine)), lists))
+        documents = probe.new.batch, others.rows(known, probe.new.batch.schema.names)
+        places = pairs.new[order[firsts]], numbers[order[firsts]]
+        listed = ListedClasses(probe.classes.classes.tags, pairs.class_[order], np.append(firsts, len(order)))
+        account = byte_account(self._node.id, partial(TagBytes, self._table, _CLASS))
+        for mine, theirs, lists in bounded_pairs(documents, places, listed, account):
+            yield Delta(_pair_rows(*((mine, theirs) if probe.is_left else (theirs, mine)), lists))
 
 
 def _arrivals(pieces: Sequence[Delta]) -> NewDocuments | None:

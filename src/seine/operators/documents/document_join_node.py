@@ -47,14 +47,8 @@ class DocumentJoinNode(StatefulNode):
             )
             for orientation in range(len(self.ports))
         ]
-        table = flow.tables[self.classes]
-
-        def owners(tags: set[int]) -> tuple[str, ...]:
-            rows = (number for number, row in table.rows.items() if row[0] in tags)
-            return tuple(sorted({query for number in rows for query in table.claims[number]}))
-
         used = [orientation for orientation in orientations if len(orientation.classes.tags)]
-        return DocumentJoinOperator(self, used, flow.buckets, owners)
+        return DocumentJoinOperator(self, used, flow.buckets, flow.tables[self.classes])
 
     @property
     def tables(self) -> tuple[int, ...]:

@@ -7,6 +7,9 @@ are those of the Arrow batches that a node emits, and of the records of one quer
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
             spend_candidates(1_000_000)    wherever candidates are formed, a chunk at a time
 
+A node that works for very many queries at once keeps a `ByteAccount`: if it emits too much, those fail for
+whom it emits most, and not all that use it.
+
 Law: whether a node is over its budget depends on the rows that come to it, never on time. What a node
 raises leaves `at` as a `NodeFault` that names it, but for refusals and failures of files and sockets: no
 query is at fault for these.
@@ -19,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -27,6 +30,7 @@ from seine.errors import SeineError
 
 FaultKind = Literal["budget", "error", "memory"]
 Piece = TypeVar("Piece")
+Account = TypeVar("Account", bound="ByteAccount")
 
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
@@ -55,6 +59,14 @@ class NodeFault(Exception):
         self.others: tuple[NodeFault, ...] = ()
 
 
+class ByteAccount(Protocol):
+    """For whom a shared node emits bytes in one task."""
+
+    def heaviest(self) -> tuple[str, ...]:
+        """The queries for which it emits most."""
+        ...
+
+
 class WorkMeter:
     """Counts what each node of one task spends."""
 
@@ -64,6 +76,7 @@ class WorkMeter:
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
         self._record_bytes: Counter[str] = Counter()
+        self._accounts: dict[int, ByteAccount] = {}
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -112,7 +125,14 @@ class WorkMeter:
         self._bytes[node] += size
         if self._bytes[node] > self._budget.bytes:
             reason = f"emitted more than {self._budget.bytes:,} bytes in one micro-batch"
+            if node in self._accounts:
+                raise NodeFault("budget", reason, queries=self._accounts[node].heaviest())
             raise NodeFault("budget", reason, (node,))
+
+    def account(self, node: int, make: Callable[[], Account]) -> Account:
+        """The account of a shared node, opened at first: it says for whom the node emits."""
+        account = self._accounts.setdefault(node, make())
+        return cast("Account", account)
 
     def delivered(self, query: str, size: int) -> None:
         """A query has so many bytes of records more."""
@@ -159,3 +179,9 @@ def spend_for_query(query: str, count: int) -> None:
     meter = _meter.get()
     if meter is not None:
         meter.formed_for(query, count)
+
+
+def byte_account(node: int, make: Callable[[], Account]) -> Account:
+    """Where a shared node notes for whom it emits, in the task at hand; without a meter nobody reads it."""
+    meter = _meter.get()
+    return make() if meter is None else meter.account(node, make)

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Column
+from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT
 from seine.graph.node import Port
+from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.document_join import DocumentJoinOperator
 from seine.operators.documents.document_join_node import DocumentJoinNode
 from seine.operators.documents.edge_frequency import EdgeFrequency
@@ -101,8 +102,11 @@ def test_too_many_matches_are_the_fault_of_the_queries_of_one_edge() -> None:
     assert fault.value.queries == ("query of 7",) and not fault.value.nodes
 
 
-def owners(tags: set[int]) -> tuple[str, ...]:
-    return tuple(f"query of {tag}" for tag in sorted(tags))
+def table_of(classes: list[Class]) -> ParameterTable:
+    table = ParameterTable((BIGINT,))
+    for one in classes:
+        table.claim([Literal(one.tag, BIGINT)], f"query of {one.tag}")
+    return table
 
 
 def random_operands(rng: random.Random, ports: int) -> list[Operand]:
@@ -177,7 +181,7 @@ def run(
         for i in range(ports)
     ]
     operator = DocumentJoinOperator(
-        node, [o for o in orientations if len(o.classes.tags)], len(stores), owners
+        node, [o for o in orientations if len(o.classes.tags)], len(stores), table_of(classes)
     )
     pairs: Counter[Pair] = Counter()
     waiting = sorted(operands, key=lambda one: one.start)
