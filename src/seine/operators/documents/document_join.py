@@ -20,7 +20,7 @@ Differs: one index over the queries of all templates instead of a conjunctive qu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ from seine.operators.documents.held_documents import (
     NewIndexes,
 )
 from seine.operators.documents.join_classes import Orientation, RankedClasses
+from seine.operators.documents.narrow_documents import NO_REACH, PathReach, digest_of, narrow
 from seine.operators.documents.operand_rows import (
     ARRIVAL,
     CONTENT,
@@ -106,7 +107,24 @@ class DocumentJoinOperator:
         for port, bound in enumerate(bounds):
             if (one := new[port]) is not None and (home := homes[port]) is not None and len(home):
                 held[port].add(one, home, indexes[port], bound)
+            came = 0 if (home := homes[port]) is None else len(home)
+            narrow(held[port], store, port, self._sides(port), self._digest, came)
             held[port].settle(bound)
+
+    def _sides(self, port: int) -> tuple[PathReach, PathReach]:
+        """How far the paths of a port reach, as left operands and as right ones."""
+        left = right = NO_REACH
+        for orientation in self._orientations:
+            classes = orientation.classes
+            if orientation.left == port:
+                left = PathReach(classes.left_patterns, classes.left_reach)
+            if orientation.right == port:
+                right = PathReach(classes.right_patterns, classes.right_reach)
+        return left, right
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest_of(side for port in self._ports for side in self._sides(port))
 
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))

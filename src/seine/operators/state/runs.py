@@ -106,6 +106,21 @@ class Runs:
             if not kept.all():
                 self._replace(entry, run, kept & ~self._discarded(entry))
 
+    def shorten(self, until: Callable[[SortedRun], IntArray]) -> None:
+        """Let rows be of use no longer than `until` computes for a run; what never is, is deleted."""
+        for entry in list(self._entries):
+            run = self._run(entry)
+            ends = np.minimum(run.until, until(run))
+            if (ends == run.until).all():
+                continue
+            kept = np.flatnonzero((ends > NEVER) & ~self._discarded(entry))
+            rows = take_rows(run.plain(), kept)
+            place = rows.schema.get_field_index(UNTIL)
+            column = pa.array(ends[kept])
+            rows = rows.append_column(UNTIL, column) if place < 0 else rows.set_column(place, UNTIL, column)
+            self._drop(entry)
+            self.add(SortedRun.of(rows, self._by, self._within))
+
     def discard(self, places: Callable[[SortedRun], IntArray]) -> None:
         """Delete rows, lazily, before their end: `places` computes where they are in a run."""
         for entry in list(self._entries):
