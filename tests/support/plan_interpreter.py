@@ -218,15 +218,29 @@ class RandomPlans:
         if kind == "distinct":
             return Distinct(self.plan(depth - 1))
         branches = [self.project(self.plan(depth - 1), 2) for _ in range(2)]
+        if self.random.random() < 0.25:
+            branches = self.selections()
         if kind == "except":
             return Except(*branches)
         union = UnionAll(tuple(branches))
         return Distinct(union) if self.random.random() < 0.5 else union
 
+    def selections(self) -> list[Project]:
+        """Two selections from one stream, projected alike."""
+        source = self.random.choice(SOURCES[:3])
+        columns = (col(self.random.randrange(3)), col(self.random.randrange(3)))
+        conditions = [
+            holds(self.random.choice(("eq", "le", "gt")), col(0), lit(self.random.randint(0, 3)))
+            for _ in range(2)
+        ]
+        return [Project(Select(source, condition), columns, ("c0", "c1")) for condition in conditions]
+
     def grouped(self, depth: int) -> Plan:
         below = self.plan(depth - 1)
         width = len(below.schema)
         keys = tuple(self.number(width) for _ in range(self.random.randint(0, 2)))
+        if self.random.random() < 0.25:  # a key that is fixed
+            below, keys = Select(below, holds("eq", col(0), lit(1))), (*keys, col(0))
         calls = (AggregateCall("count_all", (), BIGINT), AggregateCall("sum", (self.number(width),), BIGINT))
         plan: Plan = Aggregate(below, keys, calls, tuple(f"g{i}" for i in range(len(keys) + 2)))
         if self.random.random() < 0.5:

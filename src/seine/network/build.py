@@ -24,10 +24,12 @@ from seine.graph.node import Filter, Node
 from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
-from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers, in_canonical_order
+from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
+from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
+from seine.network.joins.join_keys import ItemRows, JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
-from seine.network.joins.join_sharing import ItemRows, JoinOrderSearch, JoinStep, Order
+from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
 from seine.network.joins.limited_placing import place_limited
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
@@ -49,6 +51,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
+from seine.optimizer.canonical.simplify import simplify
 from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts
@@ -186,10 +189,13 @@ class Builder:
             case Distinct(input):
                 return self._released(plan, self._distinct(input, alone))
             case Except(left, right):
-                placed = self._breakers.set_operator(ExceptNode, [self._set(left), self._set(right)])
-                return self._released(plan, placed)
+                operands, columns = with_ordered_columns([self._branches(left), self._branches(right)])
+                sides = [self._merged(in_canonical_order(rows)) for rows in operands]
+                placed = self._breakers.set_operator(ExceptNode, sides)
+                return self._released(plan, placed.with_columns(columns))
             case UnionAll(branches):
-                return self._breakers.merge(in_canonical_order([*map(self._rows, branches)]))
+                (rows,), columns = with_ordered_columns([[*map(self._rows, branches)]])
+                return self._breakers.merge(in_canonical_order(rows)).with_columns(columns)
             case Search():
                 assert self._scopes is not None
                 trees = place_search(self._placer, self._scopes, plan, self._birth_epoch)
@@ -200,14 +206,20 @@ class Builder:
         """The distinct rows of a plan: groups without functions, or a union of two and more branches."""
         rows = self._branches(plan)
         if len(rows) > 1:
-            return self._breakers.set_operator(DistinctNode, rows)
+            return self._union(rows)
+        if (breaker := rows_as_set(rows[0])) is not None:
+            return breaker
         columns = tuple(Column(i, field.type) for i, field in enumerate(plan.schema))
         groups = Aggregate(plan, columns, (), tuple(field.name for field in plan.schema))
         return self._breakers.aggregate(groups, rows[0], expandable=alone)
 
-    def _set(self, plan: Plan) -> BlockRows:
-        """The rows of a plan of which only the set matters."""
-        rows = self._branches(plan)
+    def _union(self, branches: list[BlockRows]) -> BreakerRows:
+        """The distinct rows of several branches."""
+        (rows,), columns = with_ordered_columns([branches])
+        return self._breakers.set_operator(DistinctNode, in_canonical_order(rows)).with_columns(columns)
+
+    def _merged(self, rows: list[BlockRows]) -> BlockRows:
+        """The rows of an operand of which only the set matters."""
         if len(rows) == 1:
             return rows[0]
         merged = self._breakers.merge(rows)
@@ -215,9 +227,9 @@ class Builder:
         return BlockRows(merged.node, tuple(merged.tag_condition(0)), (), outputs)
 
     def _branches(self, plan: Plan) -> list[BlockRows]:
-        """The rows of which a set is made, each once, in an order that does not depend on the text."""
+        """The rows of which a set is made, each once."""
         branches = plan.branches if isinstance(plan, UnionAll) else (plan,)
-        return in_canonical_order([*dict.fromkeys(map(self._rows, branches))])
+        return [*dict.fromkeys(map(self._rows, branches))]
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
@@ -242,7 +254,7 @@ class Builder:
         else:
             assert isinstance(plan, Distinct)
             branches = self._branches(plan.input)
-            breaker = self._released(plan, self._breakers.set_operator(DistinctNode, branches))
+            breaker = self._released(plan, self._union(branches))
         return place_final(self._placer, self._streams, breaker, groupings)
 
     def _rows(self, plan: Plan) -> BlockRows:
@@ -254,7 +266,7 @@ class Builder:
     def _block(self, block: Block, *, minimal: bool = False) -> BlockRows:
         placed = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in placed]
-        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner)
+        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal)
         streams = streams_at_once(block, bases)
         tree, multi = None, None
         if streams is not None:
@@ -268,13 +280,14 @@ class Builder:
         conjuncts = [*map(move, block.conditions)]
         outputs = tuple(map(move, block.outputs))
         if minimal:
-            outputs = tuple(with_representatives(conjuncts, outputs))
+            outputs = tuple(map(simplify, with_representatives(conjuncts, outputs)))
         for item, (_, breaker) in enumerate(placed):
             conjuncts += breaker.tag_condition(offsets[item]) if breaker else []
         conditions = Conditions(tuple(conjuncts), self._strategy)
         growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
-        joins, decided = self._join_all(block, bases, order, conditions, multi, growing)
-        exact, checks = conditions.fewest(decided) if minimal else conditions.exact(decided)
+        joins, decided = self._join_all(block, bases, joining, order, conditions, multi, growing)
+        equal = [*map(move, joining.equalities([step.keys for step in order.steps]))]
+        exact, checks = conditions.fewest(decided, equal) if minimal else conditions.exact(decided)
         self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
         for join, columns in growing.needed() if growing else ():
             self._placer.claim_columns(join, columns)
@@ -330,6 +343,7 @@ class Builder:
         self,
         block: Block,
         bases: Sequence[ItemRows],
+        joining: JoinOrderSearch,
         order: Order,
         conditions: Conditions,
         multi: MultiPlan | None,
@@ -338,6 +352,7 @@ class Builder:
         """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
         node = self._first(bases[order.first])
         decided: list[int] = []
+        keys: list[JoinKeys] = []
         joins: list[Node] = []
         steps = order.steps
         if multi is not None:
@@ -352,7 +367,8 @@ class Builder:
                 tree.add(node)
         for step in steps:
             before = list(decided)
-            decided += step.keys.decided
+            keys.append(step.keys)
+            decided = [*(multi.decided if multi else ()), *joining.decided(keys)]
             item = block.items[step.item]
             if isinstance(item, Lookup):
                 node = self._joins.lookup(node, item, step, conditions, before, decided)

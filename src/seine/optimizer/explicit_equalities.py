@@ -13,6 +13,7 @@ from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BOOLEAN
 from seine.optimizer.canonical.atoms import Clause, PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
+from seine.optimizer.canonical.exact_numbers import is_exact
 from seine.optimizer.equalities import equal_columns, is_equality
 
 Conditions = tuple[Expression, ...]
@@ -47,12 +48,16 @@ def _stated_alone(condition: Expression) -> Conditions:
     if len(condition.columns) < 2 or _is_plain(condition):
         return (condition,)
     form = canonicalise(condition)
-    return _with_equalities(form.clauses, form.guards) or (condition,)
+    return _with_equalities(_equal_halves(form.clauses), form.guards) or (condition,)
 
 
 def _is_plain(condition: Expression) -> bool:
-    """Whether it is an equality of two columns as they are; through casts it may be one all the same."""
-    return is_equality(condition) and all(isinstance(side, Column) for side in condition.args)
+    """Whether it is an equality as it is, of columns or of what has no exact number; through casts and sums
+    it may be one of columns all the same.
+    """
+    if not is_equality(condition):
+        return False
+    return all(isinstance(side, Column) for side in condition.args) or not is_exact(condition.args[0].type)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -69,8 +74,17 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
 def _with_equalities(clauses: PredicateSet, guards: PredicateSet) -> Conditions:
     """The clauses and guards as conditions, equalities first; none if there is no equality among them."""
     conjuncts = [clause_expression(clause) for clause in (*clauses, *guards)]
-    equal = [conjunct for conjunct in conjuncts if equal_columns(conjunct) is not None]
+    equal = [conjunct for conjunct in conjuncts if _can_be_key(conjunct)]
     return (*equal, *(conjunct for conjunct in conjuncts if conjunct not in equal)) if equal else ()
+
+
+def _can_be_key(conjunct: Expression) -> bool:
+    """Whether it equates two columns, or two values that have no differences: texts, doubles."""
+    if equal_columns(conjunct) is not None:
+        return True
+    if not is_equality(conjunct) or is_exact(conjunct.args[0].type):
+        return False
+    return all(side.columns for side in conjunct.args)
 
 
 def _equal_halves(clauses: PredicateSet) -> PredicateSet:

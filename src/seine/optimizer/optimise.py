@@ -7,19 +7,29 @@ from collections.abc import Callable
 from seine.algebra.plan import Plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
+from seine.optimizer.rules.drop_constant_keys import drop_constant_keys
+from seine.optimizer.rules.merge_branches import merge_branches
 from seine.optimizer.rules.merge_projections import merge_projections
 from seine.optimizer.rules.order_joins import order_joins
 from seine.optimizer.rules.prune_columns import prune_columns
 from seine.optimizer.rules.push_selections import push_selections
+from seine.optimizer.rules.restrict_subtrahends import restrict_subtrahends
 from seine.optimizer.rules.simplify_unions import simplify_unions
+from seine.optimizer.rules.state_distinct import state_distinct
 from seine.optimizer.rules.state_equalities import state_equalities
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
+    state_distinct,
     state_equalities,
     push_selections,
+    drop_constant_keys,
     simplify_unions,
+    merge_branches,
+    restrict_subtrahends,
     order_joins,
     prune_columns,
+    state_distinct,  # of groups whose functions nobody reads
+    simplify_unions,
     merge_projections,
 )
 

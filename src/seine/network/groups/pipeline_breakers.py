@@ -30,6 +30,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
+from seine.optimizer.canonical.simplify import simplify
 
 SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode | PeriodTopNode | AliveTopNode
 
@@ -48,20 +49,9 @@ class BreakerRows:
             return []
         return [Call("eq", (Column(position, BIGINT), Literal(self.tag, BIGINT)), BOOLEAN)]
 
-
-def in_canonical_order(branches: list[BlockRows]) -> list[BlockRows]:
-    """The inputs of an operator that does not mind their order, as every query gives them."""
-    return sorted(branches, key=_branch_order)
-
-
-def _branch_order(rows: BlockRows) -> tuple[int, str, str, str]:
-    shape, outputs = split_constants(rows.conditions, rows.checks, rows.outputs)
-    texts = (
-        f"{shape.shape} {shape.others}",
-        " ".join(map(str, outputs)),
-        " ".join(map(str, shape.constants)),
-    )
-    return (rows.node.id, *texts)
+    def with_columns(self, order: Sequence[int]) -> BreakerRows:
+        """The rows with these of their columns, by number."""
+        return replace(self, columns=tuple(self.columns[number] for number in order))
 
 
 class PipelineBreakers:
@@ -81,10 +71,10 @@ class PipelineBreakers:
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.
         """
-        given = [substitute(key, rows.outputs) for key in plan.keys]
+        given = [simplify(substitute(key, rows.outputs)) for key in plan.keys]
         keys = tuple(sorted(dict.fromkeys(given), key=lambda key: (sorted(key.columns), str(key))))
         calls = [
-            replace(call, args=tuple(substitute(arg, rows.outputs) for arg in call.args))
+            replace(call, args=tuple(simplify(substitute(arg, rows.outputs)) for arg in call.args))
             for call in plan.calls
         ]
         shape, _ = split_constants(rows.conditions, rows.checks)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 
-from seine.algebra.expressions import Expression, Renumbering, columns_of, renumbering
+from seine.algebra.expressions import Expression, Renumbering
+from seine.network.joins.join_keys import NO_KEYS, BlockKeys, ItemRows, JoinKeys, keys_of
 from seine.network.site.node_memo import NodeMemo
 from seine.operators.join.join_node import JoinNode, join_family
 from seine.operators.join.lookup_node import lookup_signature
@@ -21,38 +21,9 @@ from seine.optimizer.block import Block
 from seine.optimizer.canonical.atoms import clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.fewest import fewest
-from seine.optimizer.equalities import is_equality, one_type
 from seine.optimizer.join_orders import JoinCosts
-from seine.optimizer.linear_equalities import LinearEquality, linear_equalities
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
-
-
-@dataclass(frozen=True)
-class ItemRows:
-    """Where the rows of an item are: at a node, or in a relation; and where its columns are in them."""
-
-    node: int | None
-    relation: str | None
-    width: int
-    columns: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class JoinKeys:
-    """The keys of one join: over the rows of its left and of its right, and the conjuncts they stand for.
-
-    A key that only follows from conjuncts stands for none: these are still to be checked.
-    """
-
-    left: tuple[Expression, ...]
-    right: tuple[Expression, ...]
-    conjuncts: tuple[int | None, ...]
-
-    @property
-    def decided(self) -> tuple[int, ...]:
-        """The conjuncts that hold for every pair with equal keys."""
-        return tuple(number for number in self.conjuncts if number is not None)
 
 
 @dataclass(frozen=True)
@@ -79,71 +50,32 @@ class Order:
 class JoinOrderSearch:
     """The search for the order of one block's joins."""
 
-    def __init__(self, block: Block, bases: Sequence[ItemRows], site: NodeMemo, owner: str) -> None:
+    def __init__(
+        self, block: Block, bases: Sequence[ItemRows], site: NodeMemo, owner: str, minimal: bool = False
+    ) -> None:
+        """`minimal`: what reads the rows is found by the fewest conditions with the same meaning."""
         self._block = block
+        self._minimal = minimal
         self._bases = bases
         self._site = site
         self._owner = owner
-        self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
-        self._known_keys: dict[tuple[tuple[int, ...], int], JoinKeys] = {}
-
-    @cached_property
-    def _places(self) -> list[tuple[int, int]]:
-        """For each position of the block, its item and the position in that item's row."""
-        return [(item, column) for item, base in enumerate(self._bases) for column in base.columns]
-
-    @cached_property
-    def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
-        """For each item the conjuncts that equate an expression over it alone with another: number, the
-        other side, its own side, and the items that the other side reads. Not those that are linear."""
-        equalities: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
-        linear = {number for _, numbers in self._sums for number in numbers}
-        for number, part in enumerate(self._block.conditions):
-            if is_equality(part) and number not in linear:
-                reads = [{self._places[i][0] for i in columns_of(side)} for side in part.args]
-                for here, there in ((0, 1), (1, 0)):
-                    if reads[here] and len(reads[there]) == 1:
-                        (item,) = reads[there]
-                        sides = (part.args[here], part.args[there])
-                        equalities.setdefault(item, []).append((number, *sides, reads[here]))
-        return equalities
-
-    @cached_property
-    def _sums(self) -> list[tuple[LinearEquality, tuple[int, ...]]]:
-        return [*linear_equalities(self._block.conditions)]
-
-    def _linear_keys(
-        self, items: tuple[int, ...], item: int, offsets: dict[int, int]
-    ) -> Iterator[tuple[Expression, Expression]]:
-        """The keys of linear equalities whose addends each read this item alone, or only these."""
-        have, joined = {item}, set(items)
-        for equality, _ in self._sums:
-            reads = equality.reads(lambda index: self._places[index][0])
-            theirs = [number for number, read in enumerate(reads) if read <= joined]
-            ours = [read for number, read in enumerate(reads) if number not in theirs]
-            if theirs and ours and all(read == have for read in ours):
-                yield equality.keys(theirs, self.moving(offsets), self.moving({item: 0}))
+        self._keys_of_block = BlockKeys(block, bases)
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
         """Where each item's row begins when their rows stand side by side in this order."""
-        offsets, width = {}, 0
-        for item in items:
-            offsets[item] = width
-            width += self._bases[item].width
-        return offsets
-
-    def moved(self, expression: Expression, offsets: dict[int, int]) -> Expression:
-        """An expression over the block as one over rows side by side."""
-        return self.moving(offsets)(expression)
+        return self._keys_of_block.offsets(items)
 
     def moving(self, offsets: dict[int, int]) -> Renumbering:
         """How expressions over the block become those over rows side by side."""
-        key = tuple(offsets.items())
-        known = self._renumberings.get(key)
-        if known is None:
-            columns = tuple([base.columns for base in self._bases])
-            known = self._renumberings[key] = renumbering(_side_by_side(columns, key))
-        return known
+        return self._keys_of_block.moving(offsets)
+
+    def decided(self, joined: Sequence[JoinKeys]) -> list[int]:
+        """The conjuncts that hold for rows whose joins have had these keys."""
+        return self._keys_of_block.decided(joined)
+
+    def equalities(self, joined: Sequence[JoinKeys]) -> list[Expression]:
+        """What keys say of columns, as conditions over the block."""
+        return self._keys_of_block.equalities(joined)
 
     def by_plan(self) -> Order:
         """The order in which the items are given, with the joins that exist."""
@@ -161,32 +93,38 @@ class JoinOrderSearch:
         rank, other = self._rank(first, ahead), self._rank(second, behind)
         if rank != other:
             return other < rank
-        return self._conditions_text((second, first)) < self._conditions_text((first, second))
+        return self._text((second, first)) < self._text((first, second))
 
-    def _conditions_text(self, items: Sequence[int]) -> list[str]:
-        """The conditions on items whose rows stand side by side in this order, in one form, as text.
+    def _text(self, items: Sequence[int]) -> tuple[list[str], list[str]]:
+        """The conditions on items whose rows stand side by side in this order, in one form, and what is read
+        of them, as text.
 
         In a self-join on equal columns either tuple may be the left one: the order with the least text wins,
         so that queries that differ in their aliases join the same way round.
         """
         move, places = self.moving(self.offsets(items)), {*items}
         conditions = [
-            move(condition)
-            for condition in self._block.conditions
-            if {self._places[index][0] for index in condition.columns} <= places
+            move(condition) for condition in self._block.conditions if self._reads(condition) <= places
         ]
         clauses = conjoin(canonicalise(condition).clauses for condition in conditions)
-        return sorted(str(clause_expression(clause)) for clause in fewest(clauses) or clauses)
+        if self._minimal:
+            clauses = fewest(clauses) or clauses
+        read = [str(move(output)) for output in self._block.outputs if self._reads(output) <= places]
+        return sorted(str(clause_expression(clause)) for clause in clauses), sorted(read)
+
+    def _reads(self, expression: Expression) -> set[int]:
+        """The items that an expression reads."""
+        return {self._keys_of_block.places[index][0] for index in expression.columns}
 
     def at_once(self, items: Sequence[int]) -> Order:
         """These items first, with nothing between them, then the others."""
-        steps = tuple(JoinStep(item, JoinKeys((), (), ()), None) for item in items[1:])
+        steps = tuple(JoinStep(item, NO_KEYS, None) for item in items[1:])
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
     def in_order(self, items: Sequence[int], at_once: int) -> Order:
         """Items in a given order, the first ones at once, whatever joins exist; then the rest."""
-        steps = [JoinStep(item, JoinKeys((), (), ()), None) for item in items[1:at_once]]
+        steps = [JoinStep(item, NO_KEYS, None) for item in items[1:at_once]]
         for number in range(at_once, len(items)):
             steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
         rest = [item for item in range(len(self._bases)) if item not in items]
@@ -231,7 +169,7 @@ class JoinOrderSearch:
         turned = [s.existing for s in steps] == [s.existing for s in ahead] and all(
             one.item == two.item for one, two in zip(steps[1:], ahead[1:], strict=True)
         )
-        return turned and self._conditions_text((first, best)) < self._conditions_text((best, first))
+        return turned and self._text((first, best)) < self._text((best, first))
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
         """Every sequence of existing joins, from the node of these items on."""
@@ -285,16 +223,23 @@ class JoinOrderSearch:
             return JoinStep(item, keys, None)
         if right is None:
             return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
-        wanted = dict(zip(zip(keys.left, keys.right, strict=True), keys.conjuncts, strict=True))
+        return self._standing_join(spot, right, items, item) or JoinStep(item, keys, None)
+
+    def _standing_join(self, spot: int, right: int, items: tuple[int, ...], item: int) -> JoinStep | None:
+        """The existing join of these with an item that has most of the keys, and no others."""
+        pairs = self._keys_of_block.all_of(items, item)
+        varying = any(not meaning.fixed for meaning in pairs.values())
         best: JoinStep | None = None
         for node, _ in self._site.family(join_family(spot, right).key):
             assert isinstance(node, JoinNode)
             have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
-            if node.owner != self._owner or bool(have) != bool(wanted) or not all(p in wanted for p in have):
+            if node.owner != self._owner or bool(have) != bool(pairs) or not all(p in pairs for p in have):
+                continue
+            if varying and all(pairs[pair].fixed for pair in have):
                 continue
             if best is None or len(have) > len(best.keys.left):
-                best = JoinStep(item, _keys_of(node, [wanted[pair] for pair in have]), node.id)
-        return best or JoinStep(item, keys, None)
+                best = JoinStep(item, keys_of(have, pairs), node.id)
+        return best
 
     def _standing_lookup(self, spot: int, relation: str | None, keys: JoinKeys) -> int | None:
         assert relation is not None
@@ -302,38 +247,4 @@ class JoinOrderSearch:
         return None if node is None else node.id
 
     def _keys(self, items: tuple[int, ...], item: int) -> JoinKeys:
-        if (items, item) not in self._known_keys:
-            self._known_keys[items, item] = self._found_keys(items, item)
-        return self._known_keys[items, item]
-
-    def _found_keys(self, items: tuple[int, ...], item: int) -> JoinKeys:
-        offsets = self.offsets(items)
-        conjunct_of: dict[tuple[Expression, Expression], int | None] = {}
-        for number, theirs, ours, reads in self._equalities.get(item, ()):
-            if reads <= offsets.keys():
-                pair = one_type(self.moved(theirs, offsets), self.moved(ours, {item: 0}))
-                conjunct_of.setdefault(pair, number)
-        for pair in self._linear_keys(items, item, offsets):
-            conjunct_of.setdefault(pair, None)
-        pairs = sorted(conjunct_of, key=lambda pair: (str(pair[0]), str(pair[1])))
-        return JoinKeys(
-            tuple(left for left, _ in pairs),
-            tuple(right for _, right in pairs),
-            tuple(conjunct_of[pair] for pair in pairs),
-        )
-
-
-@lru_cache(maxsize=1 << 12)
-def _side_by_side(
-    columns: tuple[tuple[int, ...], ...], offsets: tuple[tuple[int, int], ...]
-) -> tuple[int, ...]:
-    """Of each position of a block whose items have these columns, the place, if it is among the items that
-    have offsets.
-    """
-    starts = dict(offsets)
-    return tuple([starts.get(item, 0) + column for item, places in enumerate(columns) for column in places])
-
-
-def _keys_of(node: JoinNode, conjuncts: Sequence[int | None]) -> JoinKeys:
-    left, right = node.ports[:2]
-    return JoinKeys(left.key, right.key, tuple(conjuncts))
+        return self._keys_of_block.of(items, item)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Lookup, Scan
-from seine.network.joins.join_sharing import ItemRows
+from seine.network.joins.join_keys import ItemRows
 from seine.operators.multi_join.multi_join_node import Member, Static
 from seine.optimizer.block import Block
 from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, joined_at_once

@@ -12,8 +12,9 @@ from itertools import count
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
+from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.join_punctuations import Punctuating, place_punctuations, punctuating
-from seine.network.joins.join_sharing import ItemRows, JoinStep
+from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.join_trees import TreePlan
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.multi_placing import standing_multi_join

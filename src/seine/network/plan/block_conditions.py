@@ -27,10 +27,11 @@ from seine.algebra.expressions import (
 )
 from seine.algebra.linear_names import with_weights
 from seine.network.plan.strategy import Strategy
-from seine.optimizer.canonical.atoms import PredicateSet, clause_expression
+from seine.optimizer.canonical.atoms import NEVER, PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.fewest import fewest, follows
 from seine.optimizer.canonical.infer import infer
+from seine.optimizer.canonical.overflow import cannot_fail
 from seine.optimizer.equalities import equal_columns, is_equality
 from seine.optimizer.implied_bounds import bounding_parts
 
@@ -107,20 +108,23 @@ class Conditions:
                     checks += _guards(conjunct)
         return list(dict.fromkeys(shape)), list(dict.fromkeys(checks))
 
-    def fewest(self, without: Sequence[int] = ()) -> tuple[list[Expression], list[Expression]]:
+    def fewest(
+        self, without: Sequence[int] = (), equal: Sequence[Expression] = ()
+    ) -> tuple[list[Expression], list[Expression]]:
         """The same as `exact` in one form, however much of it follows from the rest: pipeline breakers are
-        found by it.
+        found by it. Keys have seen to it that some columns are `equal`.
         """
         if not (self.strategy.canonical and self.strategy.transitivity):
             return self.exact(without)
         forms = [canonicalise(conjunct) for conjunct in self.conjuncts]
-        known = conjoin(forms[i].clauses for i in without)
+        known = conjoin([*(forms[i].clauses for i in without), *(canonicalise(e).clauses for e in equal)])
         open_forms = [form for i, form in enumerate(forms) if i not in without]
         clauses = fewest(conjoin(form.clauses for form in open_forms), known)
         if clauses is None:
-            return self.exact(without)
+            return [_expression((NEVER,))], []
         guards = dict.fromkeys(guard for form in open_forms for guard in form.guards)
-        checks = [guard for guard in guards if not follows((*clauses, *known), (guard,))]
+        holding = (*clauses, *known)
+        checks = [g for g in guards if not (follows(holding, (g,)) or cannot_fail(g, holding))]
         return [*map(_expression, clauses)], [*map(_expression, checks)]
 
 

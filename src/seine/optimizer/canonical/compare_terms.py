@@ -118,6 +118,17 @@ def _compare_form(op: str, form: LinearForm, left: Expression, right: Expression
     return [*formula, *main, *guards]
 
 
+def compare_sum(op: str, terms: dict[Expression, Number], constant: Number) -> Formula | None:
+    """The formula of `sum of coefficient * base op constant`; None if it is beyond the range of a term."""
+    form = LinearForm(terms, -constant)
+    used = sorted((base for base, c in terms.items() if c), key=rank)
+    missing = [part for base, c in terms.items() if not c for part in defined(base)]
+    if not used:
+        return missing if _decided(op, form.constant) else FALSE
+    main = _compare_terms(op, form, used)
+    return None if main is None else [*missing, *main]
+
+
 def _as_written(op: str, left: Expression, right: Expression) -> Formula:
     return [((Atom(Call(op, (left, right), BOOLEAN), "holds"),), False)]
 

@@ -27,6 +27,7 @@ _LOWEST_CUT: Cut = (0,)
 _HIGHEST_CUT: Cut = (2,)
 EVERYTHING: Extent = [(_NULL_CUT, _HIGHEST_CUT)]
 _NOT_NULL: Extent = [(_LOWEST_CUT, _HIGHEST_CUT)]
+_MOST_LISTED_VALUES = 32  # of a term that is one of several values with gaps in between
 
 
 def extent(atom: Atom) -> Extent | None:
@@ -152,6 +153,73 @@ def conjunction(term: Expression, atoms: Sequence[Atom]) -> list[Atom]:
     for (_, gap), (end, _) in pairwise(whole):
         result.extend(Atom(term, "ne", value, exact) for value in _points(gap, end, atoms))
     return result
+
+
+def clauses_of(term: Expression, clauses: Sequence[Sequence[Atom]]) -> list[list[Atom]] | None:
+    """The one form of a conjunction of clauses that are about one term alone, however its values are told.
+
+    Values without a gap are two bounds, few single values a list, anything else bounds and a clause for each
+    gap. No clause for a contradiction; None if NULL is among the values, or some are not given by order.
+
+        x IN (1, 2, 3)                          x >= 1 AND x <= 3
+        x BETWEEN 1 AND 5 AND x NOT IN (3, 4)   x IN (1, 2, 5)
+        x NOT IN (1, 2)                         x <= 0 OR x >= 3
+    """
+    whole = EVERYTHING
+    for clause in clauses:
+        extents = [extent(atom) for atom in clause]
+        if None in extents:
+            return None
+        whole = intersection(whole, union(part for part in extents if part is not None))
+    if not whole:
+        return []
+    if whole[0][0] == _NULL_CUT:
+        return None
+    atoms = [atom for clause in clauses for atom in clause]
+    exact = all(atom.exact for atom in atoms)
+    values = _single_values(whole, atoms) if len(whole) > 1 else []
+    if values:
+        return [[Atom(term, "eq", value, exact) for value in values]]
+    start, stop = whole[0][0], whole[-1][1]
+    one = _only_value(start, stop, atoms) if len(whole) == 1 else None
+    if one is not None:
+        return [[Atom(term, "eq", one, exact)]]
+    ends = [(start, _HIGHEST_CUT)] * (start != _LOWEST_CUT) + [(_LOWEST_CUT, stop)] * (stop != _HIGHEST_CUT)
+    bounds = [[_half_line(term, low, high, atoms, exact)] for low, high in ends]
+    gaps = [_around(term, gap, end, atoms, exact) for (_, gap), (end, _) in pairwise(whole)]
+    return [*bounds, *gaps] or [[Atom(term, "is_not_null", None, exact)]]
+
+
+def _around(term: Expression, gap: Cut, end: Cut, atoms: Sequence[Atom], exact: bool) -> list[Atom]:
+    """All values but those of a gap."""
+    value = _only_value(gap, end, atoms)
+    if value is not None:
+        return [Atom(term, "ne", value, exact)]
+    return [
+        _half_line(term, _LOWEST_CUT, gap, atoms, exact),
+        _half_line(term, end, _HIGHEST_CUT, atoms, exact),
+    ]
+
+
+def _only_value(start: Cut, stop: Cut, atoms: Sequence[Atom]) -> Literal | None:
+    """The value between two cuts, if there is just one."""
+    if len(start) > 1 and len(stop) > 1 and is_exact(atoms[0].term.type) and stop[1] - start[1] > 1:
+        return None
+    points = _points(start, stop, atoms)
+    return points[0] if len(points) == 1 else None
+
+
+def _single_values(whole: Extent, atoms: Sequence[Atom]) -> list[Literal]:
+    """The values of intervals, if they are few and each is between two cuts; else none."""
+    if any(len(cut) == 1 for interval in whole for cut in interval):
+        return []
+    type_ = atoms[0].term.type
+    if is_exact(type_):
+        if sum(stop[1] - start[1] for start, stop in whole) > _MOST_LISTED_VALUES:
+            return []
+        return [_value(units, type_) for start, stop in whole for units in range(start[1], stop[1])]
+    values = [_only_value(start, stop, atoms) for start, stop in whole]
+    return [] if None in values else [value for value in values if value is not None]
 
 
 def _half_line(term: Expression, start: Cut, stop: Cut, atoms: Sequence[Atom], exact: bool) -> Atom:

@@ -2,6 +2,8 @@
 
     id > 5 AND id > 3                             id > 5
     a.x > 5 AND b.x > a.x AND b.x > 5             a.x > 5 AND b.x > a.x
+    x IN (1, 2, 3)                                x >= 1 AND x <= 3
+    x = y AND y = z                               x = y AND x = z
 
 Law: a row for which what is known holds satisfies the conditions returned just if it satisfies those given.
 
@@ -10,14 +12,22 @@ Cites: ARGUS 5.1.3 (equivalent predicate sets)
 
 from __future__ import annotations
 
-from seine.optimizer.canonical.atoms import NEVER, PredicateSet
+from functools import lru_cache
+
+from seine.algebra.expressions import Expression
+from seine.algebra.types import Kind
+from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key
 from seine.optimizer.canonical.canonicalise import conjoin
+from seine.optimizer.canonical.compare_terms import difference, paired
+from seine.optimizer.canonical.equal_columns import with_equals_stated
+from seine.optimizer.canonical.extents import clauses_of, extent
 from seine.optimizer.canonical.implies import implies
 from seine.optimizer.canonical.infer import infer
 
 MOST_CLAUSES_COMPARED = 64  # with all others: what that costs grows with their square
 
 
+@lru_cache(maxsize=1 << 12)
 def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet | None:
     """The fewest clauses with the same meaning where others are known to hold; None for a contradiction.
 
@@ -36,7 +46,7 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
     if len(conditions) + len(known) > MOST_CLAUSES_COMPARED:
         few = conjoin([conditions])
         return None if (NEVER,) in few else few
-    closed = conjoin([conditions, infer((*conditions, *known))])
+    closed = _closed(conditions, known)
     if (NEVER,) in closed:
         return None
     kept = [*closed]
@@ -45,6 +55,47 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
         if follows(rest, (clause,)):
             kept.remove(clause)
     return tuple(kept)
+
+
+def _closed(conditions: PredicateSet, known: PredicateSet) -> PredicateSet:
+    """The conditions and what follows, each told in one way."""
+    stated = with_equals_stated(conditions, known)
+    inferred = infer((*stated, *known))
+    if inferred:
+        stated = with_equals_stated(conjoin([stated, inferred]), known)
+    return _told_by_term(conjoin([stated]))
+
+
+def _told_by_term(clauses: PredicateSet) -> PredicateSet:
+    """The conditions on the values of one term told in one way."""
+    by_term: dict[Expression, list[Clause]] = {}
+    rest: list[Clause] = []
+    for clause in clauses:
+        one = _about_one_term(clause)
+        if one is None:
+            rest.append(clause)
+        else:
+            by_term.setdefault(one[0].term, []).append(one)
+    for term, given in by_term.items():
+        told = clauses_of(term, given)
+        if told is None:
+            rest += given
+        else:
+            rest += [tuple(sorted(map(paired, atoms), key=atom_key)) for atoms in told] or [(NEVER,)]
+    return conjoin([tuple(rest)])
+
+
+def _about_one_term(clause: Clause) -> Clause | None:
+    """The clause, x = y and x <> y as conditions on x - y, if its values are those of one term."""
+    atoms = tuple(_as_difference(atom) for atom in clause)
+    term = atoms[0].term
+    if term.type.kind is Kind.BOOLEAN or any(a.term != term or extent(a) is None for a in atoms):
+        return None
+    return atoms
+
+
+def _as_difference(atom: Atom) -> Atom:
+    return (difference(atom.term) or atom) if atom.op == "holds" else atom
 
 
 def follows(conditions: PredicateSet, weaker: PredicateSet) -> bool:

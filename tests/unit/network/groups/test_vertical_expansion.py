@@ -81,7 +81,7 @@ def test_one_fan_serves_all_of_them() -> None:
 
 
 def test_where_a_stage_is_there_the_smallest_groups_are_taken() -> None:
-    deep = "SELECT MAX(n) AS m FROM (SELECT n, COUNT(*) AS c FROM (SELECT kind, COUNT(*) AS n FROM fast"
+    deep = "SELECT SUM(n) AS m FROM (SELECT n, COUNT(*) AS c FROM (SELECT kind, COUNT(*) AS n FROM fast"
     deep += " GROUP BY kind) x GROUP BY n) y"
     made = Built({"deep": deep, **CUBE}).made_of()
     assert made["COUNT(*), STDDEV(amount)"] == "AVG(amount) by branch"
