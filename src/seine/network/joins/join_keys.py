@@ -114,7 +114,7 @@ class BlockKeys:
     def all_of(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
         """All pairs of keys that are equal where the conditions hold."""
         if (items, item) not in self._known:
-            self._known[items, item] = self._found(items, item)
+            self._known[items, item] = self._search(items, item)
         return self._known[items, item]
 
     def decided(self, joined: Sequence[JoinKeys]) -> list[int]:
@@ -182,7 +182,7 @@ class BlockKeys:
                         equalities.setdefault(item, []).append((number, *sides, reads[here]))
         return equalities
 
-    def _found(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
+    def _search(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
         offsets = self.offsets(items)
         theirs_moved, ours_moved = self.moving(offsets), self.moving({item: 0})
         pairs: dict[Pair, KeyMeaning] = {}

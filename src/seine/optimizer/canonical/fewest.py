@@ -77,11 +77,11 @@ def _told_by_term(clauses: PredicateSet) -> PredicateSet:
         else:
             by_term.setdefault(one[0].term, []).append(one)
     for term, given in by_term.items():
-        told = clauses_of(term, given)
-        if told is None:
+        one_form = clauses_of(term, given)
+        if one_form is None:
             rest += given
         else:
-            rest += [tuple(sorted(map(paired, atoms), key=atom_key)) for atoms in told] or [(NEVER,)]
+            rest += [tuple(sorted(map(paired, atoms), key=atom_key)) for atoms in one_form] or [(NEVER,)]
     return conjoin([tuple(rest)])
 
 
