@@ -7,13 +7,17 @@ are those of the reference; nobody fails of a budget that is large enough.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from seine.operators.state.work_budget import WorkBudget
 from seine.run_local import LocalResult, run_local
 from tests.generators.scenario import Scenario, random_scenario
+from tests.generators.searches import search_scenario
 from tests.reference.answers import Answers
 from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
@@ -32,11 +36,17 @@ def test_whoever_does_not_fail_answers_exactly(seed: int) -> None:
     check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed))
 
 
-def test_tight_budgets_fail_some_queries_and_not_all() -> None:
+@seeds(8)
+def test_searches_that_do_not_fail_answer_exactly(seed: int) -> None:
+    check_scenario(seed, search_scenario(seed), lambda candidate: _wrong(candidate, seed))
+
+
+@pytest.mark.parametrize("scenario", [random_scenario, search_scenario])
+def test_tight_budgets_fail_some_queries_and_not_all(scenario: Callable[[int], Scenario]) -> None:
     failed = lived = 0
     for seed in seed_range(8):
         with tempfile.TemporaryDirectory() as name:
-            result = _tight(random_scenario(seed).write(Path(name)), Random(seed))
+            result = _tight(scenario(seed).write(Path(name)), Random(seed))
             names = _failed(result)
             failed += len(names)
             lived += len({record["query"].lower() for record in result.records} - names)

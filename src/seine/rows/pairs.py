@@ -50,3 +50,18 @@ def ranges(
         shares = np.diff(bounds, prepend=begin)
         shift = low[first:last] - (stops - sizes)[first:last]
         yield np.repeat(owners[first:last], shares), np.arange(begin, end) + np.repeat(shift, shares)
+
+
+def bounded_slices(sizes: IntArray, most: int) -> list[slice]:
+    """Cut rows of known sizes into pieces of at most `most` in sum; a larger row is a piece alone.
+
+    >>> bounded_slices(np.array([3, 3, 9, 1, 1]), 7)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
+    """
+    sums = np.cumsum(sizes, dtype=np.int64)
+    slices, begin, spent = [], 0, 0
+    while begin < len(sums):
+        end = max(begin + 1, int(np.searchsorted(sums, spent + most, "right")))
+        slices.append(slice(begin, end))
+        begin, spent = end, int(sums[end - 1])
+    return slices

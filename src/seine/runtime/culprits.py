@@ -61,7 +61,12 @@ class Culprits:
     def _users(self, fault: Fault) -> set[str]:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
-        return {name for i in self._nodes(fault) for name in self._network.users(i)}
+        return {name for i in self._nodes(fault) for name in self._served(i)}
+
+    def _served(self, node_id: int) -> set[str]:
+        """The queries that a node serves; one that no query claims serves whoever reads it."""
+        readers = (node.id for node in self._network.nodes.values() if node_id in node.inputs)
+        return {*self._network.users(node_id)} or set[str]().union(*map(self._served, readers))
 
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes

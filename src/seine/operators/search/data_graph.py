@@ -17,13 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.operators.search.known_tuples import CARRIED, ID, KnownTuples, equal_texts
+from seine.operators.search.known_tuples import ID, KnownTuples, equal_texts
 from seine.operators.search.tuple_columns import opposite
 from seine.operators.state.sorted_run import SortedRun
-from seine.rows.pairs import ranges
+from seine.operators.state.work_budget import uncounted
+from seine.rows.pairs import bounded_slices, ranges
 
 SIDE, KEY_TEXT = "_side", "_key"
-PLACE_NAMES = [*CARRIED, KEY_TEXT]
+MOST_PARTNERS_AT_ONCE = 1 << 17  # pairs of a tuple and a partner that are formed together, about
+MOST_PARTNERS_KEPT = 1 << 22  # pairs above which those that were found are found again when needed
 _NUMBERS = np.zeros(0, np.int64)
 
 
@@ -35,23 +37,47 @@ class DataGraph:
         self._runs = runs
         self._at = self._end = _NUMBERS  # where the partners of a tuple are; -1 if they were not asked for
         self._partners = self._edges = _NUMBERS
+        self._degrees = _NUMBERS  # by tuple; -1 if nobody asked
+
+    def degrees(self, tuples: IntArray) -> IntArray:
+        """How many partners tuples have, at most."""
+        more = np.full(len(self.tuples) - len(self._degrees), -1, np.int64)
+        self._degrees = np.concatenate([self._degrees, more])
+        unknown = np.flatnonzero(np.bincount(tuples[self._degrees[tuples] < 0]))
+        if len(unknown):
+            owners, places = self.tuples.places(unknown)
+            self._degrees[unknown] = np.bincount(owners, self.crowds(opposite(places)), len(unknown))
+        return self._degrees[tuples]
+
+    def crowds(self, places: IntArray) -> IntArray:
+        """How many tuples are at places, at most."""
+        counts = np.zeros(len(places), np.int64)
+        for run in self._runs:
+            counts += run.candidate_counts(places)
+        return counts
 
     def partners(self, rows: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Partners of tuples: which of the given tuples has it, the partner, the edge; in chunks."""
-        self._find(rows)
-        for owners, at in ranges(self._at[rows], self._end[rows]):
-            yield owners, self._partners[at], self._edges[at]
+        """Partners of tuples: which of the given tuples has it, the partner, the edge; in chunks.
+
+        Nobody's candidates are counted here: who asks knows for whom.
+        """
+        for part in bounded_slices(self.degrees(rows), MOST_PARTNERS_AT_ONCE):
+            chosen = rows[part]
+            self._find(chosen)
+            for owners, at in ranges(self._at[chosen], self._end[chosen], MOST_PARTNERS_AT_ONCE):
+                yield owners + part.start, self._partners[at], self._edges[at]
 
     def at_places(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
         """The tuples at places: which of the places, and the tuple; in chunks."""
         for run in self._runs:
-            for probing, stored in run.equal_keys(places):
+            for probing, stored in run.equal_keys(places, uncounted):
                 if len(probing):
-                    batch = run.batch.select(PLACE_NAMES).take(pa.array(stored))
-                    yield probing, self.tuples.numbers(batch)
+                    yield probing, self.tuples.numbers_at(run.batch, stored)
 
     def _find(self, rows: IntArray) -> None:
         """Look for the partners of tuples where nobody has."""
+        if len(self._partners) > MOST_PARTNERS_KEPT:
+            self._partners = self._edges = self._at = self._end = _NUMBERS
         self._make_room()
         unknown = np.unique(rows[self._at[rows] < 0])
         if not len(unknown):
@@ -77,18 +103,19 @@ class DataGraph:
 
     def _joined(self, unknown: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Triples (place among the given tuples, partner, edge)."""
-        owners, places, sides, keys = self.tuples.places(unknown)
+        owners, places, sides, keys = self.tuples.joined_places(unknown)
         parts: list[tuple[IntArray, IntArray, IntArray]] = []
         for run in self._runs:
-            for probing, stored in run.equal_keys(opposite(places)):
+            for probing, stored in run.equal_keys(opposite(places), uncounted):
                 joined = self._fits(unknown[owners[probing]], sides[probing], run, stored)
                 probing, stored = probing[joined], stored[joined]
-                batch = run.batch.select(PLACE_NAMES).take(pa.array(stored))
-                same = equal_texts(keys.take(pa.array(probing)), batch[KEY_TEXT])
-                if not same.all():
-                    probing, batch = probing[same], batch.take(pa.array(np.flatnonzero(same)))
+                if keys.null_count < len(keys):
+                    texts = run.batch[KEY_TEXT].take(pa.array(stored))
+                    same = equal_texts(keys.take(pa.array(probing)), texts)
+                    probing, stored = probing[same], stored[same]
                 if len(probing):
-                    parts.append((owners[probing], self.tuples.numbers(batch), sides[probing] >> 1))
+                    numbers = self.tuples.numbers_at(run.batch, stored)
+                    parts.append((owners[probing], numbers, sides[probing] >> 1))
         if not parts:
             return _NUMBERS, _NUMBERS, _NUMBERS
         joined_parts = [np.concatenate(columns) for columns in zip(*parts, strict=True)]

@@ -24,7 +24,7 @@ Differs: grown on tuples, not on tables: tuples are distinct, so no isomorphic d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -34,8 +34,6 @@ from seine.operators.search.data_graph import DataGraph
 from seine.operators.search.searches import Searches
 
 MOST_ROWS_AT_ONCE = 1 << 15  # partial trees that are grown together: bounds the memory of a step
-
-Spend = Callable[[IntArray], None]  # called with the queries for which candidates are formed
 
 
 class TreeRows(NamedTuple):
@@ -68,6 +66,13 @@ class TreeRows(NamedTuple):
         return TreeRows(*columns)
 
 
+class Spending(Protocol):
+    """Counts candidates for the queries that they are formed for."""
+
+    def take(self, queries: IntArray, candidates: IntArray) -> BoolArray:
+        """Count candidates, row by row; the rows whose queries may form them."""
+
+
 class Prune(Protocol):
     """A test that gives up partial trees which cannot become whole."""
 
@@ -95,23 +100,16 @@ def seeds_of(graph: DataGraph, roots: IntArray, queries: IntArray) -> TreeRows:
 
 
 def grow(
-    graph: DataGraph, searches: Searches, seeds: TreeRows, spend: Spend, prune: Prune | None = None
+    graph: DataGraph, searches: Searches, seeds: TreeRows, spending: Spending, prune: Prune | None = None
 ) -> Iterator[TreeRows]:
-    """The results whose root is a seed, in pieces of one size; work in progress is bounded."""
-    waiting = [seeds]
-    while waiting:
-        rows = waiting.pop()
-        if len(rows.query) > MOST_ROWS_AT_ONCE:
-            waiting += [
-                rows.where(slice(at, at + MOST_ROWS_AT_ONCE))
-                for at in range(0, len(rows.query), MOST_ROWS_AT_ONCE)
-            ]
-            continue
+    """The results whose root is a seed, in pieces of one size; at every size no more than a chunk waits."""
+    for at in range(0, len(seeds.query), MOST_ROWS_AT_ONCE):
+        rows = seeds.where(slice(at, at + MOST_ROWS_AT_ONCE))
         done, growing = judge(rows, searches, prune)
         if len(done.query):
             yield done
-        if len(growing.query):
-            waiting += expand(graph, searches, growing, spend)
+        for larger in joined_pieces(expand(graph, searches, growing, spending)):
+            yield from grow(graph, searches, larger, spending, prune)
 
 
 def judge(rows: TreeRows, searches: Searches, prune: Prune | None) -> tuple[TreeRows, TreeRows]:
@@ -135,16 +133,14 @@ def judge(rows: TreeRows, searches: Searches, prune: Prune | None) -> tuple[Tree
     return rows.where(np.flatnonzero(total & minimal)), rows.where(growing)
 
 
-def expand(graph: DataGraph, searches: Searches, rows: TreeRows, spend: Spend) -> list[TreeRows]:
-    """Partial trees with one more tuple, in pieces."""
-    pieces = []
+def expand(graph: DataGraph, searches: Searches, rows: TreeRows, spending: Spending) -> Iterator[TreeRows]:
+    """Partial trees with one more tuple, in pieces; their queries pay before any is formed."""
+    candidates = (graph.degrees(rows.node.reshape(-1)).reshape(rows.node.shape) * rows.path).sum(1)
+    affordable = spending.take(rows.query, candidates)
     for node in range(rows.size):
-        chosen = np.flatnonzero(rows.path[:, node])
+        chosen = np.flatnonzero(rows.path[:, node] & affordable)
         for owners, partners, edges in graph.partners(rows.node[chosen, node]):
-            at = chosen[owners]
-            spend(rows.query[at])
-            pieces.append(attach(graph, searches, rows, node, at, partners, edges))
-    return concat_trees([piece for piece in pieces if len(piece.query)])
+            yield attach(graph, searches, rows, node, chosen[owners], partners, edges)
 
 
 def attach(
@@ -194,17 +190,20 @@ def attach(
     )
 
 
-def concat_trees(pieces: list[TreeRows]) -> list[TreeRows]:
+def joined_pieces(pieces: Iterable[TreeRows]) -> Iterator[TreeRows]:
     """Pieces of one size, joined as long as they are small."""
-    joined: list[list[TreeRows]] = []
-    room = 0
+    waiting: list[TreeRows] = []
     for piece in pieces:
-        if len(piece.query) > room:
-            joined.append([])
-            room = MOST_ROWS_AT_ONCE
-        joined[-1].append(piece)
-        room -= len(piece.query)
-    return [TreeRows(*(np.concatenate(columns) for columns in zip(*group, strict=True))) for group in joined]
+        waiting += [piece] if len(piece.query) else []
+        if sum(len(one.query) for one in waiting) >= MOST_ROWS_AT_ONCE:
+            yield _concat(waiting)
+            waiting = []
+    if waiting:
+        yield _concat(waiting)
+
+
+def _concat(pieces: list[TreeRows]) -> TreeRows:
+    return TreeRows(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
 def _with_column(matrix: AnyArray, column: AnyArray | int | bool) -> AnyArray:

@@ -46,12 +46,15 @@ class KnownTuples:
 
     def numbers(self, batch: pa.RecordBatch) -> IntArray:
         """The local numbers of tuples, which are known from now on; rows of a batch may repeat a tuple."""
-        ids = batch[ID].to_numpy()
-        unseen = ~self._is_known(ids)
-        if unseen.any():
-            rows = np.flatnonzero(unseen)
-            _, firsts = np.unique(ids[rows], return_index=True)
-            self._add(batch.select(CARRIED).take(pa.array(rows[firsts])))
+        return self.numbers_at(batch, np.arange(batch.num_rows))
+
+    def numbers_at(self, batch: pa.RecordBatch, rows: IntArray) -> IntArray:
+        """The local numbers of tuples at some rows of a batch; what is known of a tuple is not read again."""
+        ids = batch[ID].to_numpy()[rows]
+        unseen = np.flatnonzero(~self._is_known(ids))
+        if len(unseen):
+            _, firsts = np.unique(ids[unseen], return_index=True)
+            self._add(batch.select(CARRIED).take(pa.array(rows[unseen[firsts]])))
         known: IntArray = self._by_id[np.searchsorted(self._sorted_ids, ids)]
         return known
 
@@ -69,7 +72,7 @@ class KnownTuples:
         self._add_lives(ids < 0, start, end)
         self.table = np.concatenate([self.table, self._searches.table_places(batch[TABLE].to_numpy())])
         self.epoch = np.concatenate([self.epoch, batch[EPOCH].to_numpy()])
-        self._by_id = np.argsort(self.id)
+        self._by_id = np.argsort(self.id, kind="stable")  # ids are ascending runs: these are merged
         self._sorted_ids = self.id[self._by_id]
         self._add_terms(batch[TERMS], first)
         self._add_places(batch)
@@ -105,12 +108,28 @@ class KnownTuples:
         self._place_sides = np.concatenate([self._place_sides, sides[kept]])
         self._keys = pa.concat_arrays([self._keys, batch[KEYS].flatten().take(pa.array(kept))])
 
-    def places(self, tuples: IntArray) -> tuple[IntArray, IntArray, IntArray, pa.Array]:
+    def places(self, tuples: IntArray) -> tuple[IntArray, IntArray]:
+        """All places of tuples: which of the tuples has it, and the place."""
+        owners, at = self.place_numbers(tuples)
+        return owners, self._places[at]
+
+    def joined_places(self, tuples: IntArray) -> tuple[IntArray, IntArray, IntArray, pa.Array]:
         """All places of tuples: which of the tuples has it, the place, its side, and its key as text."""
-        pieces = [*ranges(self._place_at[tuples], self._place_at[tuples + 1])]
-        owners = np.concatenate([piece[0] for piece in pieces]) if pieces else _NUMBERS
-        at = np.concatenate([piece[1] for piece in pieces]) if pieces else _NUMBERS
+        owners, at = self.place_numbers(tuples)
         return owners, self._places[at], self._place_sides[at], self._keys.take(pa.array(at))
+
+    def place_numbers(self, tuples: IntArray) -> tuple[IntArray, IntArray]:
+        """All places of tuples: which of the tuples has it, and where it is among those of all tuples."""
+        low = self._place_at[tuples]
+        counts = self._place_at[tuples + 1] - low
+        owners = np.repeat(np.arange(len(tuples)), counts)
+        shift = low - (np.cumsum(counts) - counts)
+        return owners, np.arange(len(owners)) + shift[owners]
+
+    @property
+    def all_places(self) -> IntArray:
+        """The places of all tuples that are known, one after another."""
+        return self._places
 
     def terms(self, tuples: IntArray) -> tuple[IntArray, IntArray]:
         """All terms of tuples: which of the tuples has it, and the term, as a place in `Searches.terms`."""

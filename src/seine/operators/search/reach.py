@@ -29,10 +29,13 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.data_graph import DataGraph
+from seine.operators.search.reach_spending import ReachSpending
 from seine.operators.search.searches import Searches
 from seine.operators.search.tuple_columns import opposite, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
+from seine.operators.state.work_budget import uncounted
 from seine.rows.delta import FOREVER
+from seine.rows.pairs import MAX_PAIRS_AT_ONCE, bounded_slices
 
 TERM, HOPS = "_term", "_hops"
 _GRID = 8  # parts of a lifetime to which the ends of rows are rounded up, so that few of them differ
@@ -73,10 +76,13 @@ class TermReach:
 
     def __init__(self, graph: DataGraph, searches: Searches, runs: Sequence[SortedRun]) -> None:
         self._graph, self._searches, self._runs = graph, searches, runs
+        self._reach = searches.index.reach
+        self._spending = ReachSpending(len(searches.terms), 0)
 
     def published(self, new: IntArray) -> ReachRows:
         """The rows that new tuples bring about, by number of hops."""
-        most = int(self._searches.reach.max(initial=0))
+        self._spending = ReachSpending(len(self._searches.terms), len(new))
+        most = int(self._reach.max(initial=0))
         by_hops: list[list[ReachRows]] = [[] for _ in range(most + 1)]
         by_hops[0].append(self._terms_of(new))
         for rows in self._read(new):
@@ -85,12 +91,21 @@ class TermReach:
         kept: list[ReachRows] = []
         for hops in range(most):
             rows = _longest(ReachRows.concat(by_hops[hops]))
-            rows = rows.where(hops < self._searches.reach[rows.term])
-            rows = rows.where(~self._dominated(rows, kept))
+            rows = rows.where((hops < self._reach[rows.term]) & ~self._spending.exhausted[rows.term])
+            rows = rows.where(~self._dominated(rows, hops, kept))
             kept.append(rows)
             if hops + 1 < most:
                 by_hops[hops + 1].append(self._passed_on(rows))
         return ReachRows.concat(kept)
+
+    def run_of(self, new: IntArray) -> SortedRun | None:
+        """What new tuples publish, as it is kept; None if there is nothing."""
+        return self.published(new).run(self._searches)
+
+    @property
+    def exhausted(self) -> IntArray:
+        """The numbers of terms whose reach is not whole: they have none from now on."""
+        return self._searches.terms[self._spending.exhausted]
 
     def _terms_of(self, tuples: IntArray) -> ReachRows:
         """The terms of tuples, at their own places."""
@@ -101,7 +116,7 @@ class TermReach:
     def _at_places(self, tuples: IntArray, terms: IntArray, hops: int, until: IntArray) -> ReachRows:
         """Rows that tuples publish at all of their places; they last no longer than the tuple."""
         known = self._graph.tuples
-        owners, places, _, _ = known.places(tuples)
+        owners, places = known.places(tuples)
         chosen = tuples[owners]
         ends = _rounded(known.start[chosen], np.minimum(until[owners], known.end[chosen]), known.end[chosen])
         return ReachRows(places, terms[owners], np.full(len(owners), hops), known.start[chosen], ends)
@@ -109,41 +124,58 @@ class TermReach:
     def _read(self, new: IntArray) -> Iterator[ReachRows]:
         """What new tuples find at opposite places, published at theirs."""
         known, searches = self._graph.tuples, self._searches
-        owners, places, _, _ = known.places(new)
+        owners, places = known.places(new)
         for run in self._runs:
-            for probing, stored in run.equal_keys(opposite(places)):
+            for probing, stored in run.equal_keys(opposite(places), uncounted):
                 terms, fits = searches.term_places(run.batch[TERM].to_numpy()[stored])
                 fits &= run.ends[stored] > known.start[new[owners[probing]]]
                 hops = run.batch[HOPS].to_numpy()[stored] + 1
-                fits &= hops < searches.reach[terms]
+                fits &= hops < self._reach[terms]
+                fits[fits] = self._spending.take(terms[fits], np.ones(int(fits.sum()), np.int64))
                 for distance in np.unique(hops[fits]).tolist():
                     rows = np.flatnonzero(fits & (hops == distance))
                     tuples = new[owners[probing[rows]]]
-                    yield self._at_places(tuples, terms[rows], distance, run.ends[stored[rows]])
+                    yield _longest(self._at_places(tuples, terms[rows], distance, run.ends[stored[rows]]))
 
     def _passed_on(self, rows: ReachRows) -> ReachRows:
         """What tuples at the opposite places publish because of new rows."""
-        rows = rows.where(rows.hops + 1 < self._searches.reach[rows.term])
-        pieces = []
-        for at, tuples in self._graph.at_places(opposite(rows.place)):
-            hops = int(rows.hops[0]) + 1  # also of tuples that ended before: a row stands for others as well
-            pieces.append(self._at_places(tuples, rows.term[at], hops, rows.until[at]))
+        rows = rows.where(rows.hops + 1 < self._reach[rows.term])
+        crowds, pieces = self._graph.crowds(opposite(rows.place)), []
+        for part in bounded_slices(crowds, MAX_PAIRS_AT_ONCE):
+            chosen = np.arange(part.start, part.stop)
+            passed = rows.where(chosen[self._spending.take(rows.term[chosen], crowds[chosen])])
+            for at, tuples in self._graph.at_places(opposite(passed.place)):
+                hops = int(rows.hops[0]) + 1  # also of tuples that ended before: a row stands for others too
+                pieces.append(_longest(self._at_places(tuples, passed.term[at], hops, passed.until[at])))
         return _longest(ReachRows.concat(pieces))
 
-    def _dominated(self, rows: ReachRows, kept: Sequence[ReachRows]) -> BoolArray:
+    def _dominated(self, rows: ReachRows, hops: int, kept: Sequence[ReachRows]) -> BoolArray:
         """Whether there is a row of the same place and term that is as near and lasts as long."""
         dominated = np.zeros(len(rows.place), bool)
-        numbers = self._searches.terms[rows.term]
+        places, place = np.unique(rows.place, return_inverse=True)
+        width = max(len(self._searches.terms), 1)
         for run in self._runs:
-            for probing, stored in run.equal_keys(rows.place):
-                better = run.batch[TERM].to_numpy()[stored] == numbers[probing]
-                better &= run.batch[HOPS].to_numpy()[stored] <= rows.hops[probing]
-                better &= run.ends[stored] >= rows.until[probing]
-                dominated[probing[better]] = True
+            for probing, stored in run.equal_keys(places, uncounted):
+                term, fits = self._searches.term_places(run.batch[TERM].to_numpy()[stored])
+                fits &= run.batch[HOPS].to_numpy()[stored] <= hops
+                codes, ends = _latest((probing * width + term)[fits], run.ends[stored[fits]])
+                if len(codes):
+                    wanted = place * width + rows.term
+                    at = np.searchsorted(codes, wanted).clip(max=len(codes) - 1)
+                    dominated |= (codes[at] == wanted) & (ends[at] >= rows.until)
         for nearer in kept:
             if len(nearer.place):
                 dominated |= _covered(rows, nearer)
         return dominated
+
+
+def _latest(codes: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct codes in ascending order, each with its latest end."""
+    order = np.lexsort((ends, codes))
+    codes, ends = codes[order], ends[order]
+    last = np.ones(len(codes), bool)
+    last[:-1] = codes[1:] != codes[:-1]
+    return codes[last], ends[last]
 
 
 def _codes(rows: ReachRows) -> IntArray:

@@ -41,6 +41,7 @@ class SearchNode(StatefulNode):
     reason = "same search"
     passes = "trees"
     is_join = True
+    is_metered = False  # what it emits is counted for each query
     tint = "#9c36b5"
     searches: int
     schema: int = 0

@@ -33,6 +33,7 @@ from seine.operators.search.tuple_columns import (
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
+from seine.operators.state.work_budget import uncounted
 from seine.rows.delta import NEVER, concat_batches
 
 NEXT_ID = "next"  # head: the id of the next tuple that arrives
@@ -67,8 +68,11 @@ class SearchState:
     def frequent_terms(self, new: pa.RecordBatch) -> frozenset[int]:
         """The terms so far that very many tuples contain: to know where one is near would tell nothing."""
         terms, counts = np.unique(list_values(new[TERMS])[1], return_counts=True)
-        many = terms[counts > max(LEAST_FREQUENT, FREQUENT_SHARE * new.num_rows)]
-        known = {*self._head.get(FREQUENT, ()), *many.tolist()}
+        return self.add_frequent(terms[counts > max(LEAST_FREQUENT, FREQUENT_SHARE * new.num_rows)])
+
+    def add_frequent(self, terms: IntArray) -> frozenset[int]:
+        """Let terms have no reach from now on; all that have none."""
+        known = {*self._head.get(FREQUENT, ()), *terms.tolist()}
         if known:
             self._head[FREQUENT] = sorted(known)
         return frozenset(known)
@@ -113,7 +117,7 @@ class SearchState:
         probed, batches = [], []
         keys = spread(ids)
         for run in self.window.overlapping():
-            for probing, stored in run.equal_keys(keys):
+            for probing, stored in run.equal_keys(keys, uncounted):
                 probed.append(probing)
                 batches.append(run.batch.select(_WINDOW_NAMES).take(pa.array(stored)))
         return (np.concatenate(probed), pa.concat_batches(batches)) if batches else None

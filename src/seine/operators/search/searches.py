@@ -11,23 +11,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Literal
-from seine.algebra.search_plan import MOST_TUPLES
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.parameter_table import ParameterTable
+from seine.operators.search.query_index import NO_TERM, QueryIndex
 from seine.rows.hashing import bucket_of
 
 ALL_TABLES = ""  # the scope of a query that follows the schema
 DIVIDED_QUERIES = (
     64  # of the first so many queries every bucket grows a part of the trees; later ones have one home
 )
-NO_TERM = -1
 
 
 @dataclass(frozen=True)
@@ -71,20 +70,6 @@ def names_in(scope: str) -> list[str]:
     return names
 
 
-class TermIndex(NamedTuple):
-    """Queries by term: those of term i are `query[at[i] : at[i + 1]]`, if it is at most so many hops away."""
-
-    at: IntArray
-    query: IntArray
-    most_hops: IntArray
-
-    @staticmethod
-    def of(terms: IntArray, queries: IntArray, most_hops: IntArray, width: int) -> TermIndex:
-        order = np.argsort(terms, kind="stable")
-        at = np.searchsorted(terms[order], np.arange(width + 1))
-        return TermIndex(at, queries[order], most_hops[order])
-
-
 class Searches:
     """The queries that a bucket works for; `terms` are the numbers of their terms, ascending."""
 
@@ -101,7 +86,7 @@ class Searches:
         at_home = (numbers < DIVIDED_QUERIES) | (bucket_of(numbers, buckets) == bucket)
         chosen = numbers[at_home].tolist()
         rows = [SearchRow.of(table.rows[number]) for number in chosen]
-        self.names = [[*table.claims[number]] for number in chosen]
+        self._table, self._numbers = table, chosen
         self.count = len(rows)
         self.divided: BoolArray = (
             numbers[at_home] < DIVIDED_QUERIES if buckets > 1 else np.zeros(len(rows), bool)
@@ -115,35 +100,22 @@ class Searches:
         self.terms: IntArray = np.unique(np.array([t for row in rows for t in row.terms], np.int64))
         self.words = self._words(rows)
         self.table_numbers = np.array(sorted(tables), np.int64)
-        self.frequent: BoolArray = np.isin(self.terms, np.array(sorted(frequent), np.int64))
-        self._index_terms()
         self._scope, self._allowed = self._scopes(rows, [tables[n] for n in sorted(tables)])
+        self._set_frequent(frequent)
 
-    def _index_terms(self) -> None:
-        """How far each term reaches, and queries by their terms (see `seeding.py`)."""
-        known = self.words != NO_TERM
-        query, place = np.nonzero(known)
-        term, width = self.words[known], len(self.terms)
-        self.reach = np.zeros(width, np.int64)  # rows of reach have fewer hops
-        np.maximum.at(self.reach, term, self.max_tuples[query] // 2)
-        self.reach[self.frequent] = 0
-        rarity = np.bincount(term, minlength=width) + len(query) * self.frequent
-        rarest = np.full(self.words.shape, np.iinfo(np.int64).max)
-        rarest[known] = rarity[term]
-        first = rarest.argmin(1) if self.count else np.zeros(0, np.int64)
-        is_rarest = place == first[query]
-        slack = (
-            self.max_tuples - 2 - self.max_tuples // 2
-        )  # how near a term is if another may be beyond reach
-        far = np.where(is_rarest, np.int64(MOST_TUPLES), slack[query])
-        self.by_rarest = TermIndex.of(term[is_rarest], query[is_rarest], far[is_rarest], width)
-        others = ~is_rarest & (slack[query] >= 0)
-        self.by_other = TermIndex.of(term[others], query[others], far[others], width)
-        has_frequent = np.zeros(self.count, bool)
-        has_frequent[query[self.frequent[term]]] = True
-        all_frequent = np.ones(self.count, bool)
-        all_frequent[query[~self.frequent[term]]] = False
-        self.everywhere: BoolArray = all_frequent | (has_frequent & (slack >= 1))
+    def _set_frequent(self, frequent: Collection[int]) -> None:
+        self.frequent: BoolArray = np.isin(self.terms, np.array(sorted(frequent), np.int64))
+        self.index = QueryIndex(self.words, self.max_tuples, self.frequent)
+
+    def with_frequent(self, frequent: Collection[int]) -> Searches:
+        """These queries, where some terms have no reach."""
+        twin = copy(self)
+        twin._set_frequent(frequent)
+        return twin
+
+    def names(self, query: int) -> list[str]:
+        """The names of those who have a query."""
+        return [*self._table.claims[self._numbers[query]]]
 
     def term_places(self, numbers: IntArray) -> tuple[IntArray, BoolArray]:
         """Terms by place, and whether there is such a term here; the place is arbitrary if not."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.graph.parameter_table import ParameterTable
@@ -15,6 +16,7 @@ from seine.operators.search.distances import Distances
 from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
 from seine.operators.search.known_tuples import ID, KnownTuples
 from seine.operators.search.pruning import Pruning
+from seine.operators.search.query_spending import QuerySpending
 from seine.operators.search.reach import TermReach
 from seine.operators.search.reindexing import reindexed
 from seine.operators.search.search_state import NewTuples, SearchState, places_run
@@ -25,10 +27,10 @@ from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import NUMBER, PLACES, TABLE, TEXT, list_values, side_code
 from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema
 from seine.operators.state.sorted_run import SortedRun
-from seine.operators.state.work_budget import spend_for_query
 from seine.rows.delta import FOREVER, NEVER, data_names
 
 _TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
+_NUMBERS = np.zeros(0, np.int64)
 
 
 class FoundTrees(NamedTuple):
@@ -56,13 +58,15 @@ class TreeSearch:
         self._rank = {number: ranks[name] for number, name in self._names.items()}
         self.sides, self._spans = _sides(schema.edges), schema.edge_spans
         self._searches: dict[tuple[int, frozenset[int]], Searches] = {}
-        self._static_reach: dict[Searches, list[SortedRun]] = {}
+        self._static_reach: dict[Searches, tuple[list[SortedRun], IntArray]] = {}
 
     def searches(self, bucket: int, frequent: frozenset[int] = frozenset()) -> Searches:
         """The queries that a bucket works for."""
+        none = frozenset[int]()
+        if (bucket, none) not in self._searches:
+            self._searches[bucket, none] = Searches(self._table, self._names, bucket, self._buckets)
         if (bucket, frequent) not in self._searches:
-            made = Searches(self._table, self._names, bucket, self._buckets, frequent)
-            self._searches[bucket, frequent] = made
+            self._searches[bucket, frequent] = self._searches[bucket, none].with_frequent(frequent)
         return self._searches[bucket, frequent]
 
     def arrived(self, batch: pa.RecordBatch) -> NewTuples:
@@ -73,24 +77,29 @@ class TreeSearch:
         self, new: NewTuples, state: SearchState, bucket: int, passed: int = FOREVER
     ) -> Iterator[FoundTrees]:
         """The trees whose last tuple is new; all tuples from before the instant `passed` had come already."""
-        searches = self.searches(bucket, state.frequent_terms(new.batch))
+        state.frequent_terms(new.batch)
         if state.lacks_places(self.sides):
-            self._reindex(state, searches)
+            self._reindex(state, bucket)
+        searches, of_relations = self._reach_of_relations(state, bucket)
         if not searches.count:
             return
         tuples = KnownTuples(searches, self._open_sides(passed))
         roots = tuples.numbers(new.batch)
         runs = [*state.places.overlapping(int(tuples.start.min())), *self._static_places]
         graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
-        spend = QuerySpending(searches)
-        distances = self._distances(graph, searches, state, roots)
-        seeding, pruning = Seeding(searches, tuples, distances), Pruning(searches, distances)
+        held = [*state.reach.overlapping(), *of_relations]
+        searches, fresh = self._publish(TermReach(graph, searches, held), roots, state, bucket)
+        distances, spending = Distances(tuples, searches, held + fresh), QuerySpending(searches)
+        seeding, pruning = Seeding(searches, graph, distances, spending), Pruning(searches, distances)
         here = tuples.id[roots] % self._buckets == bucket
         for chosen, queries in seeding.seeds(roots, here):
-            for grown in grow(graph, searches, seeds_of(graph, chosen, queries), spend, pruning):
+            for grown in grow(graph, searches, seeds_of(graph, chosen, queries), spending, pruning):
                 trees = self._standing(grown, tuples)
                 if len(trees.query):
-                    yield self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
+                    results = self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
+                    spending.emit(trees.query, _text_bytes(results.rows))
+                    yield results
+        spending.settle()
 
     def _open_sides(self, passed: int) -> IntArray:
         """The sides of edges that stand, or that tuples may still come for that arrived while they stood."""
@@ -104,7 +113,7 @@ class TreeSearch:
         epochs = np.where(tuples.id < 0, NEVER, tuples.epoch)
         return trees.where(self._spans.cover(trees.edge, epochs[trees.node].max(1)))
 
-    def _reindex(self, state: SearchState, searches: Searches) -> None:
+    def _reindex(self, state: SearchState, bucket: int) -> None:
         """Let held tuples have the places of new edges, and publish the reach of all of them."""
         held = state.held()
         batches = [] if held is None else reindexed(held, self._schema)
@@ -115,36 +124,34 @@ class TreeSearch:
         lengths, places = list_values(whole[PLACES])
         run = places_run(whole, lengths, places) if len(places) else None
         state.index_anew(run)
+        searches, of_relations = self._reach_of_relations(state, bucket)
         if run is not None and searches.count:
             tuples = KnownTuples(searches, self.sides)
             numbers = tuples.numbers(whole)
             graph = DataGraph(tuples, [run, *self._static_places])
-            reach = TermReach(graph, searches, self._reach_of_relations(searches))
-            fresh = reach.published(numbers).run(searches)
-            if fresh is not None:
-                state.reach.add(fresh)
+            self._publish(TermReach(graph, searches, of_relations), numbers, state, bucket)
 
-    def _distances(
-        self, graph: DataGraph, searches: Searches, state: SearchState, roots: IntArray
-    ) -> Distances:
-        """How far terms are, with what the new tuples have published, which is held from now on."""
-        held = [*state.reach.overlapping(), *self._reach_of_relations(searches)]
-        fresh = TermReach(graph, searches, held).published(roots).run(searches)
-        if fresh is not None:
-            state.reach.add(fresh)
-        return Distances(graph.tuples, searches, held + ([fresh] if fresh is not None else []))
+    def _publish(
+        self, reach: TermReach, tuples: IntArray, state: SearchState, bucket: int
+    ) -> tuple[Searches, list[SortedRun]]:
+        """Hold what tuples publish from now on; the queries, with no reach of terms that cost too much."""
+        run = reach.run_of(tuples)
+        if run is not None:
+            state.reach.add(run)
+        return self.searches(bucket, state.add_frequent(reach.exhausted)), [] if run is None else [run]
 
-    def _reach_of_relations(self, searches: Searches) -> list[SortedRun]:
-        """How near terms are by tuples of relations alone."""
+    def _reach_of_relations(self, state: SearchState, bucket: int) -> tuple[Searches, list[SortedRun]]:
+        """The queries, and how near their terms are by tuples of relations alone."""
+        searches = self.searches(bucket, state.add_frequent(_NUMBERS))
         if searches not in self._static_reach:
-            run = None
+            run, exhausted = None, _NUMBERS
             if self._static is not None and self._static.batch is not None and self._static_places:
                 tuples = KnownTuples(searches, self.sides)
-                numbers = tuples.numbers(self._static.batch)
-                graph = DataGraph(tuples, self._static_places)
-                run = TermReach(graph, searches, []).published(numbers).run(searches)
-            self._static_reach[searches] = [] if run is None else [run]
-        return self._static_reach[searches]
+                reach = TermReach(DataGraph(tuples, self._static_places), searches, [])
+                run, exhausted = reach.run_of(tuples.numbers(self._static.batch)), reach.exhausted
+            self._static_reach[searches] = [] if run is None else [run], exhausted
+        runs, exhausted = self._static_reach[searches]
+        return (self.searches(bucket, state.add_frequent(exhausted)) if len(exhausted) else searches), runs
 
     def _as_rows(
         self, trees: TreeRows, searches: Searches, tuples: KnownTuples, texts: TupleTexts
@@ -169,17 +176,11 @@ def _sides(edges: Iterable[WatchedEdge]) -> IntArray:
     return np.array(sorted(codes), np.int64)
 
 
-class QuerySpending:
-    """Counts the candidates of each query in a step."""
-
-    def __init__(self, searches: Searches) -> None:
-        self._searches = searches
-        self._spent = np.zeros(searches.count, np.int64)
-
-    def __call__(self, queries: IntArray) -> None:
-        self._spent += np.bincount(queries, minlength=len(self._spent))
-        most = int(self._spent.argmax())
-        spend_for_query(self._searches.names[most][0], int(self._spent[most]))
+def _text_bytes(rows: pa.RecordBatch) -> IntArray:
+    """The bytes of the texts of each row."""
+    texts = [column for column in rows.columns if pa.types.is_string(column.type)]
+    sizes: IntArray = sum(pc.binary_length(text).to_numpy().astype(np.int64) for text in texts)
+    return sizes
 
 
 class TupleTexts:

@@ -39,6 +39,7 @@ class WatchNode(StatelessNode):
     kind = "watch"
     reason = "same words table"
     numbered = True
+    is_metered = False  # it emits every tuple once
     tint = "#9c36b5"
     domain: str
     members: tuple[WatchedTable, ...] = ()

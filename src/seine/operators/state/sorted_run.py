@@ -22,7 +22,7 @@ overlap, once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -171,19 +171,30 @@ class SortedRun:
             same = (keys[probing] == self.keys[stored]) & (starts[probing] == self.starts[stored])
             yield probing[same], stored[same]
 
-    def equal_keys(self, keys: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Pairs (place of the probed key, row of this run) of equal `_k`, in chunks."""
-        return self._matching(ProbeKeys(keys))
+    def equal_keys(
+        self, keys: IntArray, spend: Callable[[int], None] = spend_candidates
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Pairs (place of the probed key, row of this run) of equal `_k`, in chunks; `spend` counts them."""
+        return self._matching(ProbeKeys(keys), spend)
 
-    def _matching(self, probe: ProbeKeys) -> Iterator[tuple[IntArray, IntArray]]:
+    def candidate_counts(self, keys: IntArray) -> IntArray:
+        """How many rows `equal_keys` looks at, for each key."""
+        likely, low, high = self._slots_of(ProbeKeys(keys))
+        counts = np.zeros(len(keys), np.int64)
+        counts[likely] = high - low
+        return counts
+
+    def _matching(
+        self, probe: ProbeKeys, spend: Callable[[int], None] = spend_candidates
+    ) -> Iterator[tuple[IntArray, IntArray]]:
         likely, low, high = self._slots_of(probe)
         deepest = int((high - low).max()) if len(likely) else 0
         if deepest <= _MOST_ROUNDS:
-            spend_candidates(int((high - low).sum()))
+            spend(int((high - low).sum()))
             yield self._by_rounds(probe.keys, likely, low, high)
             return
         for numbers, stored in ranges(low, high):
-            spend_candidates(len(numbers))
+            spend(len(numbers))
             probing = likely[numbers]
             same = np.flatnonzero(probe.keys[probing] == self.keys[stored])
             yield probing[same], stored[same]

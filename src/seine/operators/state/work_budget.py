@@ -41,6 +41,14 @@ class WorkBudget(Struct, frozen=True):
     candidates: int = 50_000_000
     bytes: int = 1 << 30
 
+    @property
+    def too_many_candidates(self) -> str:
+        return f"formed more than {self.candidates:,} candidates in one micro-batch"
+
+    @property
+    def too_many_bytes(self) -> str:
+        return f"emitted more than {self.bytes:,} bytes in one micro-batch"
+
 
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
@@ -71,7 +79,7 @@ class WorkMeter:
     """Counts what each node of one task spends."""
 
     def __init__(self, budget: WorkBudget) -> None:
-        self._budget = budget
+        self.budget = budget
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -110,24 +118,17 @@ class WorkMeter:
     def formed(self, candidates: int) -> None:
         """The nodes at work look at so many candidates more."""
         self._candidates[self._at] += candidates
-        if self._candidates[self._at] > self._budget.candidates:
-            reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
-            raise NodeFault("budget", reason, self._at)
-
-    def formed_for(self, query: str, candidates: int) -> None:
-        """A query has had a shared node look at so many candidates, in this step."""
-        if candidates > self._budget.candidates:
-            reason = f"formed more than {self._budget.candidates:,} candidates in one micro-batch"
-            raise NodeFault("budget", reason, queries=(query,))
+        if self._candidates[self._at] > self.budget.candidates:
+            raise NodeFault("budget", self.budget.too_many_candidates, self._at)
 
     def emitted(self, node: int, size: int) -> None:
         """A node emits so many bytes more."""
         self._bytes[node] += size
-        if self._bytes[node] > self._budget.bytes:
-            reason = f"emitted more than {self._budget.bytes:,} bytes in one micro-batch"
+        if self._bytes[node] > self.budget.bytes:
             if node in self._accounts:
-                raise NodeFault("budget", reason, queries=self._accounts[node].heaviest())
-            raise NodeFault("budget", reason, (node,))
+                heaviest = self._accounts[node].heaviest()
+                raise NodeFault("budget", self.budget.too_many_bytes, queries=heaviest)
+            raise NodeFault("budget", self.budget.too_many_bytes, (node,))
 
     def account(self, node: int, make: Callable[[], Account]) -> Account:
         """The account of a shared node, opened at first: it says for whom the node emits."""
@@ -137,8 +138,8 @@ class WorkMeter:
     def delivered(self, query: str, size: int) -> None:
         """A query has so many bytes of records more."""
         self._record_bytes[query] += size
-        if self._record_bytes[query] > self._budget.bytes:
-            reason = f"delivered more than {self._budget.bytes:,} bytes of records in one micro-batch"
+        if self._record_bytes[query] > self.budget.bytes:
+            reason = f"delivered more than {self.budget.bytes:,} bytes of records in one micro-batch"
             raise NodeFault("budget", reason, queries=(query,))
 
 
@@ -174,11 +175,14 @@ def spend_candidates(count: int) -> None:
         meter.formed(count)
 
 
-def spend_for_query(query: str, count: int) -> None:
-    """Say how many candidates a shared node has looked at for one query, in a step, so far."""
+def uncounted(count: int) -> None:
+    """Form candidates that are counted elsewhere, for the queries that they are formed for."""
+
+
+def budget_of_a_query() -> WorkBudget | None:
+    """What a shared node may spend on one query in a step; None if nobody counts."""
     meter = _meter.get()
-    if meter is not None:
-        meter.formed_for(query, count)
+    return None if meter is None else meter.budget
 
 
 def byte_account(node: int, make: Callable[[], Account]) -> Account:

@@ -26,6 +26,7 @@ class ResolveNode(StatefulNode):
     kind = "resolve"
     reason = "same deletions"
     tint = "#5c7cfa"
+    is_metered = False  # it emits every tuple once, and its deletion
     stream: str
     window: int | None
 

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from itertools import combinations
 
+import pytest
+
+from seine.operators.search import data_graph, growing_trees, reach_spending, seeding
 from seine.operators.search.keyword_search import SearchOperator
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
-from tests.support.searched_graphs import SearchedNodes, described, expected, random_graph, retractable_trees
+from tests.support.searched_graphs import (
+    WORDS,
+    AskedSearch,
+    SearchedGraph,
+    SearchedNodes,
+    described,
+    expected,
+    random_graph,
+    retractable_trees,
+)
 from tests.support.seeds import seed_range, seeds
 
 
@@ -24,6 +38,42 @@ def test_trees_are_those_of_brute_force() -> None:
         assert retractable_trees(rows) == described(graph, expected(graph)), f"seed {seed}"
         results += len(rows)
     assert results > 200
+
+
+def graph_of_many_queries(rng: random.Random) -> SearchedGraph:
+    """All pairs and triples of words, with every MAX: more queries have a word than a tuple reaches words."""
+    sets = [words for size in (2, 3) for words in combinations(WORDS, size)]
+    queries = [AskedSearch(words, most, None) for words in sets for most in range(2, 7)]
+    return replace(random_graph(rng, tuples=10), queries=tuple(queries))
+
+
+def answers_of_many_queries(count: int) -> int:
+    results = 0
+    for seed in seed_range(count):
+        rng = random.Random(seed)
+        graph = graph_of_many_queries(rng)
+        rows = SearchedNodes(graph, rng.randint(1, 3)).run(random_cuts(rng, len(graph.tuples)))
+        assert retractable_trees(rows) == described(graph, expected(graph)), f"seed {seed}"
+        results += len(rows)
+    return results
+
+
+def test_very_many_queries_of_the_same_words() -> None:
+    assert answers_of_many_queries(15) > 500
+
+
+def test_work_in_small_pieces_has_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing_trees, "MOST_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(data_graph, "MOST_PARTNERS_AT_ONCE", 4)
+    monkeypatch.setattr(data_graph, "MOST_PARTNERS_KEPT", 5)
+    monkeypatch.setattr(seeding, "MOST_LABELS_AT_ONCE", 6)
+    assert answers_of_many_queries(5) > 50
+
+
+def test_terms_that_lose_their_reach_have_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach_spending, "LEAST_REACH_OF_STEP", 12)
+    monkeypatch.setattr(reach_spending, "REACH_OF_TUPLE", 0)
+    assert answers_of_many_queries(10) > 200
 
 
 @seeds(10)
