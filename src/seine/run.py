@@ -84,7 +84,9 @@ class Run:
         declarations = script.declarations
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
-        self.network = build_network(declarations.queries.values(), options.sharing, options.estimates)
+        self.network = build_network(
+            declarations.queries.values(), options.sharing, options.estimates, script.positions
+        )
         self.catalog = Catalog()
         _enter(self.catalog, declarations, self.network)
         self._temporary = None if options.checkpoint else _temporary()

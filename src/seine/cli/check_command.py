@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query, walk
 from seine.algebra.search_plan import Search
-from seine.errors import ScriptError, printable
+from seine.errors import ScriptError, SeineError, printable
 from seine.frontends.script.script_file import read_script
 from seine.network.network import MOST_TABLES, build_network
+from seine.network.searches.network_plans import network_plans
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import edges, safety_lines, to_dot
 
@@ -31,7 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def command(arguments: argparse.Namespace) -> int:
     script = read_script(arguments.script)
-    judged = [(verdict(query), query, position) for query, position in script.queries]
+    judged = [(_judged(query), query, position) for query, position in script.queries]
     network = build_network(query for _, query, _ in judged if _is_planned(query))
     if arguments.json:
         print(json.dumps({"queries": [one.to_json() for one, _, _ in judged]}))
@@ -44,6 +46,17 @@ def command(arguments: argparse.Namespace) -> int:
     for one, position in refused:
         print(ScriptError(one.reason, hint=one.hint, where=position).render(), file=sys.stderr)
     return 1 if refused else 0
+
+
+def _judged(query: Query) -> Verdict:
+    """The verdict; a search by joins is also refused where these cannot do what it asks for."""
+    one = verdict(query)
+    if one.accepted and isinstance(query.plan, Search) and query.plan.engine != "auto":
+        try:
+            network_plans(query.plan)
+        except SeineError as error:
+            return replace(one, safe=False, accepted=False, reason=error.message, hint=error.hint)
+    return one
 
 
 def _is_planned(query: Query) -> bool:

@@ -38,14 +38,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def command(arguments: argparse.Namespace) -> int:
-    declarations = read_script(arguments.script).declarations
+    script = read_script(arguments.script)
+    declarations = script.declarations
     if arguments.witnesses:
         print(witnesses_text(declarations, arguments.witnesses), end="")
         return 0
     if arguments.networks:
         print(search_networks_text(declarations, arguments.named or arguments.query), end="")
         return 0
-    network = build_network(declarations.queries.values(), CONFIGURATIONS[arguments.sharing])
+    network = build_network(
+        declarations.queries.values(), CONFIGURATIONS[arguments.sharing], positions=script.positions
+    )
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations

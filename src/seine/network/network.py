@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, walk
 from seine.algebra.search_plan import Search
-from seine.errors import SeineError
+from seine.errors import Position, SeineError
 from seine.graph.claims import Claim, TagIdentity, claimed_nodes
 from seine.graph.node import Node
 from seine.graph.node_kinds import node_to_json
@@ -443,11 +444,19 @@ def build_network(
     queries: Iterable[Query],
     strategy: Strategy = CONFIGURATIONS["all"],
     estimates: Estimates | None = None,
+    positions: Mapping[str, Position] = MappingProxyType({}),
 ) -> Network:
-    """A network of these queries, committed as its first version; built by estimates, if there are any."""
+    """A network of these queries, committed as its first version; built by estimates, if there are any.
+
+    A refusal says where its query is: `positions` are by lower-case name.
+    """
     network = Network(strategy)
     network.estimates = estimates
     for query in queries:
-        network.add(query)
+        try:
+            network.add(query)
+        except SeineError as error:
+            error.where = error.where or positions.get(query.name.lower())
+            raise
     network.commit()
     return network

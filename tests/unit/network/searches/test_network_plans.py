@@ -115,9 +115,18 @@ def test_networks_share_joins(tmp_path: Path) -> None:
         (_search("q", "a b", "partial"), "the engine 'partial' of SEARCH"),
     ],
 )
-def test_refusals(tmp_path: Path, query: str, reason: str) -> None:
+def test_refusals(tmp_path: Path, query: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever a script is read: the same line, place and hint."""
+    path = _script(tmp_path, query)
     with pytest.raises(SeineError, match=reason):
-        _network(_script(tmp_path, query))
+        _network(path)
+    said = []
+    for command in ("check", "run", "explain"):
+        assert main([command, path]) == 1
+        said.append(capsys.readouterr().err)
+    line = 1 + f"{FILMS}{query}".split("CREATE QUERY")[0].count("\n")
+    assert f"films.sql:{line}:" in said[0] and reason in said[0] and "hint" in said[0]
+    assert said[1] == said[2] == said[0]
 
 
 def test_a_service_does_not_search_by_joins(tmp_path: Path) -> None:
