@@ -25,10 +25,15 @@ Refusal = Callable[[int, str, str | None], ScriptError]  # offset in the text, m
 _WHOLE = -1  # the offset of the quote before the text
 _COLUMN = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<name>[^\W\d]\w*)):(?=["]|[^\W_])')
 _NOT_SPACE = re.compile(r"\S")
+_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def read_terms(text: str, refuse: Refusal) -> tuple[Term, ...]:
     """The distinct terms of a text, in order; raises what `refuse` makes of an offset and a reason."""
+    wrong = _UNSTORABLE.search(text)
+    if wrong is not None:
+        code = f"U+{ord(wrong.group()):04X}"
+        raise refuse(wrong.start(), f"{code} is no character of a word", "leave it out")
     return _TermReader(text, refuse).read()
 
 

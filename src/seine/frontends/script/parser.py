@@ -180,7 +180,7 @@ class _StatementReader:
         start = self.cursor.token.start
         edge = read_edge(self.cursor, self.declared)
         if any(same_edge(edge, other) for other in self.declared.edges):
-            raise self.cursor.error("this join exists already", at=start)
+            raise self.cursor.error("this join exists already", "leave it out", at=start)
         self.declared.edges.append(edge)
 
     def _read_drop(self) -> None:
