@@ -2,7 +2,7 @@
 
     new tuples ──> probe places, grow trees from each new tuple ──> trees with tags
                          |
-    store: window, places (log-structured, expired by the lowest watermark)
+    store: window, places (log-structured, expired by the lowest watermark of the streams that edges connect)
 
 Law: after every step the output so far is, for each query, every total and minimal tree of at most MAX tuples
 of its tables over the input so far whose lives overlap, told apart by its edges, once. A tree with a tuple
@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.retractable_trees import IDENTITY, MEMBERS, RetractableTrees, members_of
+from seine.operators.search.schema_components import ComponentStates, components_of
 from seine.operators.search.search_state import SearchState
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
@@ -49,7 +50,7 @@ class SearchOperator:
     ) -> None:
         self.search = search = TreeSearch(schema, table, buckets, static)
         self._variant: AppendSearch | RetractingSearch = (
-            RetractingSearch(node, schema, search) if node.identities else AppendSearch(node, search)
+            RetractingSearch(node, schema, search) if node.identities else AppendSearch(schema, search)
         )
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -60,51 +61,53 @@ class SearchOperator:
         yield from coalesce(self._variant.step(inputs[0], clock, store))
 
     def state_rows(self, store: Store) -> int:
-        return SearchState(store).window.rows
+        return ComponentStates.rows(store)
 
 
 class AppendSearch:
     """A search of tuples that are never deleted: trees leave at once."""
 
-    def __init__(self, node: SearchNode, search: TreeSearch) -> None:
-        self._streams, self._search = node.streams, search
+    def __init__(self, schema: WatchedSchema, search: TreeSearch) -> None:
+        self._components, self._search = components_of(schema), search
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        state, bound = SearchState(store), clock.low(self._streams)
-        arrived = state.numbered([delta.plus for delta in pieces])
-        if arrived is not None:
-            new = self._search.arrived(arrived)
-            for trees in self._search.trees(new, state, store.bucket):
-                yield Delta(trees.rows)
-            state.add(new, bound)
-        state.settle(bound)
+        states = ComponentStates(store, self._components)
+        for component, state, arrived in states.parts([delta.plus for delta in pieces]):
+            bound = component.bound(clock)
+            if arrived is not None:
+                new = self._search.arrived(arrived)
+                for trees in self._search.trees(new, state, store.bucket):
+                    yield Delta(trees.rows)
+                state.add(new, bound)
+            state.settle(bound)
 
 
 class RetractingSearch:
     """A search of tuples of which some may be deleted."""
 
     def __init__(self, node: SearchNode, schema: WatchedSchema, search: TreeSearch) -> None:
-        self._streams, self._hold, self._search = node.streams, node.hold, search
+        self._hold, self._components, self._search = node.hold, components_of(schema), search
         self._names = {member.number: member.name for member in schema.members if member.retractable}
         retractable = [table.number for table in schema.streams if table.retractable]
         self._retractable = np.array(sorted(retractable), np.int64)
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        state, pending = SearchState(store), RetractableTrees(store, self._names)
+        states, pending = ComponentStates(store, self._components), RetractableTrees(store, self._names)
         horizon = FOREVER if clock.end else clock.progress(self._hold)
-        bound, passed = min(clock.low(self._streams), horizon), state.passed(horizon)
-        arrived = state.numbered([delta.plus for delta in pieces])
+        passed = SearchState(store).passed(horizon)
         minus = [delta.minus for delta in pieces if delta.minus is not None and delta.minus.num_rows]
         if minus:
             cuts = concat_batches(minus)
             pending.cut(cuts[TABLE].to_numpy(), cuts[NUMBER].to_numpy(), cuts)
-        if arrived is not None:
-            new = self._search.arrived(arrived)
-            for trees in self._search.trees(new, state, store.bucket, passed):
-                yield from self._emitted(trees, pending, store)
-            state.add(new, bound)
+        for component, state, arrived in states.parts([delta.plus for delta in pieces]):
+            bound = component.bound(clock)
+            if arrived is not None:
+                new = self._search.arrived(arrived)
+                for trees in self._search.trees(new, state, store.bucket, passed):
+                    yield from self._emitted(trees, pending, store)
+                state.add(new, bound)
+            state.settle(bound)
         yield from pending.release(clock)
-        state.settle(bound)
         pending.settle(horizon)
 
     def _emitted(self, trees: FoundTrees, pending: RetractableTrees, store: Store) -> Iterator[Delta]:

@@ -100,6 +100,11 @@ class SearchState:
         if places is not None:
             self.places.add(places)
 
+    def clear(self) -> None:
+        """Let go of everything."""
+        for runs in (self.window, self.places, self.reach):
+            runs.clear()
+
     def add(self, arrived: NewTuples, bound: int) -> None:
         """Hold new tuples that may still be joined after the bound."""
         if arrived.places is not None:

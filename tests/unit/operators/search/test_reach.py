@@ -9,7 +9,8 @@ import numpy as np
 
 from seine.operators.search.distances import Distances
 from seine.operators.search.known_tuples import ID, KnownTuples
-from seine.operators.search.search_state import SearchState
+from seine.operators.search.schema_components import states_of
+from seine.operators.search.tuple_columns import NUMBER, TABLE
 from seine.rows.clock import Clock
 from tests.support.searched_graphs import WORDS, SearchedGraph, SearchedNodes, joined_pairs, random_graph
 from tests.support.seeds import seed_range
@@ -33,15 +34,23 @@ def true_distances(graph: SearchedGraph, alive: set[int], word: str) -> dict[int
 
 def read_distances(nodes: SearchedNodes, graph: SearchedGraph) -> Iterator[tuple[int, str, int]]:
     """What one bucket has read: tuple, word, distance."""
-    state, search = SearchState(nodes.stores[0]), nodes.operators[0].search
+    states, search = states_of(nodes.stores[0]), nodes.operators[0].search
     searches = search.searches(0)
     tuples = KnownTuples(searches, search.sides)
-    for run in state.places.overlapping():
+    for run in [run for state in states for run in state.places.overlapping()]:
         tuples.numbers(run.batch)
-    distances = Distances(tuples, searches, [*state.reach.overlapping()])
+    distances = Distances(tuples, searches, [run for one in states for run in one.reach.overlapping()])
     owner, term, hops = distances.near(np.arange(len(tuples)))
     for at, number, distance in zip(tuples.id[owner], searches.terms[term], hops, strict=True):
         yield int(at), WORDS[int(number)], int(distance)
+
+
+def held_tuples(nodes: SearchedNodes, graph: SearchedGraph) -> dict[int, int]:
+    """The held tuples by id, as places in the graph."""
+    at = {(row.table + 1, row.number): place for place, row in enumerate(graph.tuples)}
+    batches = [batch for state in states_of(nodes.stores[0]) if (batch := state.held()) is not None]
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    return {row[ID]: at[row[TABLE], row[NUMBER]] for row in rows}
 
 
 def test_no_distance_is_too_large() -> None:
@@ -50,12 +59,12 @@ def test_no_distance_is_too_large() -> None:
         rng = random.Random(seed)
         graph = random_graph(rng, tuples=24, most=6)
         nodes = SearchedNodes(graph)
-        ids: list[int] = []
+        ids: dict[int, int] = {}
         for low in range(0, 24, 6):
             arrived = graph.tuples[low : low + 6]
-            ids += sorted(range(low, low + 6), key=lambda i: (graph.tuples[i].table, graph.tuples[i].number))
             now = min((row.ts for row in graph.tuples[low + 6 :]), default=max(r.ts for r in graph.tuples))
             nodes.step(arrived, Clock({f"s{i}": now for i in range(len(graph.windows))}))
+            ids |= held_tuples(nodes, graph)
         alive = {i for i, row in enumerate(graph.tuples) if row.ts + graph.windows[row.table] > now}
         read = {(ids[at], word): distance for at, word, distance in read_distances(nodes, graph)}
         joined = {i for a, b, _ in joined_pairs(graph) for i in (a, b)}
@@ -67,14 +76,3 @@ def test_no_distance_is_too_large() -> None:
                     compared += 1
                     beyond_one += distance > 1
     assert compared > 300 and beyond_one > 30
-
-
-def test_searches_hold_the_ids_of_tuples() -> None:
-    """The test above reads tuples by id: they are numbered by step, table and arrival."""
-    graph = random_graph(random.Random(1), tuples=10)
-    nodes = SearchedNodes(graph)
-    nodes.step(graph.tuples, Clock({f"s{i}": 0 for i in range(len(graph.windows))}))
-    held = [
-        id_ for run in SearchState(nodes.stores[0]).window.overlapping() for id_ in run.batch[ID].to_pylist()
-    ]
-    assert held and max(held) < 10
