@@ -73,25 +73,25 @@ def test_matches_are_the_terms_as_typed_in_lower_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("search", "found"),
+    ("search", "results"),
     [
-        ("w99999 w5", True),
-        ('"w5 w6" "w99998 w99999"', True),
-        ('"w6 w5"', False),
-        ("w9999* w0", True),
-        ("|".join(f"nope{i}" for i in range(31)) + "|w77777", True),
-        (" ".join(f"w{i * 3000}" for i in range(32)), True),
-        ("w100000", False),
+        ("w99999 w5", 1),
+        ('"w5 w6" "w99998 w99999"', 1),
+        ('"w6 w5"', 0),
+        ("w9999* w0", 1),
+        ("|".join(f"nope{i}" for i in range(31)) + "|w77777", 1),
+        (" ".join(f"w{i * 3000}" for i in range(32)), 1),
+        ("w100000", 0),
     ],
 )
-def test_cell_of_a_hundred_thousand_words(tmp_path: Path, search: str, found: bool) -> None:
+def test_cell_of_a_hundred_thousand_words(tmp_path: Path, search: str, results: int) -> None:
     cell = " ".join(f"w{i}" for i in range(100_000))
-    assert len(_records(tmp_path, (cell, "w5"), search)) == found
+    assert len(_records(tmp_path, (cell, "w5"), search)) == results
 
 
 def test_word_of_a_million_letters_is_no_hindrance(tmp_path: Path) -> None:
     long = "x" * 1_000_000
     texts = (f"{long} amber", long[:255], f"{long[:255]}y", long[:256])
     records = _records(tmp_path, texts, "amber", long[:255], f"{long[:255]}*")
-    found = [(record["query"], record["row"]["tuples"][0]["row"]["n"]) for record in records]
-    assert sorted(found) == [("q0", 0), ("q1", 1), ("q2", 0), ("q2", 1), ("q2", 2), ("q2", 3)]
+    pairs = [(record["query"], record["row"]["tuples"][0]["row"]["n"]) for record in records]
+    assert sorted(pairs) == [("q0", 0), ("q1", 1), ("q2", 0), ("q2", 1), ("q2", 2), ("q2", 3)]

@@ -51,7 +51,7 @@ def _wrong(scenario: Scenario, seed: int) -> list[str]:
 
 def _batchings(seed: int) -> list[tuple[int | None, int]]:
     rng = Random(seed)
-    return [(None, 1), (1, rng.randint(1, 8)), (rng.randint(2, 5), rng.randint(1, 4))]
+    return [(None, 1), (1, rng.randint(1, 8)), (rng.randint(2, 5), rng.choice([2, 3, 11]))]
 
 
 def _complaints(answers: Answers, result: LocalResult) -> list[str]:

@@ -84,6 +84,7 @@ class Node(ABC):
     is_join: ClassVar[bool] = False  # it holds rows of inputs and combines them; it knows its columns
     drops_null_keys: ClassVar[bool] = False  # rows with a NULL in their key are of no use to it
     numbered: ClassVar[bool] = False  # rows come to it with their arrival numbers
+    most_buckets: ClassVar[int | None] = None  # it lives in so many buckets at most; None: in all
     budgeted: ClassVar[bool] = False  # such nodes share the memory budget of the pipeline
     reads_parts: ClassVar[bool] = False  # it reads the partial aggregates of its input instead of its rows
     asks_readers: ClassVar[bool] = False  # its operator depends on the nodes that read it

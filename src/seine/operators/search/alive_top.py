@@ -4,23 +4,29 @@ Law: at every instant the rows that have begun and not ended are the k best of t
 
     trees ──> events (+ at _s, - at _e or _d) ──(progress)──> trees alive, by tag ──> changes of the first k
 
-Trees of one start and equal text are told apart by nothing, so they are counted. Instants are gone through
-one by one, for the tags that something happened to.
+Trees of one start and equal text are told apart by nothing, so they are counted. What the first k are, at
+each instant, is worked out for all tags at once (`ranking_over_time.py`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from seine.operators.search.tree_ranks import COUNT, DATA, EDGES, MATCHES, TAG, TUPLES, sizes_of
-from seine.operators.state.event_queue import TIME, WEIGHT, EventColumns, EventQueue, EventTimes
+from seine.algebra.arrays import IntArray
+from seine.operators.search.ranking_over_time import ShownChanges, shown_changes
+from seine.operators.search.tree_ranks import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
+from seine.operators.state.event_queue import (
+    EventColumns,
+    EventQueue,
+    EventTimes,
+    times_of,
+    weights_of,
+)
 from seine.operators.state.identified_rows import take_identities
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
@@ -32,12 +38,10 @@ from seine.rows.hashing import hash_columns
 if TYPE_CHECKING:
     from seine.operators.search.alive_top_node import AliveTopNode
 
-_TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.string(), pa.string())
 _BEGUN = "_begun"  # the start of a tree, where START is another time
-_SIZE = "_size"
+_ALIKE = "_n"  # how many trees alive are alike
 _IDENTITY = "_i0"
-Rank = tuple[int, int, str, str, str]  # size, - start, and the texts: the smaller the better
-Change = tuple[int, int, Rank]  # tag, how many are wanted, and which tree
+_TREE = [_BEGUN, *DATA]
 
 
 class AliveTopOperator:
@@ -53,13 +57,18 @@ class AliveTopOperator:
         due = EventQueue(store, "events").advance(arrived.events, clock.progress(self._streams))
         if due is None or not due.num_rows:
             return
+        alive, shown = Runs(store, "alive"), Runs(store, "shown")
         keys = np.unique(hash_columns([due[TAG]], due.num_rows))
-        rankings = _Rankings(Runs(store, "alive"), Runs(store, "shown"), keys)
-        for event in due.to_pylist():
-            rankings.happen(event)
-        rankings.close()
-        yield from rankings.changes(store)
-        rankings.keep()
+        held, before = _taken(alive, keys), _taken(shown, keys)
+        trees = _Trees.of([held.select(_TREE), due.select(_TREE), before.select(_TREE)])
+        of_held, of_due, of_before = trees.parts
+        count = np.bincount(of_held, held[_ALIKE].to_numpy(), len(trees.wanted)).astype(np.int64)
+        changes = shown_changes(trees.tag, trees.wanted, count, times_of(due), of_due, weights_of(due))
+        rows = _shown_rows(trees, before, of_before, changes, store)
+        yield from rows.changes()
+        np.add.at(count, of_due, weights_of(due))
+        _put(alive, trees.rows(np.flatnonzero(count)).append_column(_ALIKE, pa.array(count[count != 0])))
+        _put(shown, rows.kept())
 
     def state_rows(self, store: Store) -> int:
         return 0
@@ -69,131 +78,97 @@ class AliveTopOperator:
 
 
 def _carried(rows: pa.RecordBatch) -> EventColumns:
-    return [(_BEGUN, rows[START]), (_SIZE, sizes_of(rows[EDGES])), *((name, rows[name]) for name in DATA)]
+    return [(_BEGUN, rows[START]), *((name, rows[name]) for name in DATA)]
 
 
-@dataclass
-class _Ranking:
-    """The trees of one tag that are alive, the better ones first, and which of them are shown."""
+class _Trees(NamedTuple):
+    """Different trees by tag, the better ones of a tag first."""
 
-    wanted: int
-    alive: Counter[Rank] = field(default_factory=Counter)
-    order: list[Rank] = field(default_factory=list)
-    shown: Counter[Rank] = field(default_factory=Counter)
+    batch: pa.RecordBatch
+    firsts: IntArray  # a row of each tree
+    parts: list[IntArray]  # the trees of the rows of each batch that they come from
+    tag: IntArray
+    wanted: IntArray
 
-    def add(self, rank: Rank, weight: int) -> None:
-        if rank not in self.alive:
-            insort(self.order, rank)
-        self.alive[rank] += weight
-        if not self.alive[rank]:
-            del self.alive[rank]
-            del self.order[bisect_left(self.order, rank)]
+    @staticmethod
+    def of(batches: list[pa.RecordBatch]) -> _Trees:
+        whole = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        ranks = {TAG: whole[TAG], "size": sizes_of(whole[EDGES]), "start": pc.negate(whole[_BEGUN])}
+        table = pa.table(ranks | {name: whole[name] for name in TEXTS})
+        keys = [(name, "ascending") for name in table.schema.names]
+        order: IntArray = pc.sort_indices(table, sort_keys=keys).to_numpy().astype(np.int64)
+        fresh = np.ones(len(order), bool)
+        fresh[1:] = False
+        for name in table.schema.names:
+            column = table[name].combine_chunks().take(pa.array(order))
+            fresh[1:] |= pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = np.cumsum(fresh) - 1
+        cuts = np.cumsum([batch.num_rows for batch in batches])[:-1]
+        firsts = order[fresh]
+        tag, wanted = (whole[name].to_numpy()[firsts] for name in (TAG, COUNT))
+        return _Trees(whole, firsts, np.split(numbers, cuts), tag, wanted)
 
-    def best(self) -> Counter[Rank]:
-        best: Counter[Rank] = Counter()
-        room = self.wanted
-        for rank in self.order:
-            if room <= 0:
-                break
-            if self.alive[rank] > 0:
-                best[rank] = min(room, self.alive[rank])
-                room -= best[rank]
-        return best
+    def rows(self, trees: IntArray) -> pa.RecordBatch:
+        """The rows of trees, with lives that do not end."""
+        rows = self.batch.take(pa.array(self.firsts[trees]))
+        lives = [rows[_BEGUN], pa.array(np.full(len(trees), FOREVER))]
+        return pa.RecordBatch.from_arrays([*lives, *rows.columns], [START, END, *_TREE])
 
 
-class _Rankings:
-    """The rankings of the tags that something happens to, and what changes in them, instant by instant."""
+class _ShownRows(NamedTuple):
+    """Rows that are shown, by tree and in the order of their beginning, and when each ends, or FOREVER."""
 
-    def __init__(self, alive: Runs, shown: Runs, keys: Any) -> None:
-        self._runs = alive, shown
-        self._rankings: dict[int, _Ranking] = {}
-        self._touched: set[int] = set()
-        self._now: int | None = None
-        self._identities: dict[tuple[int, Rank], list[tuple[int, int]]] = {}  # identity and start, by tree
-        self._plus: list[tuple[int, Change]] = []
-        self._minus: list[tuple[int, Change]] = []
-        for row in _taken(alive, keys):
-            self._of(row).add(_rank(row), row["_n"])
-        for row in _taken(shown, keys):
-            self._of(row).shown[_rank(row)] += 1
-            place = self._identities.setdefault((row[TAG], _rank(row)), [])
-            place.append((row[_IDENTITY], row[START]))
+    rows: pa.RecordBatch
+    fresh: IntArray  # which of them begin now
+    ends: IntArray
 
-    def happen(self, event: dict[str, Any]) -> None:
-        if event[TIME] != self._now:
-            self.close()
-            self._now = event[TIME]
-        self._of(event).add(_rank(event), event[WEIGHT])
-        self._touched.add(event[TAG])
-
-    def close(self) -> None:
-        """Note what this instant has changed."""
-        for tag in sorted(self._touched):
-            ranking = self._rankings[tag]
-            best = ranking.best()
-            assert self._now is not None
-            for rank in sorted((ranking.shown - best).elements()):
-                self._minus.append((self._now, (tag, ranking.wanted, rank)))
-            for rank in sorted((best - ranking.shown).elements()):
-                self._plus.append((self._now, (tag, ranking.wanted, rank)))
-            ranking.shown = best
-        self._touched.clear()
-
-    def changes(self, store: Store) -> Iterator[Delta]:
+    def changes(self) -> Iterator[Delta]:
         """Rows that begin, then rows that end; one may do both."""
-        identities = take_identities(store, len(self._plus)).tolist()
-        for identity, (at, (tag, _, rank)) in zip(identities, self._plus, strict=True):
-            self._identities.setdefault((tag, rank), []).append((identity, at))
-        plus = _rows(self._plus, [at for at, _ in self._plus], identities)
-        ended = [self._identities[tag, rank].pop(0) for _, (tag, _, rank) in self._minus]
-        minus = _rows(self._minus, [start for _, start in ended], [identity for identity, _ in ended])
-        early = pa.array([at for at, _ in self._minus], pa.int64())
+        ending = np.flatnonzero(self.ends < FOREVER)
+        names = [START, END, _IDENTITY, *DATA]
+        plus = self.rows.select(names).take(pa.array(self.fresh))
+        minus = self.rows.select(names).take(pa.array(ending))
         if plus.num_rows or minus.num_rows:
-            yield Delta(plus, minus.add_column(2, EARLY, early))
+            yield Delta(plus, minus.add_column(2, EARLY, pa.array(self.ends[ending])))
 
-    def keep(self) -> None:
-        """Write back what is alive and what is shown."""
-        alive, shown = self._runs
-        held = [
-            (tag, ranking.wanted, rank, ranking.alive[rank])
-            for tag, ranking in self._rankings.items()
-            for rank in ranking.order
-        ]
-        rows = _rows([(0, one[:3]) for one in held], [-rank[1] for _, _, rank, _ in held], [0] * len(held))
-        rows = rows.drop_columns([_IDENTITY]).append_column("_n", pa.array([n for *_, n in held], pa.int64()))
-        _put(alive, rows)
-        kept = [
-            ((0, (tag, self._rankings[tag].wanted, rank)), start, identity)
-            for (tag, rank), places in self._identities.items()
-            for identity, start in places
-        ]
-        rows = _rows([one for one, _, _ in kept], [start for _, start, _ in kept], [i for *_, i in kept])
-        _put(shown, rows.append_column(_BEGUN, pa.array([-one[1][2][1] for one, _, _ in kept], pa.int64())))
-
-    def _of(self, row: dict[str, Any]) -> _Ranking:
-        return self._rankings.setdefault(row[TAG], _Ranking(row[COUNT]))
+    def kept(self) -> pa.RecordBatch:
+        return self.rows.take(pa.array(np.flatnonzero(self.ends == FOREVER)))
 
 
-def _rank(row: dict[str, Any]) -> Rank:
-    begun = row[_BEGUN] if _BEGUN in row else row[START]
-    size = row[_SIZE] if _SIZE in row else row[EDGES].count("[")
-    return size, -begun, row[TUPLES], row[EDGES], row[MATCHES]
+def _shown_rows(
+    trees: _Trees, before: pa.RecordBatch, of_before: IntArray, changes: ShownChanges, store: Store
+) -> _ShownRows:
+    """Rows that were shown or begin to be; of equal ones those end first that began first."""
+    begin, end = changes.begun(), changes.ended()
+    identities = take_identities(store, len(begin.tree))
+    tree = np.concatenate([of_before, begin.tree])
+    start = np.concatenate([before[START].to_numpy(), begin.time])
+    identity = np.concatenate([before[_IDENTITY].to_numpy(), identities])
+    order = np.lexsort((identity, start, tree))
+    tree, start, identity = tree[order], start[order], identity[order]
+    ends = np.full(len(tree), FOREVER)
+    by_tree = np.lexsort((end.time, end.tree))
+    ending = end.tree[by_tree]
+    nth = np.arange(len(ending)) - np.searchsorted(ending, ending)
+    ends[np.searchsorted(tree, ending) + nth] = end.time[by_tree]
+    rows = trees.rows(tree)
+    rows = rows.set_column(0, START, pa.array(start)).append_column(_IDENTITY, pa.array(identity))
+    return _ShownRows(rows, np.flatnonzero(order >= len(of_before)), ends)
 
 
-def _taken(runs: Runs, keys: Any) -> list[dict[str, Any]]:
-    batches = runs.take(lambda run: np.flatnonzero(np.isin(run.keys, keys)))
-    return [row for batch in batches for row in batch.to_pylist()]
+_EMPTY = pa.schema(
+    [(name, pa.int64()) for name in (START, END, _BEGUN, *DATA[:3])]
+    + [(name, pa.string()) for name in TEXTS]
+    + [(_ALIKE, pa.int64()), (_IDENTITY, pa.int64())]
+)
 
 
-def _rows(
-    changes: Sequence[tuple[int, Change]], starts: Sequence[int], identities: Sequence[int]
-) -> pa.RecordBatch:
-    """Rows with an open end."""
-    values = [(tag, wanted, 0, *rank[2:]) for _, (tag, wanted, rank) in changes]
-    columns = [pa.array([row[i] for row in values], type_) for i, type_ in enumerate(_TYPES)]
-    lives = [pa.array(starts, pa.int64()), pa.array([FOREVER] * len(values), pa.int64())]
-    names = [START, END, _IDENTITY, *DATA]
-    return pa.RecordBatch.from_arrays([*lives, pa.array(identities, pa.int64()), *columns], names)
+def _taken(runs: Runs, keys: IntArray) -> pa.RecordBatch:
+    """The rows of tags, which are let go."""
+    taken = runs.take(lambda run: np.flatnonzero(np.isin(run.keys, keys)))
+    batches = [batch for batch in taken if batch.num_rows]
+    return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], _EMPTY)
 
 
 def _put(runs: Runs, rows: pa.RecordBatch) -> None:

@@ -7,9 +7,9 @@
                          └─ ..
 
 All searches of one time domain are rows of one node, whatever their terms, MAX and tables are. Its operator
-is `keyword_search.py`. Every bucket holds the whole window, since a tree may connect tuples by any values.
-The work is divided: a query has a home bucket, and of the first queries every bucket grows the trees of its
-part of the roots.
+is `keyword_search.py`. Every bucket holds the whole window, since a tree may connect tuples by any values; so
+it lives in eight buckets at most. The work is divided: a query has a home bucket, and of the first queries
+every bucket grows the trees of its part of the roots.
 
 Cites: SKWS 4.1 (one plan for all networks of a query)
 Differs: one operator for all networks of all queries; what the paper's operators are, values are here.
@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
+from seine.operators.search.replica_prices import prices
 from seine.operators.search.searches import DIVIDED_QUERIES
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
+MOST_REPLICAS = 8  # buckets of a search: each holds the whole window, so more would cost memory for ever less
 RECORD_NAMES = ("tag", "tuples", "edges", "matches")
 
 
@@ -43,6 +45,7 @@ class SearchNode(StatefulNode):
     is_join = True
     is_metered = False  # what it emits is counted for each query
     tint = "#9c36b5"
+    most_buckets = MOST_REPLICAS
     searches: int
     schema: int = 0
 
@@ -50,7 +53,8 @@ class SearchNode(StatefulNode):
         watch = flow.nodes[self.inputs[0]]
         assert isinstance(watch, WatchNode)
         static = StaticTuples(watch.schema, flow.tables[watch.terms], flow.relations.tuples)
-        return SearchOperator(self, watch.schema, flow.tables[self.searches], flow.buckets, static)
+        replicas = min(flow.buckets, MOST_REPLICAS)
+        return SearchOperator(self, watch.schema, flow.tables[self.searches], replicas, static)
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -64,9 +68,12 @@ class SearchNode(StatefulNode):
         return f"trees of joined tuples for {count:,} {'search' if count == 1 else 'different searches'}"
 
     def details(self, words: NodeWords) -> list[str]:
+        watch = words.nodes[self.inputs[0]]
+        assert isinstance(watch, WatchNode)
         return [
-            "every bucket holds the whole window; the work is divided by query, "
-            f"of the first {DIVIDED_QUERIES} by the tuple that comes last"
+            f"each of up to {MOST_REPLICAS} buckets holds a copy of the tuples alive; work is divided by "
+            f"query, of the first {DIVIDED_QUERIES} by the tuple that comes last",
+            *(f"a copy holds {price}" for price in prices(watch.schema)),
         ]
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:

@@ -109,6 +109,8 @@ class Dataflow:
     def stateful(self, stage: int, bucket: int) -> Iterator[Node]:
         """The stateful nodes of a stage that live in a bucket."""
         for node in self._stages[stage]:
+            if node.most_buckets is not None and bucket >= node.most_buckets:
+                continue
             if node.ports[0].key or self.home(node) == bucket:
                 yield node
 

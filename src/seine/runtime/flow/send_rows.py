@@ -39,7 +39,7 @@ class SendRows:
             worker.stage, home, target.key, worker.drops_null_keys, needed, node.numbered, target.broadcast
         )
         self._address = ((node.id, port),)
-        self._buckets = placement.buckets
+        self._buckets = min(placement.buckets, worker.most_buckets or placement.buckets)
 
     def __call__(self, flow: Pushing[Emission], arrived: ArrivedDelta, emission: Emission) -> None:
         delta = arrived.delta

@@ -49,11 +49,11 @@ def test_a_silent_stream_holds_nothing_that_it_is_not_connected_with() -> None:
     query = AskedSearch(words, 2, None)
     for edges, most in ((((0, 0, 1, 0), (2, 0, 2, 1)), 12), (((0, 0, 1, 0), (1, 0, 2, 1)), 40)):
         nodes = SearchedNodes(SearchedGraph((4, 4, 4), edges, rows, (query,)))
-        found = 0
+        trees = 0
         for low in range(0, 40, 4):
             clock = Clock({"s0": low + 3, "s1": low + 3, "s2": 0})
-            found += len(nodes.step(rows[low : low + 4], clock))
+            trees += len(nodes.step(rows[low : low + 4], clock))
         held = nodes.operators[0].state_rows(nodes.stores[0])
         assert held <= most and (held == 40) == (most == 40), edges
-        assert found > 30
+        assert trees > 30
         assert len(states_of(nodes.stores[0])) == 1, "only those that hold something have a state"
