@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import fsum
 
 import numpy as np
@@ -18,8 +19,10 @@ from seine.errors import SeineError
 from seine.intake.relations import load_relation
 from seine.network.plan.importance import importance_of
 from seine.optimizer.block import Block, block_of
+from seine.shedding.combinations import Combinations
 from seine.shedding.exact import ExactResults
 from seine.shedding.optimum import find_optimum
+from seine.shedding.several_windows import BestWindows, best_windows
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,11 @@ class BestWindow:
 
 @dataclass(frozen=True)
 class ArchiveOptimum:
-    """What a query emits at best with `capacity` tuples in each window, beside what it emits exactly."""
+    """What a query emits at best with `capacity` tuples in each window, beside what it emits exactly.
+
+    `bound` is what no choice of tuples exceeds: of importance, or of outputs if these were to be most. It is
+    reached where the best choice is proved to be it: always of two streams, and of small joins of more.
+    """
 
     query: str
     domain: str
@@ -43,7 +50,9 @@ class ArchiveOptimum:
     outputs: int
     exact_importance: float
     exact_outputs: int
-    windows: tuple[BestWindow, BestWindow]
+    bound: float
+    is_proved: bool
+    windows: tuple[BestWindow, ...]
 
 
 def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
@@ -55,33 +64,45 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
     scans = _streams(query, block)
     if not by_outputs:
         _refuse_no_importance(query, block)
-    capacity, how = _limit(query)
+    capacity, how = _limit(query, len(scans))
     streams = admitted(list({scan.stream.name: scan.stream for scan in scans}.values()))
     combining = ArchivedBlock(block, [_tuples(item, streams) for item in block.items])
     exact = _exact(query, block, combining, how)
     total = _total(query, exact.importance)
-    left, right = combining.lives.values()
     wanted = replace(exact, importance=np.ones(len(exact.importance))) if by_outputs else exact
-    best = find_optimum(wanted, (left[0], right[0]), capacity)
-    kept = exact.reported(*best.until)
+    best = _best_choice(wanted, capacity)
+    kept = exact.reported(best.until)
     windows = [
         BestWindow(scan.alias, streams[scan.stream.name].column("_q").to_numpy(), starts, until)
-        for scan, (starts, _), until in zip(scans, (left, right), best.until, strict=True)
+        for scan, starts, until in zip(scans, exact.starts, best.until, strict=True)
     ]
     return ArchiveOptimum(
         query.name,
         scans[0].stream.domain,
         capacity,
         fsum(exact.importance[kept].tolist()),
-        best.outputs,
+        int(kept.sum()),
         total,
         len(exact.importance),
-        (windows[0], windows[1]),
+        float(best.bound),
+        best.bound == best.importance,
+        tuple(windows),
     )
 
 
-def _limit(query: Query) -> tuple[int, str]:
-    """How many tuples each of two windows may hold, and how importances are combined."""
+def _best_choice(wanted: Combinations, capacity: int) -> BestWindows:
+    """What windows hold at best: windows of two streams one by one, of more together."""
+    if len(wanted.starts) > 2:
+        return best_windows(wanted, capacity)
+    (left, right), (left_starts, right_starts) = wanted.places, wanted.starts
+    pairs = ExactResults(left, right, left_starts[left], right_starts[right], wanted.importance)
+    best = find_optimum(pairs, (left_starts, right_starts), capacity)
+    importance = Fraction(best.importance)
+    return BestWindows(importance, importance, best.until)
+
+
+def _limit(query: Query, streams: int) -> tuple[int, str]:
+    """How many tuples each window may hold, and how importances are combined."""
     limit = memory_limit(query)
     if limit is None:
         raise SeineError(
@@ -93,18 +114,18 @@ def _limit(query: Query) -> tuple[int, str]:
             f"the memory of query {query.name} is in bytes; the optimum needs a number of tuples",
             hint="memory = 1000 counts tuples",
         )
-    return limit.tuples // 2, limit.importance
+    return limit.tuples // streams, limit.importance
 
 
 def _streams(query: Query, block: Block) -> list[Scan]:
-    """The two streams of a query; refuses queries whose optimum cannot be computed."""
+    """The streams of a query; refuses queries whose optimum cannot be computed."""
     scans = [item for item in block.items if isinstance(item, Scan)]
     others = [item for item in block.items if not isinstance(item, Scan | Lookup)]
-    if others or len(scans) != 2:
+    if others or len(scans) < 2:
         what = "more than joins" if others else f"{len(scans)} stream{'s' * (len(scans) != 1)}"
         raise SeineError(
-            f"the optimum is known for joins of two streams; query {query.name} has {what}",
-            hint="two streams, joined directly or through relations",
+            f"the optimum is known for joins of streams; query {query.name} has {what}",
+            hint="two streams or more, joined directly or through relations",
         )
     return scans
 
@@ -125,13 +146,12 @@ def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
     return load_relation(item.relation)[0]
 
 
-def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> ExactResults:
+def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> Combinations:
     """The exact results of the query, with their importances."""
     combinations = combining.all()
-    (left, left_lives), (right, right_lives) = combining.lives.items()
-    lefts, rights = combinations[left], combinations[right]
     values = _importances(query, importance_of(block, how), combining, combinations)
-    return ExactResults(lefts, rights, left_lives[0][lefts], right_lives[0][rights], values)
+    places = tuple(combinations[item] for item in combining.lives)
+    return Combinations(places, tuple(starts for starts, _ in combining.lives.values()), values)
 
 
 def _importances(

@@ -55,6 +55,7 @@ def _form(best: ArchiveOptimum) -> dict[str, object]:
         "outputs": best.outputs,
         "share": _share(best),
         "exact": {"importance": _number(best.exact_importance), "outputs": best.exact_outputs},
+        "bound": _number(best.bound),
         "capacity": best.capacity,
         "states": [
             {"t": instant, **dict(zip(_names(best), held, strict=True))} for instant, held in _states(best)
@@ -67,6 +68,8 @@ def _lines(best: ArchiveOptimum) -> Iterator[str]:
     share = f"{100 * _share(best):.1f} %" if best.exact_importance else "all"
     yield f"importance {_number(best.importance)} of {_number(best.exact_importance)} ({share})"
     yield f"outputs {best.outputs} of {best.exact_outputs}"
+    if not best.is_proved:
+        yield f"not proved to be the best; nothing exceeds {_number(best.bound)}"
     yield f"memory: {best.capacity} tuples for each stream; the best to hold, by arrival number:"
     before = None
     for instant, held in _states(best):
@@ -78,12 +81,12 @@ def _lines(best: ArchiveOptimum) -> Iterator[str]:
         before = held
 
 
-def _states(best: ArchiveOptimum) -> Iterator[tuple[object, tuple[list[int], list[int]]]]:
+def _states(best: ArchiveOptimum) -> Iterator[tuple[object, tuple[list[int], ...]]]:
     """At every instant with an arrival, the arrival numbers that each window holds."""
     instants = np.unique(np.concatenate([window.ts for window in best.windows]))
     shown = json.loads(f"[{','.join(json_instants(pa.array(instants), best.domain).to_pylist())}]")
-    left, right = (_held(window, instants) for window in best.windows)
-    yield from zip(shown, zip(left, right, strict=True), strict=True)
+    held = zip(*(_held(window, instants) for window in best.windows), strict=True)
+    yield from zip(shown, held, strict=True)
 
 
 def _held(window: BestWindow, instants: AnyArray) -> Iterator[list[int]]:
@@ -102,9 +105,13 @@ def _held(window: BestWindow, instants: AnyArray) -> Iterator[list[int]]:
 
 
 def _names(best: ArchiveOptimum) -> list[str]:
-    """The alias of each window, made distinct where both are equal or one is `t`, which is the instant."""
-    left, right = (f"{w.alias} (stream)" if w.alias == "t" else w.alias for w in best.windows)
-    return [left, f"{right} (2)" if left == right else right]
+    """The alias of each window, made distinct where some are equal or one is `t`, which is the instant."""
+    names: list[str] = []
+    for window in best.windows:
+        name = f"{window.alias} (stream)" if window.alias == "t" else window.alias
+        alike = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({alike + 1})" if alike else name)
+    return names
 
 
 def _share(best: ArchiveOptimum) -> float:

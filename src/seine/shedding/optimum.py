@@ -1,4 +1,4 @@
-"""The offline optimum: the largest total importance that any shedding policy can reach.
+"""The offline optimum of two streams: the largest total importance that any shedding policy can reach.
 
 A result is made by the younger tuple probing the window of the older one, so what the left window holds never
 matters for the right one: the problem decomposes into one for each window (`best_stays.py`), and results of
@@ -10,6 +10,7 @@ Cites: STAR 3.1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import fsum
 
 import numpy as np
@@ -33,7 +34,7 @@ class Optimum:
 
 def find_optimum(exact: ExactResults, starts: tuple[IntArray, IntArray], capacity: int) -> Optimum:
     """The optimum of two windows of this capacity each; `starts` are the timestamps of all tuples."""
-    weights = _whole(exact.importance)
+    weights, _ = whole_weights(exact.importance)
     left = _best(exact.left, exact.left_ts, exact.right_ts, weights, starts[0], capacity)
     right = _best(exact.right, exact.right_ts, exact.left_ts, weights, starts[1], capacity)
     kept = exact.reported(left, right)
@@ -58,8 +59,12 @@ def _best(
     return np.array([s.start if at is None else at + 1 for s, at in zip(stays, last, strict=True)], np.int64)
 
 
-def _whole(importance: FloatArray) -> list[int]:
-    """Importances as integers in the same proportion: every float is a multiple of a power of two."""
+def whole_weights(importance: FloatArray) -> tuple[list[int], Fraction]:
+    """Importances as integers, and what 1 of them is: every float is a multiple of a power of two.
+
+    >>> whole_weights(np.array([0.5, 3.0]))
+    ([1, 6], Fraction(1, 2))
+    """
     ratios = [value.as_integer_ratio() for value in importance.tolist()]
     common = max((below for _, below in ratios), default=1)
-    return [above * (common // below) for above, below in ratios]
+    return [above * (common // below) for above, below in ratios], Fraction(1, common)

@@ -22,7 +22,7 @@ FULL: Parameters = {
         "sample": 2,
         "every": 16,
     },
-    "gains": {"rows": 200_000, "history": 120_000, "batches": 4, "queries": 36},
+    "gains": {"rows": 1_000_000, "history": 600_000, "batches": 8, "queries": 36},
     "scale": {
         "counts": (1_000, 10_000, 100_000),
         "transfers": TRANSFERS,

@@ -67,25 +67,26 @@ def _admissions_mostly_pass() -> Iterator[str]:
 
 
 def _transfers_last_is_rare() -> Iterator[str]:
-    """The rare transfer is named last: in the order of the text all pairs of transfers meet first."""
+    """The rare transfer is named last: in the order of the text transfers of a day and a bank meet first."""
     for low, days in product((1_000_000, 1_500_000, 2_000_000), (3, 4, 5)):
         yield _select(
             "a.tran_id AS first, c.tran_id AS last",
             "transfer a, transfer b, transfer c",
-            "b.sacct = a.racct AND c.sacct = b.racct AND b.ts > a.ts AND c.ts > b.ts",
-            f"c.amount > {low} AND c.tran_date <= a.tran_date + {days}",
+            "b.sbank = a.rbank AND b.tran_date = a.tran_date AND a.amount > b.amount * 20",
+            f"c.sacct = b.racct AND c.ts > b.ts AND c.amount > {low}",
+            f"c.tran_date <= b.tran_date + {days}",
         )
 
 
 def _admissions_last_is_rare() -> Iterator[str]:
-    """Stays for the same diagnosis in the same hospital as one that was costly and ended badly."""
-    for low, days in product((60_000, 90_000, 120_000), (10, 20, 30)):
+    """Who was there on the day of a patient whose next stay was costly and ended badly, which comes last."""
+    for low, days in product((20_000, 30_000, 40_000), (20, 30, 40)):
         yield _select(
             "a.adm_id AS first, c.adm_id AS last",
             "admission a, admission b, admission c",
-            "a.hospital = b.hospital AND a.diagnosis = b.diagnosis AND b.patient = c.patient",
-            f"a.ts > b.ts AND b.ts > c.ts AND c.outcome = 'died' AND c.charge > {low}",
-            f"a.adm_date <= c.adm_date + {days}",
+            "a.hospital = b.hospital AND a.adm_date = b.adm_date AND a.charge > b.charge * 20",
+            f"c.patient = b.patient AND c.ts > b.ts AND c.outcome = 'died' AND c.charge > {low}",
+            f"c.adm_date <= b.adm_date + {days}",
         )
 
 
@@ -94,7 +95,7 @@ def _transfers_grouped() -> Iterator[str]:
     keys = ("sacct", "racct", "sbank", "sbank, rcountry", "rcountry, tran_date")
     functions = ("COUNT(*) AS n", "COUNT(*) AS n, SUM(amount) AS total", "COUNT(*) AS n, AVG(amount) AS mean")
     for low, by, computed in product((20_000, 50_000, 100_000), keys, functions):
-        yield _grouped(by, computed, f"transfer WHERE amount > {low}", f"SUM(amount) > {400 * low}")
+        yield _grouped(by, computed, f"transfer WHERE amount > {low}", "COUNT(*) % 8 = 7")
 
 
 def _admissions_grouped() -> Iterator[str]:
