@@ -58,17 +58,20 @@ class Intake:
         lead: Lead = NO_LEAD,
         wall: Callable[[], float] = time.time,
         refuse: bool = True,
+        before_entry: Callable[[], None] = lambda: None,
     ) -> None:
         """`fresh` are streams to read from the start, even if the journal has a position for that name.
 
         `components` are the streams that advance together, at this moment; None if all of them do. `lead`
         is how far one may run ahead of the others. With `refuse` a source in which a fault can be seen now
-        is an error; without, its stream waits until it is mended.
+        is an error; without, its stream waits until it is mended. `before_entry` is called when lines are
+        admitted and about to become an entry, and may change the network.
         """
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._withheld = withheld
+        self._before_entry = before_entry
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._surroundings = Surroundings(follow, notice, wall)
@@ -224,6 +227,7 @@ class Intake:
         return feed.admission.clock if self._threads.stuck_for(feed) is None else None
 
     def _append(self, admitted: dict[str, list[Admitted]], *, end: bool) -> Entry:
+        self._before_entry()
         with self._turn:
             for name in self._leaving:
                 admitted.pop(name, None)

@@ -16,15 +16,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import pyarrow as pa
 
-from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
-from seine.catalog.index import Placement
 from seine.errors import SeineError, TakenError
 from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
@@ -41,7 +40,7 @@ from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
-from seine.service.answers import MOST_QUERIES, OutcomeAnswer, RelationAnswer
+from seine.service.answers import MOST_QUERIES
 from seine.service.commit_edit import enter
 from seine.service.edit import (
     Edit,
@@ -54,9 +53,11 @@ from seine.service.edit import (
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.opened_feeds import OpenedFeeds
+from seine.service.outcome import Computed, Outcome
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.related import Related, related
+from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
 from seine.service.stream_positions import StreamPositions
@@ -68,37 +69,10 @@ _MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
 _LONG_SCRIPT = (
     1 << 17
 )  # characters; a longer one makes so many objects that looking at all of them is in vain
+_MOST_SECONDS_FOR_A_TURN = 1.0  # that an entry waits for a change to be over, to look at relations
 _MOST_ADDED_WHILE_ENTRIES_WAIT = (
     100  # so many queries are added while entries wait; more of them must not stop the stream
 )
-
-
-Computed = Mapping[str, list[Placement]]  # by query
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a change did: from `entry` on, `version` of the network runs.
-
-    `computes` is what the queries that begin compute; `related`, what they have in common with others,
-    None if nobody has looked.
-    """
-
-    version: int
-    entry: int
-    registered: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-    computes: Computed = field(default_factory=dict)
-    related: Mapping[str, list[Related]] | None = None
-
-    def to_json(self) -> OutcomeAnswer:
-        return {
-            "version": self.version,
-            "entry": self.entry,
-            "registered": list(self.registered),
-            "dropped": list(self.dropped),
-            "related": None if self.related is None else _related_to_json(self.related),
-        }
 
 
 class Registrar:
@@ -116,6 +90,7 @@ class Registrar:
         deployment: Deployment,
         restored: tuple[ServiceView, Network, RelationsInUse],
         turn: AbstractContextManager[object],
+        notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.view, self.network, self.relations = restored
         self.samples = StreamSamples()
@@ -124,6 +99,33 @@ class Registrar:
         self._deployment = deployment
         self._turn = turn
         self._one_at_a_time = Lock()
+        self._following = RelationFollowing(catalog, deployment, notice)
+
+    def follow_relations(self) -> None:
+        """Take in what has changed in relations that are followed, for the entry that comes next.
+
+        Who calls it keeps lines from being admitted, for which a change that makes the pipeline deeper waits:
+        so it does not wait long for its turn, and an entry later will do.
+        """
+        if not self._following.followed(self.view, self.relations):
+            return
+        if not self._one_at_a_time.acquire(timeout=_MOST_SECONDS_FOR_A_TURN):
+            return
+        try:
+            self._renew_relations()
+        finally:
+            self._one_at_a_time.release()
+
+    def _renew_relations(self) -> None:
+        with ExitStack() as undo:
+            undo.callback(self._restore_network)
+            changed = self._following.changed(self.view, self.relations, self.network)
+            if changed is not None:
+                with self._turn:
+                    self.view = self._following.name(self.view, self.network)
+                    self.relations = changed
+                    self._publisher.publish_view(self.view)
+            undo.pop_all()
 
     def connect(self, intake: Intake, sink: Sink, publisher: Publisher) -> None:
         """Name those who must hear of changes, before the first one."""
@@ -237,8 +239,6 @@ class Registrar:
     def _needed_relations(self, edit: Edit) -> NeededRelations:
         """What must be read before an edit can be carried out."""
         declared = edit.relations(self.view)
-        for relation in declared:
-            _refuse_followed(relation)
         begin = edit.begin(self.view).values()
         follows = self.network.follows_schema or any(query.plan.follows_schema for query in begin)
         names = {*relations_of(begin, edit.declared), *(edit.joined_relations() if follows else ())}
@@ -445,16 +445,6 @@ def _shown(queries: list[str]) -> str:
     """
     more = len(queries) - _MOST_LOGGED_NAMES
     return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _refuse_followed(relation: RelationDef) -> None:
-    if relation.followed:
-        message = f"relation {relation.name} cannot be followed in a service yet"
-        raise SeineError(message, hint="leave the option follow out; seine run follows relations")
-
-
-def _related_to_json(related: Mapping[str, list[Related]]) -> dict[str, list[RelationAnswer]]:
-    return {name: [one.to_json() for one in relations] for name, relations in related.items()}
 
 
 class _TooDeep(Exception):

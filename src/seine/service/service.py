@@ -77,7 +77,7 @@ class Service:
         with self._catalog.read() as snapshot:
             restored = restore(snapshot, self.deployment)
         view, turn = restored[0], RLock()
-        self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn)
+        self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn, options.notice)
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
@@ -134,6 +134,7 @@ class Service:
             components=lambda: self.registrar.view.stream_components,
             lead=options.lead,
             refuse=False,  # what was registered once must not keep everybody from starting
+            before_entry=self.registrar.follow_relations,
         )
 
     @property

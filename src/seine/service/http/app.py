@@ -32,7 +32,7 @@ from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.wakeup import Wakeup
-from seine.service.registrar import Outcome
+from seine.service.outcome import Outcome
 from seine.service.service import Service
 from seine.service.tail import read_records
 

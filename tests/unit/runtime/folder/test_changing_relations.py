@@ -16,7 +16,7 @@ from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options, Run
 from seine.run_local import run_local
-from seine.runtime.folder import changing_relations
+from seine.runtime.folder import relation_watch
 from seine.runtime.local_host import LocalHost
 from tests.support.postgres_server import postgres_server
 
@@ -185,7 +185,7 @@ def fill(url: str, rows: list[dict[str, Any]]) -> None:
 def test_a_table_of_a_database_is_followed(
     tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing_relations, "LOOK_SECONDS", 1e-9)
+    monkeypatch.setattr(relation_watch, "LOOK_SECONDS", 1e-9)
     path = lay(tmp_path)
     fill(database, BEFORE)
     script = SCRIPT.replace("FROM 'f.jsonl' WITH (", f"FROM '{database}' WITH (table = 'fact', ")
