@@ -19,8 +19,8 @@ from seine.errors import SeineError
 from seine.intake.relations import load_relation
 from seine.network.plan.importance import importance_of
 from seine.optimizer.block import Block, block_of
-from seine.shedding.combinations import Combinations
 from seine.shedding.exact import ExactResults
+from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.optimum import find_optimum
 from seine.shedding.several_windows import BestWindows, best_windows
 
@@ -90,7 +90,7 @@ def optimum_of(query: Query, by_outputs: bool = False) -> ArchiveOptimum:
     )
 
 
-def _best_choice(wanted: Combinations, capacity: int) -> BestWindows:
+def _best_choice(wanted: ExactCombinations, capacity: int) -> BestWindows:
     """What windows hold at best: windows of two streams one by one, of more together."""
     if len(wanted.starts) > 2:
         return best_windows(wanted, capacity)
@@ -146,12 +146,12 @@ def _tuples(item: Plan, streams: dict[str, pa.RecordBatch]) -> pa.RecordBatch:
     return load_relation(item.relation)[0]
 
 
-def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> Combinations:
+def _exact(query: Query, block: Block, combining: ArchivedBlock, how: str) -> ExactCombinations:
     """The exact results of the query, with their importances."""
     combinations = combining.all()
     values = _importances(query, importance_of(block, how), combining, combinations)
     places = tuple(combinations[item] for item in combining.lives)
-    return Combinations(places, tuple(starts for starts, _ in combining.lives.values()), values)
+    return ExactCombinations(places, tuple(starts for starts, _ in combining.lives.values()), values)
 
 
 def _importances(

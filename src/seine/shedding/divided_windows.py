@@ -29,7 +29,7 @@ import numpy as np
 
 from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from seine.shedding.best_stays import TupleGains, best_stays
-from seine.shedding.combinations import Combinations
+from seine.shedding.exact_combinations import ExactCombinations
 
 _PIECES = 1 << 10  # pieces into which the importance of a combination is divided
 _MOST_IN_INT64 = 1 << 62
@@ -61,7 +61,7 @@ class DividedWindows:
     which. `weights` are importances as whole numbers.
     """
 
-    def __init__(self, combinations: Combinations, weights: Sequence[int], capacity: int) -> None:
+    def __init__(self, combinations: ExactCombinations, weights: Sequence[int], capacity: int) -> None:
         self._capacity = capacity
         self._starts = combinations.starts
         parts = [np.flatnonzero(combinations.older(window)) for window in range(len(combinations.starts))]
@@ -137,8 +137,8 @@ class DividedWindows:
 
     def open_part(self, relaxed: Relaxed) -> int | None:
         """A part that is not held while another of its combination is; None if windows agree."""
-        some = np.bincount(self.combination, relaxed.held, len(self.weights)) > 0
-        disputed = some & ~self._whole(relaxed.held)
+        begun = np.bincount(self.combination, relaxed.held, len(self.weights)) > 0
+        disputed = begun & ~self._whole(relaxed.held)
         if not disputed.any():
             return None
         combination = int(np.argmax(np.where(disputed, self.weights, -1)))

@@ -23,8 +23,8 @@ from itertools import count
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, FloatArray, IntArray
-from seine.shedding.combinations import Combinations
 from seine.shedding.divided_windows import DividedWindows, Relaxed, Restrictions, Until
+from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.optimum import whole_weights
 
 _MOST_WORK = 1_000_000  # parts of combinations that are divided, in all rounds of all branches
@@ -52,32 +52,32 @@ class _Branch:
     relaxed: Relaxed
 
 
-def best_windows(combinations: Combinations, capacity: int, most_work: int = _MOST_WORK) -> BestWindows:
+def best_windows(combinations: ExactCombinations, capacity: int, most_work: int = _MOST_WORK) -> BestWindows:
     """What windows of this capacity hold at best.
 
     >>> ints = lambda *values: np.array(values, np.int64)
     >>> starts = (ints(0, 0), ints(1, 1), ints(2, 2))
-    >>> pairs = Combinations((ints(0, 1), ints(1, 0), ints(0, 1)), starts, np.array([2.0, 3.0]))
+    >>> pairs = ExactCombinations((ints(0, 1), ints(1, 0), ints(0, 1)), starts, np.array([2.0, 3.0]))
     >>> best = best_windows(pairs, 1)
     >>> int(best.importance), int(best.bound), [until.tolist() for until in best.until]
     (3, 3, [[0, 3], [3, 1], [2, 2]])
     """
     weights, unit = whole_weights(combinations.importance)
-    search = _Search(DividedWindows(combinations, weights, capacity), most_work)
+    search = _BranchAndBound(DividedWindows(combinations, weights, capacity), most_work)
     search.run(combinations.starts)
     at_once = [weights[place] for place in np.flatnonzero(_needs_nothing(combinations)).tolist()]
     always = sum(at_once)
     return BestWindows((search.value + always) * unit, (search.bound + always) * unit, tuple(search.until))
 
 
-def _needs_nothing(combinations: Combinations) -> BoolArray:
+def _needs_nothing(combinations: ExactCombinations) -> BoolArray:
     """The combinations of tuples of one instant, which are always reported."""
     older = [combinations.older(stream) for stream in range(len(combinations.starts))]
     together: BoolArray = ~np.logical_or.reduce(older)
     return together
 
 
-class _Search:
+class _BranchAndBound:
     """The branches that are left, the best choice so far, and the work that may still be done."""
 
     def __init__(self, windows: DividedWindows, work: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from seine.shedding.arrivals import FOREVER
-from seine.shedding.combinations import Combinations
 from seine.shedding.exact import residence
+from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.several_windows import best_windows
 from seine.shedding.shedder import Shedder
@@ -34,9 +34,9 @@ def random_results(seed: int, streams: int, length: int) -> tuple[list[list[int]
     return starts, results
 
 
-def combinations_of(starts: list[list[int]], results: list[Result]) -> Combinations:
+def combinations_of(starts: list[list[int]], results: list[Result]) -> ExactCombinations:
     places = np.array([places for places, _ in results], np.int64).reshape(len(results), len(starts))
-    return Combinations(
+    return ExactCombinations(
         tuple(places[:, stream] for stream in range(len(starts))),
         tuple(np.array(times, np.int64) for times in starts),
         np.array([importance for _, importance in results]),
@@ -71,7 +71,7 @@ def test_branches_close_what_the_relaxation_leaves_open() -> None:
     assert stopped.importance <= 1 < stopped.bound <= 6
 
 
-def dense(seed: int, length: int, life: int) -> tuple[list[list[Tuple]], Combinations]:
+def dense(seed: int, length: int, life: int) -> tuple[list[list[Tuple]], ExactCombinations]:
     """Three streams with a tuple of some key at each instant, and their exact results by brute force."""
     rng = random.Random(seed)
     streams = [
@@ -108,7 +108,7 @@ def test_nothing_to_hold() -> None:
     assert [best_windows(given, 2).bound for given in (none, together)] == [0, 2.5]
 
 
-def _check_capacity(given: Combinations, until: tuple[np.ndarray, ...], capacity: int) -> None:
+def _check_capacity(given: ExactCombinations, until: tuple[np.ndarray, ...], capacity: int) -> None:
     for starts, ends in zip(given.starts, until, strict=True):
         for now in starts.tolist():
             assert ((starts <= now) & (ends > now)).sum() <= capacity

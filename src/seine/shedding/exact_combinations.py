@@ -16,13 +16,13 @@ from seine.algebra.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Combinations:
+class ExactCombinations:
     """For each combination the place of its tuple in every stream, and its importance.
 
     `starts` has the timestamps of all tuples of each stream.
 
     >>> ints = lambda *values: np.array(values, np.int64)
-    >>> three = Combinations((ints(0), ints(0), ints(0)), (ints(1), ints(3), ints(3)), np.array([2.0]))
+    >>> three = ExactCombinations((ints(0), ints(0), ints(0)), (ints(1), ints(3), ints(3)), np.array([2.0]))
     >>> three.instants.tolist(), three.reported([ints(4), ints(3), ints(3)]).tolist()
     ([3], [True])
     >>> three.reported([ints(3), ints(9), ints(9)]).tolist()
