@@ -9,7 +9,19 @@ from pathlib import Path
 
 from tests.reference.xscl_answers import Document
 
-TAGS, LEAVES, VALUES = ("a", "b", "sec"), ("p", "q", "t"), ("x", "x", "y", "", " x")
+TAGS, LEAVES, VALUES = ("a", "b", "sec"), ("p", "q", "t"), ("x", "x", "y", "", " x", "7", "12")
+COMPARISONS = (
+    *(".//p = 'x'", ".//q = 'y'", ".//q != 'y'", ".//@id = 'x'", ".//p = 7", ".//@k != 12"),
+    *(".//p > 1", ".//p > 8", ".//q >= 7", ".//t < 12", ".//p[. > 1][. < 9]", ".//@k <= 7"),
+    *(
+        "contains(., 'x')",
+        "contains(., 'y')",
+        "contains(., '1')",
+        "contains(@id, 'x')",
+        ".//p[contains(., '')]",
+    ),
+    *("starts-with(., 'x')", "starts-with(., ' ')", ".//q[starts-with(., 'x')][contains(., 'x')]"),
+)
 UNBOUND = "u"  # a leaf to which no block binds a variable, for paths in predicates and in SELECT
 
 
@@ -138,8 +150,8 @@ class QueryMaker:
 
     def _predicate(self, depth: int) -> str:
         rng = self.rng
-        if rng.random() < 0.08:
-            return rng.choice((".//p = 'x'", ".//q != 'y'", "contains(., 'x')", ".//@id = 'x'", ".//p > 1"))
+        if rng.random() < 0.15:
+            return rng.choice(COMPARISONS)
         if depth < 1 and rng.random() < 0.25:
             variable = self._variable(False) if rng.random() < 0.6 else ""
             return rng.choice(("./", ".//", "")) + rng.choice((*TAGS, "*")) + variable + self._predicates(1)
