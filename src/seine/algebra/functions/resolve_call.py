@@ -108,6 +108,11 @@ def _unknown(name: str) -> TypeMismatch:
         )
     if name in _RANDOM_FUNCTIONS:
         return TypeMismatch(f"{name} is refused: results depend on the input alone")
+    if name == "xpath":
+        hint = (
+            "xpath_string gives the text of the first node, xpath_int(doc, 'count(...)') how many there are"
+        )
+        return TypeMismatch("xpath gives an array, and there are no arrays", hint=hint)
     close = difflib.get_close_matches(name, function_names(), n=3)
     hint = f"did you mean {', '.join(close)}?" if close else "see the list of functions in the SQL reference"
     return TypeMismatch(f"there is no function '{name}'", hint=hint)

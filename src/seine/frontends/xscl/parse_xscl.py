@@ -34,6 +34,7 @@ MOST_BLOCKS = 8  # of one query; each operator is a stage of its own
 LONGEST_TIME = 2**62  # exclusive, in units of event time
 _AMOUNT = re.compile(r"'\s*(?:\d+(?:\.\d*)?|\.\d+)\s*'|\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _LEXEME = re.compile(rf"[/@]+\s*(?:{NAME.pattern})|{VARIABLE.pattern}|{STRING.pattern}")
+_CONSTANT_HINT = "a constant belongs to a block: S//price->p[. = '5']"
 _CONDITION_HINT = "write {x = y AND ..., T}, T a length of time or INF"
 
 
@@ -124,7 +125,7 @@ class _XsclParser:
     def _skip_condition(self) -> int:
         """Go behind the braces of an operator; the offset there."""
         reader = self.reader
-        reader.expect_symbol("{")
+        reader.expect_symbol("{", _CONDITION_HINT)
         while not reader.symbol("}"):
             if reader.at_end():
                 raise reader.error("this { is never closed", _CONDITION_HINT)
@@ -164,7 +165,8 @@ class _XsclParser:
     def _column(self, stream: StreamDef, written: str, start: int) -> int:
         columns = _document_columns(stream)
         if not columns:
-            raise self.reader.error(f"stream {written} has no XML column", at=start)
+            hint = "XSCL reads documents: columns of type XML"
+            raise self.reader.error(f"stream {written} has no XML column", hint, at=start)
         if not self.reader.symbol("."):
             if len(columns) > 1:
                 names = ", ".join(f"{written}.{stream.fields[i].name}" for i in columns)
@@ -215,7 +217,7 @@ class _XsclParser:
     def _term(self, reader: XsclReader, number: int) -> JoinTerm:
         """A variable of a block up to `number`, with predicates and a path."""
         start = reader.at
-        variable = reader.expect(VARIABLE, "a variable")
+        variable = reader.expect(VARIABLE, "a variable", _CONSTANT_HINT if reader.comes_constant() else None)
         index = self._block_of(reader, variable, start, number)
         block = self.blocks[index]
         if block.pattern.node_of(variable).is_attribute and (reader.comes("/") or reader.comes("[")):

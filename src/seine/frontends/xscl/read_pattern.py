@@ -182,6 +182,7 @@ class PatternParser:
 
 _CONSTANT_HINT = "a predicate compares with a constant; {x = y, T} compares documents"
 _NAME_HINTS = {
+    ".": "a path only leads downwards: after / or // comes a name",
     "/": "a path in a predicate starts at its node: write .// or ./",
     **dict.fromkeys("0123456789", "a predicate is about values, not positions"),
 }

@@ -53,6 +53,10 @@ class XsclReader:
         """Whether a symbol comes next."""
         return self.source.text.startswith(text, self.at, self.end)
 
+    def comes_constant(self) -> bool:
+        """Whether a string or a number comes next."""
+        return any(one.match(self.source.text, self.at, self.end) for one in (STRING, NUMBER))
+
     def words(self, *words: str) -> bool:
         """Consume these keywords if all of them come next; whether they did."""
         start = self.at
@@ -78,10 +82,10 @@ class XsclReader:
             raise self.error(f"expected {what}, found {self.rest()}", hint)
         return text
 
-    def expect_symbol(self, text: str) -> None:
+    def expect_symbol(self, text: str, hint: str | None = None) -> None:
         """Consume a symbol, or raise."""
         if not self.symbol(text):
-            raise self.error(f"expected {text!r}, found {self.rest()}")
+            raise self.error(f"expected {text!r}, found {self.rest()}", hint)
 
     def expect_name(self, what: str) -> tuple[str, str]:
         """Consume an identifier, quoted or not: as written, and in the form that names are compared in."""

@@ -39,6 +39,7 @@ REFUSED = [
     ("SELECT MIN(doc) AS m FROM x", 8, "not XML"),
     ("SELECT xpath_string(doc, n) AS v FROM x", 8, "must be a constant"),
     ("SELECT xpath_int(doc) AS v FROM x", 8, "takes 2 arguments"),
+    ("SELECT xpath(doc, 'a') AS v FROM x", 8, "there are no arrays"),
     ("SELECT z.a FROM z, v", 8, "VALID does not fit"),
     # aggregates
     ("SELECT a FROM s WHERE COUNT(*) > 1", 23, "COUNT is not allowed in WHERE"),

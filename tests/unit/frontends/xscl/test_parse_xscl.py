@@ -200,6 +200,21 @@ def test_at_most_eight_blocks():
         xscl(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("s//a->x JOIN s//b->y", "write {x = y AND ..., T}"),
+        ("s//a->x JOIN{x = '5', 3} s//b->y", "a constant belongs to a block"),
+        ("s//a->x JOIN{7 = x, 3} s//b->y", "a constant belongs to a block"),
+        ("s//a/..", "a path only leads downwards"),
+        ("bid//a", "columns of type XML"),
+    ],
+)
+def test_a_hint_says_what_to_write(text, hint):
+    refused = refusal(f"{STREAMS}CREATE QUERY q AS XSCL $$ {text} $$;")
+    assert hint in (refused.hint or ""), refused.render()
+
+
 @seeds(200)
 def test_printed_text_reads_back_as_the_same_plan(seed):
     text = _random_query(Random(seed))
