@@ -81,6 +81,7 @@ class Run:
 
     def _open(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
+        _refuse_histories(script)
         declarations = script.declarations
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
@@ -295,6 +296,17 @@ def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
         "sharing": repr(sharing),
     }
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_histories(script: Script) -> None:
+    """A run begins with its input: there is no past."""
+    for key, query in script.declarations.queries.items():
+        if query.option("history") is not None:
+            raise SeineError(
+                f"query {query.name}: history is for a query of a service",
+                hint="leave it out: in a run every query is fed from the beginning",
+                where=script.positions.get(key),
+            )
 
 
 def _joins_of(network: Network) -> dict[str, Holding]:

@@ -109,6 +109,7 @@ def status_command(arguments: argparse.Namespace) -> int:
         "memory": _given_up(status),
         "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
         "state": f"{status['state_rows']:,} rows for joins, {status['group_rows']:,} groups",
+        "retained": _retained(status["retained"]),
     }
     for name, text in lines.items():
         print(f"{name:8} {text}")
@@ -118,6 +119,16 @@ def status_command(arguments: argparse.Namespace) -> int:
     if streams:
         print("\n".join(["", *_stream_lines(streams, status["stream_troubles"])]))
     return 0
+
+
+def _retained(retained: Mapping[str, Any] | None) -> str:
+    """The input that is kept for queries that begin with history."""
+    if retained is None:
+        return "nothing"
+    if retained["last"] < 0:
+        return "nothing yet"
+    entries, size = f"entries {retained['first']} to {retained['last']}", retained["bytes"] / 1_000_000
+    return f"{entries}, {retained['rows']:,} rows, {size:,.1f} MB"
 
 
 def _stream_lines(streams: Sequence[Mapping[str, Any]], troubles: Mapping[str, str]) -> list[str]:

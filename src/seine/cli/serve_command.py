@@ -26,6 +26,7 @@ from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
+from seine.intake.retention_limit import RetentionLimit
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
@@ -81,6 +82,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=4,
         help="least number of stages (4); more are added when a query needs them",
     )
+    parser.add_argument(
+        "--retain",
+        metavar="AMOUNT",
+        type=_retention,
+        help="keep admitted input for queries with history: 30d, 12h, 50GB (default: none)",
+    )
     add_budget(parser)
     add_lead(parser)
     add_hosting(parser)
@@ -102,9 +109,17 @@ def command(arguments: argparse.Namespace) -> int:
             progress,
             budget(arguments),
             lead=lead(arguments),
+            retain=arguments.retain,
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0
+
+
+def _retention(text: str) -> RetentionLimit:
+    try:
+        return RetentionLimit.parse(text)
+    except SeineError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}; {error.hint}") from None
 
 
 class _Serving:

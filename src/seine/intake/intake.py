@@ -18,7 +18,7 @@ from seine.intake.guarded_source import Surroundings
 from seine.intake.holding_log import HoldingLog
 from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
-from seine.intake.journal import Draft, Entry, Journal, run_name
+from seine.intake.journal import Draft, Entry, Journal, ReplayDraft, run_name
 from seine.intake.reading_threads import ReadingThreads
 from seine.intake.stream_status import StreamStatus, waiting_for
 from seine.rows.clock import Clock
@@ -59,19 +59,22 @@ class Intake:
         wall: Callable[[], float] = time.time,
         refuse: bool = True,
         before_entry: Callable[[], None] = lambda: None,
+        replays: Callable[[bool], Sequence[ReplayDraft]] = lambda advance: (),
     ) -> None:
         """`fresh` are streams to read from the start, even if the journal has a position for that name.
 
         `components` are the streams that advance together, at this moment; None if all of them do. `lead`
         is how far one may run ahead of the others. With `refuse` a source in which a fault can be seen now
         is an error; without, its stream waits until it is mended. `before_entry` is called when lines are
-        admitted and about to become an entry, and may change the network.
+        admitted and about to become an entry, and may change the network. `replays` are what queries are to be
+        given of their past, before anything new: the next rows of it if it may `advance`.
         """
         self.journal = journal
         self._epoch = epoch
         self._next_id = next_id
         self._withheld = withheld
         self._before_entry = before_entry
+        self._replays = replays
         self._turn = turn if turn is not None else nullcontext()
         self._follow = follow
         self._surroundings = Surroundings(follow, notice, wall)
@@ -150,7 +153,11 @@ class Intake:
         """Append an entry without rows, after which the pipeline has `depth` stages."""
         with self._reading, self._turn:
             self._exchange()
-            return self._cut({}, end=False, handover=depth)
+            return self._cut({}, end=False, handover=depth, replays=self._replays(False))
+
+    def at_rest(self) -> AbstractContextManager[object]:
+        """Held, there are no admitted lines that are in no entry yet; to be taken before `turn`."""
+        return self._reading
 
     def next_entry(self) -> Entry | None:
         """Append and return the next entry; None if there is no input now, or no more at all."""
@@ -160,6 +167,9 @@ class Intake:
     def _next_entry(self) -> Entry | None:
         with self._turn:
             self._exchange()
+            replays = self._replays(True)
+            if replays:
+                return self._cut({}, end=False, replays=replays)
         while not self._done:
             self._wall = int(self._surroundings.wall() * 1_000_000)
             self._log_holders()
@@ -234,7 +244,14 @@ class Intake:
             self._exchange()
             return self._cut(admitted, end=end)
 
-    def _cut(self, admitted: Mapping[str, list[Admitted]], *, end: bool, handover: int = 0) -> Entry:
+    def _cut(
+        self,
+        admitted: Mapping[str, list[Admitted]],
+        *,
+        end: bool,
+        handover: int = 0,
+        replays: Sequence[ReplayDraft] = (),
+    ) -> Entry:
         for name, floor in self._floors().items():
             self._feed_of(name).admission.floor = floor
         self._note_advances()
@@ -258,6 +275,7 @@ class Intake:
                     self._now,
                     self._next_id(),
                     self._wall,
+                    {replay.query: replay.next for replay in replays if not replay.done},
                 ),
                 since=self._since(),
                 runs={
@@ -269,6 +287,7 @@ class Intake:
                 epoch=self._epoch(),
                 handover=handover,
                 withheld=self._withheld(),
+                replays=replays,
             )
         )
 

@@ -128,9 +128,11 @@ class IntakeState(Struct, frozen=True):
     """All streams, the latest event time of each domain, and the next id of a node at that moment.
 
     `wall` is the wall clock, in microseconds, by which idle streams and lines of the future were judged.
+    `replays` has, of each query that is still given its history, the next entry of that.
     """
 
     streams: dict[str, StreamState] = {}
     now: dict[str, int] = {}
     next_id: int = 0
     wall: int = 0
+    replays: dict[str, int] = {}

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,13 +33,40 @@ _WITHHELD = "withheld-"  # what the names of an entry's amendments start with
 
 
 @dataclass(frozen=True)
+class ReplayDraft:
+    """Rows from a query's past that an entry brings to its nodes, the `receivers`, and to no others.
+
+    These nodes step by a `clock` of their own until they have caught up (`done`), and then by the entry's.
+    `next` is the entry of the past that follows.
+    """
+
+    query: str
+    receivers: tuple[int, ...]
+    clock: Clock
+    next: int
+    rows: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+    done: bool = False
+
+
+class ReplayedRows(Struct, frozen=True, omit_defaults=True):
+    """A `ReplayDraft` as an entry has it: `rows` says of which streams there are rows, and how many."""
+
+    query: str
+    receivers: tuple[int, ...]
+    clock: Clock
+    rows: dict[str, int] = {}
+    done: bool = False
+
+
+@dataclass(frozen=True)
 class Draft:
     """What becomes an entry. `runs` are the punctuations that the intake state names, by file name.
 
     `epoch` is what a query's birth epoch is compared with: it grows when a registration takes effect.
     Nodes with the id `since` or a later one are new: they also get the punctuations that were made before.
     With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
-    It runs on its network version without the queries that are `withheld`: they failed.
+    It runs on its network version without the queries that are `withheld`: they failed. `replays` are rows of
+    the past for queries that begin with history.
     """
 
     network: int
@@ -54,6 +81,7 @@ class Draft:
     handover: int = 0
     since: int | None = None
     withheld: tuple[str, ...] = ()
+    replays: Sequence[ReplayDraft] = ()
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -76,6 +104,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     handover: int = 0
     since: int | None = None
     withheld: tuple[str, ...] = ()
+    replays: tuple[ReplayedRows, ...] = ()
     folder: str = ""
 
     def path(self, stream: str) -> str:
@@ -84,6 +113,11 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     def batch(self, stream: str) -> pa.RecordBatch | None:
         return _map(self.path(stream)) if self.rows.get(stream) else None
+
+    def replayed(self, number: int, stream: str) -> pa.RecordBatch | None:
+        """The rows of the past that a replay brings, by its number among those of the entry."""
+        wanted = self.replays[number].rows.get(stream)
+        return _map(_replay_path(self.folder, number, stream)) if wanted else None
 
     def punctuations(self, stream: str) -> pa.RecordBatch | None:
         path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
@@ -112,6 +146,7 @@ class Journal:
         self._runs = os.path.join(folder, "punctuations")
         self._last: Entry | None = None
         self._turn = threading.Lock()
+        self._keep: Callable[[Entry], None] = lambda entry: None
 
     def __reduce__(self) -> tuple[type[Journal], tuple[str]]:
         return Journal, (self.folder,)
@@ -189,8 +224,15 @@ class Journal:
         """A run of punctuations that an entry names."""
         return _map(self._run_path(name))
 
+    def keep_discarded(self, keep: Callable[[Entry], None]) -> None:
+        """Give every entry to somebody before it is removed."""
+        self._keep = keep
+
     def discard_before(self, number: int) -> None:
         """Remove the entries before one; the newest always stays, for its resume state."""
+        for old in self.numbers()[:-1]:
+            if old < number:
+                self._keep(self.load(old))
         with self._turn:
             for old in self.numbers()[:-1]:
                 if old < number:
@@ -248,6 +290,9 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         _write_batch(os.path.join(folder, f"s-{file_name(stream)}.arrow"), batch)
     for stream, batch in draft.punctuations.items():
         _write_batch(os.path.join(folder, f"p-{file_name(stream)}.arrow"), batch)
+    for i, replay in enumerate(draft.replays):
+        for stream, batch in replay.rows.items():
+            _write_batch(_replay_path(folder, i, stream), batch)
     lines = "".join(json.dumps(letter, ensure_ascii=False) + "\n" for letter in draft.dead)
     _write_bytes(os.path.join(folder, "dead.jsonl"), lines.encode())
     entry = Entry(
@@ -264,8 +309,18 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         draft.handover,
         draft.since,
         draft.withheld,
+        tuple(map(_replay, draft.replays)),
     )
     _write_bytes(os.path.join(folder, "entry.json"), write_json(entry))
+
+
+def _replay(draft: ReplayDraft) -> ReplayedRows:
+    rows = {stream: batch.num_rows for stream, batch in draft.rows.items()}
+    return ReplayedRows(draft.query, draft.receivers, draft.clock, rows, draft.done)
+
+
+def _replay_path(folder: str, number: int, stream: str) -> str:
+    return os.path.join(folder, f"r{number}-{file_name(stream)}.arrow")
 
 
 def _amendments(folder: str) -> list[str]:

@@ -184,8 +184,7 @@ class Builder:
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
         match plan:
             case Aggregate():
-                placed = self._breakers.aggregate(plan, self._rows(plan.input), expandable=alone)
-                return self._released(plan, placed)
+                return self._released(plan, self._aggregate(plan, self._rows(plan.input), alone))
             case Distinct(input):
                 return self._released(plan, self._distinct(input, alone))
             case Except(left, right):
@@ -211,7 +210,12 @@ class Builder:
             return breaker
         columns = tuple(Column(i, field.type) for i, field in enumerate(plan.schema))
         groups = Aggregate(plan, columns, (), tuple(field.name for field in plan.schema))
-        return self._breakers.aggregate(groups, rows[0], expandable=alone)
+        return self._aggregate(groups, rows[0], alone)
+
+    def _aggregate(self, plan: Aggregate, rows: BlockRows, expandable: bool) -> BreakerRows:
+        """The groups of some rows, which end or last for ever."""
+        lasting = all(grouping.lasts for grouping in self._groupings(plan))
+        return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting)
 
     def _union(self, branches: list[BlockRows]) -> BreakerRows:
         """The distinct rows of several branches."""
@@ -250,7 +254,7 @@ class Builder:
         if isinstance(plan, Aggregate):
             more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
             # When a group got its result must not depend on what others ask of it.
-            breaker = self._released(plan, self._breakers.aggregate(more, rows, expandable=False))
+            breaker = self._released(plan, self._aggregate(more, rows, False))
         else:
             assert isinstance(plan, Distinct)
             branches = self._branches(plan.input)

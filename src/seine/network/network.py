@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -114,13 +114,17 @@ class Network:
     def tables(self) -> dict[int, ParameterTable]:
         return self._site.tables
 
-    def add(self, query: Query, birth_epoch: int = 0) -> AddedQuery:
-        """Extend the network by a query; when the query is refused nothing changes."""
+    def add(self, query: Query, birth_epoch: int = 0, *, replayed: bool = False) -> AddedQuery:
+        """Extend the network by a query; when the query is refused nothing changes.
+
+        One that is to be given rows of the past, `replayed`, has nodes of its own: what others hold is no
+        history, for their conditions kept rows out of it.
+        """
         if query.name in self.queries:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
         scopes = self._scopes()
-        builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch)
+        builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch, replayed=replayed)
         self._site.begin()
         try:
             plan = self._delivered(builder, query, birth_epoch)
@@ -141,7 +145,7 @@ class Network:
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
         self._touched_streams.update(dict.fromkeys(scopes.touched))
-        if grouped:
+        if grouped and not replayed:
             self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
         return addition
 
@@ -151,9 +155,11 @@ class Network:
         left: Set[Place] = frozenset(),
         scopes: SearchScopes | None = None,
         birth_epoch: int = 0,
+        replayed: bool = False,
     ) -> Builder:
         stages, since = (self.stages, birth_epoch) if self.live else (None, 0)
-        return Builder(self._site, query, self.strategy, self.estimates, stages, left, scopes, since)
+        strategy = replace(self.strategy, share=False, replayed=True) if replayed else self.strategy
+        return Builder(self._site, query, strategy, self.estimates, stages, left, scopes, since)
 
     def _reroute(self) -> None:
         """Build those queries anew whose groups can be made of finer ones that came after; none has run."""

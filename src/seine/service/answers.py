@@ -30,6 +30,15 @@ class StageCounts(TypedDict):
     stages: int
 
 
+class RetainedAnswer(TypedDict):
+    """The input that is kept for queries that begin with history."""
+
+    first: Annotated[int, Field(description="the oldest retained entry; -1 if there is none")]
+    last: Annotated[int, Field(description="the newest one; what follows is in the journal")]
+    rows: int
+    bytes: Annotated[int, Field(description="on disk, compressed")]
+
+
 class StatusAnswer(TypedDict):
     """What the service is doing, in numbers."""
 
@@ -59,6 +68,7 @@ class StatusAnswer(TypedDict):
     queries: QueryCounts
     nodes: int
     depth: StageCounts
+    retained: Annotated[RetainedAnswer | None, Field(description="null without --retain")]
 
 
 class SourcePosition(TypedDict):

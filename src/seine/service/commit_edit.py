@@ -34,6 +34,8 @@ def enter(
             change.set("epoch", after.epoch)
         if after.failures != before.failures:
             change.set("failures", {key: to_builtins(one) for key, one in after.failures.items()})
+        if after.histories != before.histories:
+            change.set("histories", {key: to_builtins(one) for key, one in after.histories.items()})
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:

@@ -14,6 +14,7 @@ from seine.algebra.search_plan import Search
 from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure
+from seine.runtime.history_replay import HistoryStart
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 
@@ -66,6 +67,14 @@ class Edit:
         """The queries that are in quarantine afterwards, and why."""
         kept = {key: one for key, one in view.failures.items() if key not in self.go | self.resume}
         return MappingProxyType({**kept, **self.fail})
+
+    def histories(
+        self, view: ServiceView, begun: Mapping[str, HistoryStart]
+    ) -> MappingProxyType[str, HistoryStart]:
+        """What queries that run afterwards began with; one that is resumed begins anew, without history."""
+        ended = self.go | self.pause | self.fail.keys() | self.resume
+        kept = {key: one for key, one in view.histories.items() if key not in ended}
+        return MappingProxyType({**kept, **begun})
 
     def relations(self, view: ServiceView) -> list[RelationDef]:
         """The relations that are new."""

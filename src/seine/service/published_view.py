@@ -27,6 +27,7 @@ from seine.network.stream_components import stream_components
 from seine.operators.limited.limited_node import LimitedNode
 from seine.optimizer.estimates import Estimates
 from seine.runtime.folder.failures import Failure
+from seine.runtime.history_replay import HistoryStart
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -83,6 +84,8 @@ class ServiceView:
     since: MappingProxyType[str, int]  # of each stream, the first entry that can have tuples of it
     failures: MappingProxyType[str, Failure]  # the queries in quarantine, which are paused too
     estimates: Estimates | None = field(default=None, repr=False)
+    # what queries that run began with, if not with their registration
+    histories: MappingProxyType[str, HistoryStart] = field(default_factory=lambda: MappingProxyType({}))
 
     def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""

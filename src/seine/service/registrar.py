@@ -29,6 +29,7 @@ from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
+from seine.intake.retained_entries import RetainedEntries
 from seine.network.network import Network, running_plan
 from seine.network.plan.output_form import limit_of
 from seine.network.searches.schema_change import SchemaChange
@@ -37,6 +38,7 @@ from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sampling import StreamSamples
+from seine.runtime.history_replay import HistoryStart
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
@@ -56,6 +58,7 @@ from seine.service.opened_feeds import OpenedFeeds
 from seine.service.outcome import Computed, Outcome
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
+from seine.service.query_history import history_of, refuse_history, start_of
 from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import NeededRelations, RelationReads
@@ -127,8 +130,11 @@ class Registrar:
                     self._publisher.publish_view(self.view)
             undo.pop_all()
 
-    def connect(self, intake: Intake, sink: Sink, publisher: Publisher) -> None:
-        """Name those who must hear of changes, before the first one."""
+    def connect(
+        self, intake: Intake, sink: Sink, publisher: Publisher, retained: RetainedEntries | None = None
+    ) -> None:
+        """Name those who must hear of changes, before the first one, and what is retained for new queries."""
+        self._retained = retained
         self._intake = intake
         self._sink = sink
         self._publisher = publisher
@@ -260,7 +266,7 @@ class Registrar:
             return self._try(edit, reads, opened)
 
     def _try(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
-        with ExitStack() as undo:
+        with ExitStack() as undo, self._intake.at_rest() if _with_history(edit) else nullcontext():
             feeds = opened.of(edit.streams(self.view)[0])
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT or edit.drops_edges(self.view)
             with self._turn if few else nullcontext():
@@ -347,8 +353,10 @@ class Registrar:
         if edit.changes_schema(self.view):
             network.follow_schema(schema)
         for key, query in begin.items():
+            replayed = key in _with_history(edit)
             try:
-                added = network.add(query, birth_epoch)
+                refuse_history(query, self._retained)
+                added = network.add(query, 0 if replayed else birth_epoch, replayed=replayed)
             except SeineError as error:
                 error.where = error.where or edit.positions.get(key)
                 raise
@@ -374,17 +382,22 @@ class Registrar:
         view, birth_epoch, computes = self.view, planned.birth_epoch, planned.computes
         begin, cease = edit.begin(view), edit.cease(view)
         positions = StreamPositions.next(self._deployment.journal, self._sink.settled)
+        with_history = _with_history(edit)
         begun = {
             key: RegisteredQuery(
-                query, birth_epoch, positions.of(query), nodes=self.network.used_nodes(query.name)
+                query,
+                0 if key in with_history else birth_epoch,
+                positions.of(query),
+                nodes=self.network.used_nodes(query.name),
             )
             for key, query in begin.items()
         }
         _, leaving = edit.streams(view)
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: positions.entry for feed in feeds})
+        histories = edit.histories(view, self._histories(with_history, since, positions.entry))
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
-        after = replace(after, failures=edit.failures(view))
+        after = replace(after, failures=edit.failures(view), histories=histories)
         enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
         self.view, self.relations = after, planned.relations
         self._publisher.publish_view(after)
@@ -402,6 +415,16 @@ class Registrar:
             },
         )
         return Outcome(after.version, positions.entry, tuple(limits), tuple(dropped), computes)
+
+    def _histories(
+        self, queries: Mapping[str, Query], since: Mapping[str, int], until: int
+    ) -> dict[str, HistoryStart]:
+        """What queries with history begin with that are registered before the entry `until`."""
+        last, starts = self._deployment.journal.last(), {}
+        for key, query in queries.items():
+            assert self._retained is not None  # or it was refused
+            starts[key] = start_of(query, self._retained, since, until, last)
+        return starts
 
     def _relations_in_use(
         self, edit: Edit, uses: Counter[str], reads: RelationReads
@@ -445,6 +468,11 @@ def _shown(queries: list[str]) -> str:
     """
     more = len(queries) - _MOST_LOGGED_NAMES
     return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _with_history(edit: Edit) -> dict[str, Query]:
+    """The queries that are to begin with tuples from before their registration."""
+    return {key: query for key, query in edit.come.items() if history_of(query) is not None}
 
 
 class _TooDeep(Exception):

@@ -19,6 +19,7 @@ from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
+from seine.runtime.history_replay import HistoryStart
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 
@@ -54,6 +55,7 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
         catalog.setting("epoch", 0),
         frozen(catalog.setting("since", {})),
         frozen(convert(catalog.setting("failures", {}), dict[str, Failure])),
+        histories=frozen(convert(catalog.setting("histories", {}), dict[str, HistoryStart])),
     )
     running = (one.query for one in registered.values() if not one.paused)
     return (

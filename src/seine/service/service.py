@@ -12,6 +12,9 @@ from threading import RLock
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
+from seine.intake.journal import ReplayDraft
+from seine.intake.retained_entries import RetainedEntries
+from seine.intake.retention_limit import RetentionLimit
 from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
@@ -19,14 +22,23 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import new_settings
+from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
-from seine.service.answers import DeadLetterPage, QueryAnswer, RelatedAnswer, StatusAnswer, StreamAnswer
+from seine.service.answers import (
+    DeadLetterPage,
+    QueryAnswer,
+    RelatedAnswer,
+    RetainedAnswer,
+    StatusAnswer,
+    StreamAnswer,
+)
 from seine.service.dead_letters import read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import ServiceView
+from seine.service.query_history import pending_replays
 from seine.service.registrar import Registrar, planned_depth
 from seine.service.restore import restore
 from seine.service.stream_answer import stream_answer
@@ -40,7 +52,8 @@ class ServiceOptions:
     """How to serve; `buckets` is fixed when a folder is new, and there are at least `depth` stages.
 
     `budget` is what a node may spend in a task, None for what the folder has. Without `reading` no source is
-    opened: what is registered can be looked at and dropped, and nothing runs.
+    opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
+    that is done is kept, for queries that begin with history.
     """
 
     batch_rows: int | None = None
@@ -51,6 +64,7 @@ class ServiceOptions:
     budget: WorkBudget | None = None
     reading: bool = True
     lead: Lead = NO_LEAD
+    retain: RetentionLimit | None = None
 
 
 class Service:
@@ -78,12 +92,14 @@ class Service:
             restored = restore(snapshot, self.deployment)
         view, turn = restored[0], RLock()
         self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn, options.notice)
+        self._retained = self._open_retained(options)
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())
-        self.registrar.connect(self._intake, self.sink, self.publisher)
+        retained = self._retained if options.retain is not None else None
+        self.registrar.connect(self._intake, self.sink, self.publisher, retained)
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
             self._intake.hand_over(options.depth)
@@ -117,6 +133,30 @@ class Service:
         self.deployment.versions.save(Network(live=True), [], {})
         self.deployment.create(new_settings(options.buckets, options.depth, budget=options.budget))
 
+    def _open_retained(self, options: ServiceOptions) -> RetainedEntries | None:
+        """What is retained of the input that is done, and goes on being so while a query is behind."""
+        journal = self.deployment.journal
+
+        def is_needed() -> bool:
+            return bool(pending_replays(self.registrar.view, journal.last()))
+
+        if options.retain is None and not is_needed():
+            return None
+        limit = options.retain or RetentionLimit()
+        retained = RetainedEntries(self.deployment.retained, journal, limit, is_needed)
+        keeps = options.retain is not None
+        journal.keep_discarded(lambda entry: retained.absorb(entry) if keeps or is_needed() else None)
+        self._histories = HistoryReplays(retained, options.batch_rows)
+        return retained
+
+    def _replays(self, advance: bool) -> list[ReplayDraft]:
+        """What the next entry brings to queries that have not caught up with their history."""
+        view, last = self.registrar.view, self.deployment.journal.last()
+        pending = pending_replays(view, last) if view.histories and self._retained is not None else []
+        if not pending or last is None:
+            return []
+        return self._histories.drafts(pending, view.declared.streams, last, advance)
+
     def _open_intake(self, options: ServiceOptions, turn: RLock) -> Intake:
         view, last = self.registrar.view, self.deployment.journal.last()
         reached = last.number if last is not None else -1
@@ -135,6 +175,7 @@ class Service:
             lead=options.lead,
             refuse=False,  # what was registered once must not keep everybody from starting
             before_entry=self.registrar.follow_relations,
+            replays=self._replays,
         )
 
     @property
@@ -192,7 +233,14 @@ class Service:
             },
             "nodes": len(view.nodes),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
+            "retained": self._retained_answer(),
         }
+
+    def _retained_answer(self) -> RetainedAnswer | None:
+        if self._retained is None:
+            return None
+        first, newest, rows, size = self._retained.figures()
+        return {"first": first, "last": newest, "rows": rows, "bytes": size}
 
     def stream_states(self) -> tuple[StreamStatus, ...]:
         """Every stream: its position, lag and watermark, what it lost, whether it can be read."""

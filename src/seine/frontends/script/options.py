@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from seine.algebra.histories import HISTORIES
 from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
 from seine.algebra.search_plan import ENGINES
 from seine.frontends.text.cursor import Cursor
@@ -104,6 +105,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "seed": _seed,
     "emit": _one_of("changes", "final"),
     "limit": _count,
+    "history": _one_of(*HISTORIES),
     "importance": _one_of(*IMPORTANCE_FUNCTIONS),
     "engine": _one_of(*ENGINES),
 }

@@ -79,7 +79,13 @@ class FromRows:
         fan_calls = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
         types = [*(key.type for key in by), *(call.type for call in fan_calls)]
         common = self._placer.common(types, fan.streams, fan.streams, 1, fan.stage + 1)
-        node = AggregateNode(ports=(port_of(fan, by),), calls=fan_calls, generation=generation, **common)
+        node = AggregateNode(
+            ports=(port_of(fan, by),),
+            calls=fan_calls,
+            generation=generation,
+            lasting=self._wanted.lasting,
+            **common,
+        )
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:

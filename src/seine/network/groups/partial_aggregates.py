@@ -92,7 +92,7 @@ def can_tell(site: NodeMemo, node: AggregateNode, keys: Sequence[Expression], ca
         return True
     if call.distinct:
         return False
-    if _has_extremes(call) and not site.is_new(node.id):
+    if _has_extremes(call) and not node.lasting and not site.is_new(node.id):
         return over_input(site, node, call) in (*node.calls, *node.carried)
     if not node.regroups:
         return True

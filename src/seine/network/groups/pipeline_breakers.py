@@ -65,11 +65,12 @@ class PipelineBreakers:
 
     # ---- aggregates
 
-    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool) -> BreakerRows:
+    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool, lasting: bool) -> BreakerRows:
         """The groups of some rows, made of finer groups of the same rows where an aggregate has these.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.
+        `lasting`: whether the rows never end.
         """
         given = [simplify(substitute(key, rows.outputs)) for key in plan.keys]
         keys = tuple(sorted(dict.fromkeys(given), key=lambda key: (sorted(key.columns), str(key))))
@@ -81,7 +82,7 @@ class PipelineBreakers:
         streams = tuple(
             {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}.values()
         )
-        wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams)
+        wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams, lasting)
         finer = self._regrouping.finer(wanted)
         feeding: AggregateInput = (
             FromRows(self._placer, wanted) if finer is None else FromFiner(self._placer, wanted, finer)

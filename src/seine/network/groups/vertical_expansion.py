@@ -52,6 +52,7 @@ class WantedGrouping:
     calls: tuple[AggregateCall, ...]
     tagged: bool
     streams: tuple[StreamDef, ...] = ()
+    lasting: bool = False  # whether no such row ever ends
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,14 @@ class FromFiner:
         results = [*(key.type for key in self._key), *(call.type for call in finer_calls)]
         common = self._placer.common(results, fine.streams, fine.streams, 1, fine.stage + 1)
         ports = (port_of(regroup, self._key),)
-        node = AggregateNode(ports=ports, calls=finer_calls, generation=generation, regroups=True, **common)
+        node = AggregateNode(
+            ports=ports,
+            calls=finer_calls,
+            generation=generation,
+            regroups=True,
+            lasting=fine.lasting,  # as the parts are made
+            **common,
+        )
         return self._site.insert(node, identity)
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:

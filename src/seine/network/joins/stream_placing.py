@@ -42,7 +42,7 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
             ports=(port_of(source, alike),),
             stream=stream.name,
             window=stream.window,
-            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=""),
+            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=placer.resolve_owner),
         ),
     )
 

@@ -17,6 +17,7 @@ class Strategy:
     """What the optimiser and the builder of the network may do."""
 
     share: bool = True  # off: every query has nodes of its own
+    replayed: bool = False  # on: a query is given rows of the past; also deletions are resolved for it alone
     joins: bool = True  # off: joins are not shared, selections are (NonJoinS)
     canonical: bool = True  # off: predicates are compared as they were written (NonCanon)
     search: bool = True  # off: the plan that is best for the query alone is matched bottom-up (MatchPlan)

@@ -55,6 +55,7 @@ class Placer:
         self.owner = "" if strategy.share else query
         self._breaker_owner = "" if strategy.share and strategy.breakers else query
         self.join_owner = "" if strategy.share and strategy.joins else query
+        self.resolve_owner = query if strategy.replayed else ""
 
     def of_breakers(self) -> Placer:
         """The same hand where it places aggregates and set operators, which may be the query's alone."""

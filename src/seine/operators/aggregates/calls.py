@@ -9,7 +9,7 @@ Calls of one node that need the same fold share it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from seine.operators.aggregates.argument import Argument
 from seine.operators.aggregates.count import Count
 from seine.operators.aggregates.extreme import Extreme
 from seine.operators.aggregates.fold import Fold
+from seine.operators.aggregates.lasting_extreme import LastingExtreme
 from seine.operators.aggregates.splits import (
     DOUBLE_UNIT,
     split_decimals,
@@ -39,17 +40,28 @@ from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 class FoldKey:
     """The identity of a fold: calls with equal keys share one."""
 
-    kind: str  # count | sum | squares | min | max
+    kind: str  # count | sum | squares | min | max, and least | greatest: of rows that never end
     argument: Argument
 
     @property
     def is_extreme(self) -> bool:
+        """Whether it is an extreme that may leave, so that the others are kept beside it."""
         return self.kind in ("min", "max")
+
+    @property
+    def takes_repeats(self) -> bool:
+        """Whether it is the same over all values as over the distinct ones."""
+        return self.kind in ("min", "max", "least", "greatest")
 
     @property
     def counts_values(self) -> bool:
         """Whether it must know when distinct values appear and vanish."""
-        return self.argument.distinct or self.is_extreme
+        return self.is_extreme or (self.argument.distinct and not self.takes_repeats)
+
+    def lasting(self) -> FoldKey:
+        """What takes its place over rows that never end."""
+        kind = {"min": "least", "max": "greatest"}.get(self.kind, self.kind)
+        return replace(self, kind=kind)
 
     def fold(self) -> Fold:
         """A new accumulator of this kind."""
@@ -61,6 +73,8 @@ class FoldKey:
                 return SumOfDoubles(split_squares)
             case "sum":
                 return _sum_of(type_)
+            case "least" | "greatest":
+                return LastingExtreme(type_, greatest=self.kind == "greatest")
         return Extreme(type_, greatest=self.kind == "max")
 
 
@@ -70,6 +84,10 @@ class CompiledAggregate:
 
     folds: tuple[FoldKey, ...]
     finish: Callable[..., pa.Array]
+
+    def lasting(self) -> CompiledAggregate:
+        """The same over rows that never end: extremes keep one value a group."""
+        return replace(self, folds=tuple(key.lasting() for key in self.folds))
 
 
 def compile_call(call: AggregateCall) -> CompiledAggregate:

@@ -141,7 +141,7 @@ class _NamedFold:
         self.fields = [pa.field(f"f{number}_{j}", type_) for j, type_ in enumerate(self._fold.state)]
         self._names = [field.name for field in self.fields]
         # An extreme is the same over distinct values; other folds are given each distinct value once.
-        self._distinct = key.argument.distinct and not key.is_extreme
+        self._distinct = key.argument.distinct and not key.takes_repeats
 
     def advance(self, changes: Changes, stored: KeyedMatches) -> tuple[Any, FoldState]:
         changes = changes.distinct() if self._distinct else changes

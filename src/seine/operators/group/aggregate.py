@@ -48,6 +48,7 @@ class AggregateOperator:
     def __init__(self, node: AggregateNode, registry: Registry | None = None, least: int = 1) -> None:
         self.notices: list[str] = []
         self._registry = registry or aggregates.lookup
+        self._lasting = node.lasting
         self._streams = node.streams
         self._port = node.ports[0]
         keys = [key.type.arrow() for key in self._port.key]
@@ -98,8 +99,10 @@ class AggregateOperator:
     def _compile(self, call: AggregateCall) -> CompiledAggregate:
         registered = self._registry(call.function)
         if registered is None:
-            return compile_call(call)
-        return compile_registered(call, registered, self._notice)
+            compiled = compile_call(call)
+        else:
+            compiled = compile_registered(call, registered, self._notice)
+        return compiled.lasting() if self._lasting else compiled
 
     def _notice(self, text: str) -> None:
         if text not in self.notices:

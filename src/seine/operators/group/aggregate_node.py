@@ -49,6 +49,7 @@ class AggregateNode(StatefulNode):
     carried: tuple[AggregateCall, ...] = ()  # whose parts it gives to coarser aggregates
     regroups: bool = False
     releases: Releases | None = None
+    lasting: bool = False  # no row that it groups ever ends: extremes are one value a group
 
     def make_operator(self, flow: HostFlow) -> AggregateOperator:
         return AggregateOperator(self, least=least_rows(self, flow.readers(self.id), flow.tables))

@@ -34,7 +34,8 @@ class ResolveNode(StatefulNode):
         return ResolveOperator(self)
 
     def signature(self, standing: NodesView) -> Signature:
-        return stream_signature(self.kind, self.stream)
+        shared = stream_signature(self.kind, self.stream)
+        return (*shared, self.owner) if self.owner else shared
 
     def describe(self, words: NodeWords) -> str:
         return f"finds what deletions in {column_name(self.stream)} delete"

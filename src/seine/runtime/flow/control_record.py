@@ -12,7 +12,8 @@ class ControlRecord(Struct, frozen=True):
     """An entry, the network version that it runs on, and event time after it.
 
     With a `handover` it is the last entry of its pipeline: the one that goes on has so many stages.
-    The network runs without the queries that are `withheld`.
+    The network runs without the queries that are `withheld`. Nodes that are given rows of the past are
+    `behind`: they have a clock of their own.
     """
 
     entry: int
@@ -20,6 +21,11 @@ class ControlRecord(Struct, frozen=True):
     clock: Clock
     handover: int = 0
     withheld: tuple[str, ...] = ()
+    behind: tuple[tuple[tuple[int, ...], Clock], ...] = ()
+
+    def clock_of(self, node: int) -> Clock:
+        """Event time as a node is to see it."""
+        return next((clock for nodes, clock in self.behind if node in nodes), self.clock)
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse.

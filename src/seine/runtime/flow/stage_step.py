@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -40,14 +40,15 @@ def run_stage(
     stage: int,
     bucket: int,
     blobs: Iterable[Blob],
-    clock: Clock,
+    clock_of: Callable[[int], Clock],
     state: BucketState,
     out: Emission,
 ) -> StageReport:
     """Step every operator of the stage, in the order of their ids, and push what they yield.
 
     Joins that share a budget come last, together. A node at fault does not keep the others from their step,
-    so that one try finds all of a stage that are; then the first fault is raised, with the others.
+    so that one try finds all of a stage that are; then the first fault is raised, with the others. `clock_of`
+    gives event time as a node is to see it.
     """
     inputs = _by_node(blobs)
     nodes = list(flow.stateful(stage, bucket))
@@ -69,7 +70,7 @@ def run_stage(
     for turn in ran.values():
         if not turn.together:
             try:
-                _step(flow, turn, clock, out)
+                _step(flow, turn, clock_of(turn.node.id), out)
             except NodeFault as fault:
                 faults.append(fault)
                 if fault.kind == "memory":
@@ -77,7 +78,9 @@ def run_stage(
     if faults:
         faults[0].others = tuple(faults[1:])
         raise faults[0]
-    _step_together(flow, [turn for turn in ran.values() if turn.together], clock, out)
+    budgeted = [turn for turn in ran.values() if turn.together]
+    if budgeted:
+        _step_together(flow, budgeted, clock_of(budgeted[0].node.id), out)
     return _report(ran.values())
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from seine.graph.node import Node
 from seine.intake.journal import Entry, Journal
 from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.runtime.flow import blob_store
@@ -30,7 +31,8 @@ _SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
 class Slice:
     """Rows [start, start + length) of one stream in one entry; the first slice speaks for the entry.
 
-    The last slice of a stream brings its punctuations, if there are any.
+    The last slice of a stream brings its punctuations, if there are any. With a `replay`, the rows are those
+    that it brings from the past.
     """
 
     entry: int
@@ -39,6 +41,7 @@ class Slice:
     length: int
     first: bool
     punctuations: bool = False
+    replay: int | None = None
 
 
 def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
@@ -46,8 +49,11 @@ def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
     slices: list[Slice] = []
     size = max(_SLICE_ROWS, -(-sum(entry.rows.values()) // parallelism))
     punctuated = {*entry.punctuation_counts}
-    if entry.since is not None:
+    if entry.since is not None or any(replay.done for replay in entry.replays):
         punctuated |= {stream for stream in entry.intake.streams if any(entry.kept_punctuations(stream))}
+    for i, replay in enumerate(entry.replays):
+        for stream, count in replay.rows.items():
+            slices.append(Slice(entry.number, stream, 0, count, not slices, replay=i))
     for stream in dict.fromkeys((*entry.rows, *sorted(punctuated))):
         count = entry.rows.get(stream, 0)
         pieces = max(1, -(-count // size))
@@ -70,7 +76,12 @@ def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row
     rows: list[Row] = []
     if slice_.first:
         control = ControlRecord(
-            entry.number, entry.network, entry.clock, entry.handover, entry.withheld
+            entry.number,
+            entry.network,
+            entry.clock,
+            entry.handover,
+            entry.withheld,
+            tuple((replay.receivers, replay.clock) for replay in entry.replays if not replay.done),
         ).packed()
         rows += [(label, CONTROL, control) for label in deployment.settings.labels]
     emission = _new_emission(deployment, entry.number)
@@ -84,26 +95,43 @@ def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row
 
 
 def _push_slice(here: CompiledVersion, entry: Entry, slice_: Slice, name: str, emission: Emission) -> None:
-    source, batch = here.flow.sources.get(name), entry.batch(name)
+    """Push rows of a stream to all that follow its source; rows of the past, to those they are for alone."""
+    source = here.flow.sources.get(name)
+    batch = entry.batch(name) if slice_.replay is None else entry.replayed(slice_.replay, name)
     if source is not None and batch is not None:
         rows = batch.slice(slice_.start, slice_.length)
         stream, numbered = here.version.streams[name], source.id in here.flow.numbered
-        here.flow.push(source.id, source_delta(stream, rows, source, entry.epoch, numbered), emission)
+        delta = source_delta(stream, rows, source, entry.epoch, numbered)
+        receivers = None if slice_.replay is None else {*entry.replays[slice_.replay].receivers}
+        here.flow.push(
+            source.id, delta, emission, None if receivers is None else lambda to: to.id in receivers
+        )
 
 
 def _push_punctuations(
     here: CompiledVersion, entry: Entry, journal: Journal, name: str, emission: Emission
 ) -> None:
-    """The punctuations of a stream in this entry; nodes that are new get all that it has made so far."""
+    """The punctuations of a stream in this entry; nodes that are new get all that it has made so far.
+
+    Nodes that are given rows of the past get them when they have caught up.
+    """
     punctuations = entry.punctuations(name)
-    kept = entry.kept_punctuations(name) if entry.since is not None else []
+    behind = {node for replay in entry.replays for node in replay.receivers if not replay.done}
+    caught_up = {node for replay in entry.replays for node in replay.receivers if replay.done}
+
+    def is_new(to: Node) -> bool:
+        return to.id in caught_up or (
+            entry.since is not None and to.id >= entry.since and to.id not in behind
+        )
+
+    kept = entry.kept_punctuations(name) if entry.since is not None or caught_up else []
     for node in here.flow.punctuations.get(name, ()):
         if punctuations is not None:
             made = punctuation_delta(here.version.streams[name], punctuations, node)
-            here.flow.push(node.id, made, emission, lambda to: entry.since is None or to.id < entry.since)
+            here.flow.push(node.id, made, emission, lambda to: not is_new(to))
         runs = [journal.run(run) for run in kept[node.scheme]] if kept else []
         if runs:
-            here.flow.push(node.id, kept_punctuations(runs), emission, lambda to: to.id >= (entry.since or 0))
+            here.flow.push(node.id, kept_punctuations(runs), emission, is_new)
 
 
 def step_stage(
@@ -114,7 +142,7 @@ def step_stage(
     flow = compiled_version(folder, control.network, control.withheld).flow
     emission, arrived = _new_emission(deployment, control.entry), map(blob_store.get, blobs)
     with _noting_faults(deployment, control.entry), emission.meter.counting():
-        held = run_stage(flow, number, bucket, arrived, control.clock, state, emission)
+        held = run_stage(flow, number, bucket, arrived, control.clock_of, state, emission)
         return _rows_of(deployment, emission, control.entry, number, bucket, held)
 
 

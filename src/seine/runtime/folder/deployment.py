@@ -6,6 +6,7 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
+    retained/              rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
@@ -84,6 +85,10 @@ class Deployment:
     @property
     def output(self) -> str:
         return self._path("output.json")
+
+    @property
+    def retained(self) -> str:
+        return self._path("retained")
 
     @property
     def result_index(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from seine.algebra.functions.bounded_state import keeps_bounded_state
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
 from seine.optimizer.block import Block
 from seine.safety.graph.build_graph import BlockGraph
@@ -20,7 +21,6 @@ from seine.safety.states.item_facts import Branch, Sources
 from seine.safety.states.runnable import GROUPED, RESULTS, is_appended
 
 PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, Except)
-CONSTANT = ("count_all", "count", "sum", "avg", "stddev", "stddev_samp", "stddev_pop")  # state a group
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,9 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
     note = GROUPED if all(leaf.is_finished for leaf in leaves) else ""
     match breaker:
         case Aggregate(input, _, calls, _):
-            constant = all(call.function in CONSTANT and not call.distinct for call in calls)
-            freed = freed or (constant and _is_small(breaker, sources))
+            appended = all(leaf.grouping.lasts for leaf in leaves)
+            bounded = all(keeps_bounded_state(call, appended) for call in calls)
+            freed = freed or (bounded and _is_small(breaker, sources))
             words = partial(_row_words, leaves, freed)
             yield State("groups", lasting(input, sources), freed, words, note)
         case Distinct(input):

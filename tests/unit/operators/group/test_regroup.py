@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -17,13 +14,11 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
-from seine.graph.node import Port
 from seine.operators.group.aggregate import AggregateOperator
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, PartialAggregates
-from seine.rows.hashing import hash_columns
 from tests.support.aggregate_law import (
     CALLS,
     N,
@@ -37,6 +32,7 @@ from tests.support.aggregate_law import (
     world,
 )
 from tests.support.changelog_law import Row, World, batch_of, check, drive
+from tests.support.regrouped_chain import Chain, behind, coarser, everything
 from tests.support.seeds import seeds
 
 FINE = (Column(0, S.type), Column(1, X.type), S)
@@ -50,61 +46,9 @@ OVER_KEYS = (
 )
 
 
-class Chain:
-    """Aggregates of which each is fed with the parts of the one before; tells what the last one tells."""
-
-    def __init__(self, *nodes: AggregateNode) -> None:
-        self._nodes = nodes
-        self._operators = [AggregateOperator(one) for one in nodes]
-        self._stores = [MemoryStore(bucket=i) for i in range(len(nodes) - 1)]
-
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: MemoryStore) -> Iterator[Delta]:
-        stores = [*self._stores, store]
-        for i, (operator, store_of) in enumerate(zip(self._operators, stores, strict=True)):
-            deltas = list(operator.step(inputs, clock, store_of))
-            store_of.head = json.loads(json.dumps(store_of.head))
-            if store_of is store:
-                yield from (delta for delta in deltas if isinstance(delta, Delta))
-            else:
-                key = self._nodes[i + 1].ports[0].key
-                parts = [part.make(everything) for part in deltas if isinstance(part, PartialAggregates)]
-                inputs = [[Delta(_routed(batch, key)) for batch in parts]]
-
-    def state_rows(self, store: MemoryStore) -> int:
-        return 0
-
-
-def everything(keys: pa.RecordBatch) -> None:
-    """All groups are wanted."""
-
-
-def _routed(batch: pa.RecordBatch, key: tuple[Any, ...]) -> pa.RecordBatch:
-    hashes = hash_columns([batch[f"c{column.index}"] for column in key], batch.num_rows)
-    return pa.RecordBatch.from_arrays([pa.array(hashes), *batch.columns], ["_k", *batch.schema.names])
-
-
-def behind(one: AggregateCall, width: int) -> AggregateCall:
-    return replace(one, args=tuple(Column(arg.index + width, arg.type) for arg in one.args))  # type: ignore[attr-defined]
-
-
 def over(keys: tuple[Column, ...], one: AggregateCall) -> AggregateCall:
     """A call over columns that are keys, as over the groups."""
     return replace(one, args=tuple(Column(keys.index(arg), arg.type) for arg in one.args))  # type: ignore[arg-type]
-
-
-def coarser(
-    finer: tuple[Column, ...], keys: tuple[Column, ...], calls: tuple[AggregateCall, ...]
-) -> AggregateNode:
-    """An aggregate of the groups of finer keys; its calls are over their row."""
-    port = Port(0, tuple(key.type for key in finer), ("a",), 0, tuple(over_key(finer, key) for key in keys))
-    types = (*(key.type for key in keys), *(one.type for one in calls))
-    return AggregateNode(
-        9, (port,), types, tuple(range(len(types))), ("a",), ("a",), 1, 2, "", calls, regroups=True
-    )
-
-
-def over_key(finer: tuple[Column, ...], key: Column) -> Column:
-    return Column(finer.index(key), key.type)
 
 
 def fine(calls: tuple[AggregateCall, ...], carried: tuple[AggregateCall, ...]) -> AggregateNode:
