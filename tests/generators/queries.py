@@ -157,6 +157,7 @@ class Queries:
         calls = ["COUNT(*)", f"COUNT({ordered_one})", f"SUM({number})", f"AVG({self.rng.choice(doubles)})"]
         calls += [f"MIN({ordered_one})", f"MAX({ordered_one})", f"COUNT(DISTINCT {ordered_one})"]
         calls += [f"STDDEV({self.rng.choice(doubles)})", f"SUM({number}) + COUNT(*)"]
+        calls += [f"MEDIAN({self.rng.choice(doubles)})"]
         return self.rng.choice([*calls, f"SUM(CASE WHEN {expressions.condition(0)} THEN 1 ELSE 0 END)"])
 
     def distinct(self) -> str:

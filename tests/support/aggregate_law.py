@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from random import Random
@@ -55,6 +57,12 @@ CALLS = (
     call("stddev_pop", X, DOUBLE),
     call("variance", X, DOUBLE, distinct=True),
     call("var_pop", X, DOUBLE),
+    replace(call("percentile", X, DOUBLE), fraction=0.5),
+    replace(call("percentile", X, DOUBLE), fraction=0.9),
+    replace(call("approx_percentile", X, DOUBLE), fraction=0.3),
+    call("mode", S, STRING),
+    call("mode", N, BIGINT),
+    call("approx_count_distinct", S, BIGINT),
 )
 
 
@@ -149,13 +157,36 @@ def aggregate(one: AggregateCall, rows: list[Row]) -> Any:
         values = list({canonical(value): value for value in values}.values())
     if one.function == "count":
         return len(values)
+    if one.function == "approx_count_distinct":
+        return len(set(values))  # of so few it is exact
     if not values:
         return None
     if one.function in ("min", "max"):
         return {"min": min, "max": max}[one.function](values, key=order)
     if one.function in ("sum", "avg"):
         return summed(one, values)
+    if one.function in ("percentile", "approx_percentile"):
+        return quantile(one, sorted(values, key=order))
+    if one.function == "mode":
+        often = Counter(map(canonical, values))
+        return min(values, key=lambda value: (-often[canonical(value)], order(value)))
     return spread(values, one.function in ("stddev", "variance"), one.function.startswith("stddev"))
+
+
+def quantile(one: AggregateCall, values: list[float]) -> float:
+    """Interpolated as Spark does, or the least that enough others do not exceed, to 8 significant bits."""
+    assert one.fraction is not None
+    if one.function == "approx_percentile":
+        value = values[max(math.ceil(one.fraction * len(values)) - 1, 0)]
+        if not math.isfinite(value) or not value:
+            return value
+        fraction, power = math.frexp(abs(value))
+        return math.copysign(math.ldexp(math.floor(fraction * 256 + 0.5), power - 8), value)
+    position = one.fraction * (len(values) - 1)
+    lower, higher = values[math.floor(position)], values[math.ceil(position)]
+    if position == int(position) or canonical(lower) == canonical(higher):
+        return lower
+    return (math.ceil(position) - position) * lower + (position - math.floor(position)) * higher
 
 
 def summed(one: AggregateCall, values: list[Any]) -> Any:

@@ -138,17 +138,26 @@ class Join(Plan):
         return (self.left, self.right)
 
 
+HOLISTIC = ("percentile", "mode", "approx_percentile", "approx_count_distinct")
+
+
 @dataclass(frozen=True)
 class AggregateCall:
     """A call of an aggregate function: count_all, count, sum, avg, min, max, ... or a registered name.
 
-    `args` is empty for count_all; `type` is that of the result.
+    `args` is empty for count_all; `type` is that of the result, and `fraction` which quantile is wanted.
     """
 
     function: str
     args: tuple[Expression, ...]
     type: Type
     distinct: bool = False
+    fraction: float | None = None
+
+    @property
+    def is_holistic(self) -> bool:
+        """Whether it needs all values of a group: of finer groups it says nothing about coarser ones."""
+        return self.distinct or self.function in HOLISTIC
 
 
 @dataclass(frozen=True)

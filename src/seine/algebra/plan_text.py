@@ -195,6 +195,7 @@ def describe_aggregate(call: AggregateCall, names: Sequence[str] = ()) -> str:
     if call.function == "count_all":
         return "COUNT(*)"
     args = ", ".join(describe(arg, names) for arg in call.args)
+    args += "" if call.fraction is None else f", {call.fraction}"
     return f"{call.function.upper()}({'DISTINCT ' if call.distinct else ''}{args})"
 
 

@@ -202,12 +202,17 @@ def _source_from_json(form: JsonObject | None) -> Source | None:
 
 def _call_to_json(call: AggregateCall) -> JsonObject:
     args = [to_json(arg) for arg in call.args]
-    return {"function": call.function, "args": args, "type": str(call.type), "distinct": call.distinct}
+    form = {"function": call.function, "args": args, "type": str(call.type), "distinct": call.distinct}
+    return form if call.fraction is None else {**form, "fraction": call.fraction}
 
 
 def _call_from_json(form: JsonObject) -> AggregateCall:
     return AggregateCall(
-        form["function"], _expressions(form["args"]), Type.parse(form["type"]), form["distinct"]
+        form["function"],
+        _expressions(form["args"]),
+        Type.parse(form["type"]),
+        form["distinct"],
+        form.get("fraction"),
     )
 
 

@@ -37,7 +37,7 @@ def dataclass_to_json(value: Any) -> dict[str, Any]:
     >>> from seine.algebra.types import BIGINT
     >>> form = dataclass_to_json(AggregateCall("count_all", (), BIGINT))
     >>> form
-    {'function': 'count_all', 'args': [], 'type': 'BIGINT', 'distinct': False}
+    {'function': 'count_all', 'args': [], 'type': 'BIGINT', 'distinct': False, 'fraction': None}
     >>> dataclass_from_json(AggregateCall, form) == AggregateCall("count_all", (), BIGINT)
     True
     """

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
@@ -107,7 +107,7 @@ class _Entering:
         keys = [rows.read(key) for key in plan.keys]
         self.placements.append(grouping(self.query, rows.topology, rows.predicates, keys))
         calls = [
-            f"{call.function} {call.distinct} {[term_text(rows.read(arg)) for arg in call.args]}"
+            f"{_function(call)} {call.distinct} {[term_text(rows.read(arg)) for arg in call.args]}"
             for call in plan.calls
         ]
         return _called("group", rows.id, *map(term_text, keys), *calls)
@@ -116,6 +116,11 @@ class _Entering:
         names = [self.rows(each).named() for each in inputs]
         self.placements.append(set_operation(self.query, kind, names))
         return _called(kind, *(names if kind == "except" else sorted(names)))
+
+
+def _function(call: AggregateCall) -> str:
+    """The function of a call, with the quantile that it is of."""
+    return call.function if call.fraction is None else f"{call.function} {call.fraction}"
 
 
 def _called(kind: str, *parts: str | bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
@@ -40,6 +41,12 @@ BUILT_IN = {
     "bool_or": "bool_or",
     "any": "bool_or",
     "some": "bool_or",
+    "median": "median",
+    "percentile": "percentile",
+    "approx_percentile": "approx_percentile",
+    "percentile_approx": "approx_percentile",
+    "mode": "mode",
+    "approx_count_distinct": "approx_count_distinct",
 }
 
 _ORDER_DEPENDENT = ("any_value", "first", "first_value", "last", "last_value", "collect_list", "array_agg")
@@ -154,6 +161,56 @@ def _boolean(name: str, args: Sequence[Expression], distinct: bool) -> Aggregate
     return _extreme("min" if name == "bool_and" else "max", [condition], distinct)
 
 
+def _median(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """MEDIAN(x) is PERCENTILE(x, 0.5)."""
+    check_arity(name, args, 1, 1)
+    return _percentile("percentile", [args[0], literal(0.5)], distinct)
+
+
+def _percentile(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Interpolated, on DOUBLE, as in Spark; how often each value counts cannot be given."""
+    check_arity(name, args, 2, 2)
+    _refuse_distinct(name, distinct)
+    arg = implied_cast(number(args[0], name), DOUBLE, f"the argument of {name}")
+    return AggregateCall(name, (arg,), DOUBLE, fraction=_fraction(name, args[1]))
+
+
+def _approx_percentile(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Discrete, within 0.4 % of the value; Spark's third argument, the accuracy, changes nothing."""
+    check_arity(name, args, 2, 3)
+    _refuse_distinct(name, distinct)
+    arg = number(args[0], name)
+    result = arg.type if arg.type.is_integer else DOUBLE
+    wide = implied_cast(arg, DOUBLE, f"the argument of {name}")
+    return AggregateCall(name, (wide,), result, fraction=_fraction(name, args[1]))
+
+
+def _fraction(name: str, arg: Expression) -> float:
+    value = arg.value if isinstance(arg, Literal) else None
+    if not isinstance(value, int | float | Decimal) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise TypeMismatch(f"{name} takes a constant between 0 and 1", hint=f"{name.upper()}(x, 0.9)")
+    return float(value)
+
+
+def _refuse_distinct(name: str, distinct: bool) -> None:
+    if distinct:
+        raise TypeMismatch(f"{name} of DISTINCT values is not there", hint="use a sub-query with DISTINCT")
+
+
+def _mode(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """The most frequent value; of several, the least."""
+    check_arity(name, args, 1, 1)
+    _refuse_distinct(name, distinct)
+    call = _extreme("min", args, False)
+    return AggregateCall(name, call.args, call.type)
+
+
+def _approx_count_distinct(name: str, args: Sequence[Expression], _distinct: bool) -> AggregateCall:
+    """Spark's second argument, the wanted error, changes nothing."""
+    check_arity(name, args, 1, 2)
+    return AggregateCall(name, _extreme("min", args[:1], False).args, BIGINT)
+
+
 _BUILDERS: dict[str, Callable[[str, Sequence[Expression], bool], AggregateCall]] = {
     "count": _count,
     "count_all": _count,
@@ -168,4 +225,9 @@ _BUILDERS: dict[str, Callable[[str, Sequence[Expression], bool], AggregateCall]]
     "var_pop": _moment,
     "bool_and": _boolean,
     "bool_or": _boolean,
+    "median": _median,
+    "percentile": _percentile,
+    "approx_percentile": _approx_percentile,
+    "mode": _mode,
+    "approx_count_distinct": _approx_count_distinct,
 }

@@ -11,6 +11,7 @@ from seine.algebra.plan import AggregateCall
 
 _SUMS = ("count_all", "count", "sum", "avg", "stddev", "stddev_pop", "variance", "var_pop")
 _EXTREMES = ("min", "max")
+_SKETCHES = ("approx_percentile", "approx_count_distinct")  # of a bounded number of cells
 
 
 def keeps_bounded_state(call: AggregateCall, lasting: bool) -> bool:
@@ -24,6 +25,8 @@ def keeps_bounded_state(call: AggregateCall, lasting: bool) -> bool:
     """
     if call.distinct:
         return False
+    if call.function in _SKETCHES:
+        return True
     registered = aggregates.lookup(call.function)
     if registered is None:
         return call.function in _SUMS or (lasting and call.function in _EXTREMES)

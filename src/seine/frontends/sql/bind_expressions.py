@@ -139,7 +139,8 @@ class ExpressionBinder:
         args = [] if counts_rows else [self.bind(arg) for arg in nodes]
         if where is not None:
             condition = self.condition(where, "FILTER")
-            args = [resolve_call("case", [condition, arg]) for arg in args or [literal(1)]]
+            first, *others = args or [literal(1)]  # a row with a NULL in one of them is left out
+            args = [resolve_call("case", [condition, first]), *others]
         return resolve_aggregate(node.name.lower(), args, distinct)
 
 

@@ -48,7 +48,7 @@ def over_input(site: NodeMemo, node: AggregateNode, call: AggregateCall) -> Aggr
         return over_fan(call, feed)
     fine = finer_of(site, node)
     by_keys = over_all_keys(call, group_keys(site, fine))
-    if by_keys is not None or call.distinct:
+    if by_keys is not None or call.is_holistic:
         return by_keys
     inner = over_input(site, fine, call)
     return None if inner is None or inner not in fine.carried else _behind(inner, len(feed.types))
@@ -90,7 +90,7 @@ def can_tell(site: NodeMemo, node: AggregateNode, keys: Sequence[Expression], ca
     """
     if over_all_keys(call, keys) is not None:
         return True
-    if call.distinct:
+    if call.is_holistic:
         return False
     if _has_extremes(call) and not node.lasting and not site.is_new(node.id):
         return over_input(site, node, call) in (*node.calls, *node.carried)

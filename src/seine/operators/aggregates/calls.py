@@ -24,6 +24,10 @@ from seine.operators.aggregates.count import Count
 from seine.operators.aggregates.extreme import Extreme
 from seine.operators.aggregates.fold import Fold
 from seine.operators.aggregates.lasting_extreme import LastingExtreme
+from seine.operators.aggregates.level_counts import LevelCounts, cells_of
+from seine.operators.aggregates.mode import Mode
+from seine.operators.aggregates.quantile import Quantile
+from seine.operators.aggregates.significant_bits import round_significant
 from seine.operators.aggregates.splits import (
     DOUBLE_UNIT,
     split_decimals,
@@ -35,13 +39,16 @@ from seine.operators.aggregates.splits import (
 )
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 
+_OF_ALL_VALUES = ("mode", "quantile", "discrete_quantile", "levels")  # of how often each value is there
+
 
 @dataclass(frozen=True)
 class FoldKey:
     """The identity of a fold: calls with equal keys share one."""
 
-    kind: str  # count | sum | squares | min | max, and least | greatest: of rows that never end
+    kind: str  # count | sum | squares | min | max | mode | quantile ..., least | greatest: where no row ends
     argument: Argument
+    fraction: float | None = None  # of a quantile
 
     @property
     def is_extreme(self) -> bool:
@@ -51,12 +58,16 @@ class FoldKey:
     @property
     def takes_repeats(self) -> bool:
         """Whether it is the same over all values as over the distinct ones."""
-        return self.kind in ("min", "max", "least", "greatest")
+        return self.kind in ("min", "max", "least", "greatest", *_OF_ALL_VALUES)
 
     @property
     def counts_values(self) -> bool:
         """Whether it must know when distinct values appear and vanish."""
-        return self.is_extreme or (self.argument.distinct and not self.takes_repeats)
+        return (
+            self.is_extreme
+            or self.kind in _OF_ALL_VALUES
+            or (self.argument.distinct and not self.takes_repeats)
+        )
 
     def lasting(self) -> FoldKey:
         """What takes its place over rows that never end."""
@@ -73,6 +84,13 @@ class FoldKey:
                 return SumOfDoubles(split_squares)
             case "sum":
                 return _sum_of(type_)
+            case "mode":
+                return Mode()
+            case "quantile" | "discrete_quantile":
+                assert self.fraction is not None
+                return Quantile(self.fraction, discrete=self.kind == "discrete_quantile")
+            case "levels":
+                return LevelCounts()
             case "least" | "greatest":
                 return LastingExtreme(type_, greatest=self.kind == "greatest")
         return Extreme(type_, greatest=self.kind == "max")
@@ -98,6 +116,8 @@ def compile_call(call: AggregateCall) -> CompiledAggregate:
     count = FoldKey("count", argument)
     if call.function == "count":
         return CompiledAggregate((count,), lambda rows, counts: pa.array(counts))
+    if call.function in _HOLISTIC:
+        return _HOLISTIC[call.function](call)
     if call.function in ("min", "max"):
         return CompiledAggregate((FoldKey(call.function, argument),), lambda rows, values: values)
     total = FoldKey("sum", argument)
@@ -110,6 +130,35 @@ def compile_call(call: AggregateCall) -> CompiledAggregate:
         (count, total), _skip_rows(finishes[call.function](call.args[0].type, call.type))
     )
 
+
+def _mode(call: AggregateCall) -> CompiledAggregate:
+    return CompiledAggregate((FoldKey("mode", Argument(call.args)),), lambda rows, values: values)
+
+
+def _percentile(call: AggregateCall) -> CompiledAggregate:
+    key = FoldKey("quantile", Argument(call.args), call.fraction)
+    return CompiledAggregate((key,), lambda rows, values: values)
+
+
+def _approx_percentile(call: AggregateCall) -> CompiledAggregate:
+    """A discrete quantile of rounded values, of which there are finitely many."""
+    rounded = Argument(call.args, round_significant, pa.float64(), owner=call.function)
+    key = FoldKey("discrete_quantile", rounded, call.fraction)
+    return CompiledAggregate((key,), lambda rows, values: values)
+
+
+def _approx_count_distinct(call: AggregateCall) -> CompiledAggregate:
+    """An estimate from the occupied cells of a multiresolution bitmap."""
+    cells = Argument(call.args, cells_of, pa.int64(), owner=call.function)
+    return CompiledAggregate((FoldKey("levels", cells),), lambda rows, levels: pa.array(levels.estimate()))
+
+
+_HOLISTIC: dict[str, Callable[[AggregateCall], CompiledAggregate]] = {
+    "mode": _mode,
+    "percentile": _percentile,
+    "approx_percentile": _approx_percentile,
+    "approx_count_distinct": _approx_count_distinct,
+}
 
 _VARIANCES: dict[str, Callable[..., pa.Array]] = {
     "stddev": partial(finish.finish_variance, sample=True, root=True),

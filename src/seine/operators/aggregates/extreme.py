@@ -66,7 +66,7 @@ class Extreme:
         step = changes.counted
         assert step is not None
         start = stored.column(names[0])
-        groups, others = step.scan(_losers(step, start, stored.numbers(ROWS)))
+        groups, others, _ = step.scan(_losers(step, start, stored.numbers(ROWS)))
         pool = pa.concat_arrays([step.values[-1], start, others])
         ranks, places = dense_ranks(pool)
         if self._greatest:

@@ -35,8 +35,9 @@ class ValueStep:
 
     Per pair: `values`, `owner` (the group), `before` (its count before the step), and `steady` (whether it is
     alive at every place of its group). Pair moved[i] appears or vanishes (moved_by[i] is +1 or -1) at place
-    moved_at[i], ascending. Pair present[i] is alive at the places [since[i], until[i]). `scan` gives all live
-    values of given groups, touched or not.
+    moved_at[i], ascending. Pair present[i] is alive at the places [since[i], until[i]). The count of pair
+    changed[i] goes from count_before[i] to count[i] at changed_at[i]; places of a pair ascend. `scan` gives
+    all live values of given groups after the step, touched or not: their groups, values and counts.
     """
 
     values: list[pa.Array]
@@ -49,7 +50,11 @@ class ValueStep:
     present: IntArray
     since: IntArray
     until: IntArray
-    scan: Callable[[IntArray], tuple[IntArray, pa.Array]]
+    changed: IntArray
+    changed_at: IntArray
+    count_before: IntArray
+    count: IntArray
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array, IntArray]]
 
 
 class ValueTable:
@@ -99,18 +104,19 @@ class ValueTable:
         place = self._schema.get_field_index("_n")
         self._table.write(gone.set_column(place, "_n", pa.array(np.zeros(gone.num_rows, np.int64))))
 
-    def _scanner(self, numbers: IntArray) -> Callable[[IntArray], tuple[IntArray, pa.Array]]:
-        def scan(groups: IntArray) -> tuple[IntArray, pa.Array]:
-            """All live values of the given groups: the group of each, and the last column of the value."""
+    def _scanner(self, numbers: IntArray) -> Callable[[IntArray], tuple[IntArray, pa.Array, IntArray]]:
+        def scan(groups: IntArray) -> tuple[IntArray, pa.Array, IntArray]:
+            """All live values of the given groups: group, last column of the value, how often it is there."""
             if not len(groups):
-                return groups, pa.nulls(0, self._schema.field(self._last).type)
+                return groups, pa.nulls(0, self._schema.field(self._last).type), groups
             wanted = groups[np.argsort(numbers[groups])]
             low = np.unique((numbers[wanted] & _GROUP_BITS) << 32)
             rows = self._table.scan(low, low | _VALUE_BITS)
             scanned = rows["_g"].to_numpy()
             at = np.minimum(np.searchsorted(numbers[wanted], scanned), len(wanted) - 1)
             wanted_row = numbers[wanted][at] == scanned
-            return wanted[at][wanted_row], rows[self._last].filter(pa.array(wanted_row))
+            counts = rows["_n"].to_numpy()[wanted_row]
+            return wanted[at][wanted_row], rows[self._last].filter(pa.array(wanted_row)), counts
 
         return scan
 
@@ -123,6 +129,8 @@ class _PairCounts:
     place: IntArray
     alive: BoolArray
     was_alive: BoolArray
+    count_before: IntArray
+    count: IntArray
     final: IntArray
 
 
@@ -144,7 +152,10 @@ def _counts(pairs: Groups, places: IntArray, weights: IntArray, before: IntArray
     opens[1:] = pair[1:] != pair[:-1]
     was = np.concatenate([np.zeros(1, bool), alive[:-1]]) if len(alive) else alive
     closes = np.append(opens[1:], True)[: len(pair)]
-    return _PairCounts(pair, place, alive, np.where(opens, (before > 0)[pair], was), counts[closes])
+    previous = np.where(opens, before[pair], np.append(0, counts[:-1])[: len(pair)])
+    return _PairCounts(
+        pair, place, alive, np.where(opens, (before > 0)[pair], was), previous, counts, counts[closes]
+    )
 
 
 def _value_step(
@@ -153,7 +164,7 @@ def _value_step(
     owner: IntArray,
     before: IntArray,
     counts: _PairCounts,
-    scan: Callable[[IntArray], tuple[IntArray, pa.Array]],
+    scan: Callable[[IntArray], tuple[IntArray, pa.Array, IntArray]],
 ) -> ValueStep:
     was_alive = before > 0
     flips = np.flatnonzero(counts.alive != counts.was_alive)
@@ -166,7 +177,21 @@ def _value_step(
     order = np.argsort(place, kind="stable")
     by = np.where(up, 1, -1)[order]
     return ValueStep(
-        values, owner, before, steady, pair[order], place[order], by, starts[0], starts[1], ends[1], scan
+        values,
+        owner,
+        before,
+        steady,
+        pair[order],
+        place[order],
+        by,
+        starts[0],
+        starts[1],
+        ends[1],
+        counts.pair,
+        counts.place,
+        counts.count_before,
+        counts.count,
+        scan,
     )
 
 

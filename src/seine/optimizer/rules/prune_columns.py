@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression, columns_of, shift_columns
 from seine.algebra.plan import (
@@ -97,10 +98,7 @@ def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Position
     pruned = Aggregate(
         _narrow(plan.input, read),
         tuple(_move(key, mapping) for key in plan.keys),
-        tuple(
-            type(call)(call.function, tuple(_move(a, mapping) for a in call.args), call.type, call.distinct)
-            for call in calls
-        ),
+        tuple(replace(call, args=tuple(_move(a, mapping) for a in call.args)) for call in calls),
         tuple(plan.names[index] for index in columns),
     )
     return pruned, _positions(columns)

@@ -36,7 +36,7 @@ from tests.support.regrouped_chain import Chain, behind, coarser, everything
 from tests.support.seeds import seeds
 
 FINE = (Column(0, S.type), Column(1, X.type), S)
-CARRIED = tuple(one for one in CALLS if not one.distinct)
+CARRIED = tuple(one for one in CALLS if not one.is_holistic)
 OVER_KEYS = (
     call("count", S, BIGINT, distinct=True),
     call("max", S, S.type),
