@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.types import DOUBLE, Type
@@ -49,8 +49,56 @@ class UserAggregate:
     arguments: ClassVar[tuple[Type, ...]] = (DOUBLE,)
     result: ClassVar[Type] = DOUBLE
 
-    def finish(self, **parts: AnyArray) -> AnyArray:
+    def finish(self, *state: Any, **parts: AnyArray) -> Any:
         """The result of every group from its parts, NaN meaning NULL."""
+        raise NotImplementedError
+
+
+class FoldedAggregate(UserAggregate):
+    """A user-defined aggregate with a state of its own: `init`, `add`, `merge`, `finish`, a value at a time.
+
+    A state is made of numbers, strings, booleans, None, lists and dictionaries by strings. `add` and `merge`
+    return one; they may change what they are given. Law: `merge(add..(init(), xs), add..(init(), ys))` is
+    `add..(init(), xs + ys)`, in whatever order; then results depend on which tuples are alive and on nothing
+    else. So a sum of floats is better declared by `parts`, which are exact. `finish` gives the result, None
+    for NULL. Over rows that never end one state a group is kept, which is `bounded` if the class says so;
+    elsewhere the values are kept, and a change costs those of its group.
+
+    >>> class Range(FoldedAggregate):
+    ...     name = "range"
+    ...     bounded = True
+    ...
+    ...     def init(self):
+    ...         return []
+    ...
+    ...     def add(self, state, x):
+    ...         return [min([*state[:1], x]), max([*state[1:], x])]
+    ...
+    ...     def merge(self, one, other):
+    ...         return one and other and [min(one[0], other[0]), max(one[1], other[1])] or one or other
+    ...
+    ...     def finish(self, state):
+    ...         return state[1] - state[0] if state else None
+    >>> register(Range)
+    >>> made = lookup("range")
+    >>> made.finish(made.merge(made.add(made.init(), 4.0), made.add(made.init(), 1.5)))
+    2.5
+    >>> unregister("range")
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {}
+    bounded: ClassVar[bool] = False  # whether a state never grows beyond some size
+
+    def init(self) -> Any:
+        """The state of no values."""
+        raise NotImplementedError
+
+    def add(self, state: Any, *values: Any) -> Any:
+        """The state with one more value, or one more combination of arguments."""
+        raise NotImplementedError
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """The state of the values of both."""
         raise NotImplementedError
 
 
@@ -96,7 +144,19 @@ def _check(aggregate: type[UserAggregate]) -> None:
         raise SeineError(
             f"aggregate {label} does not say how its parts finish", hint="def finish(self, total, n): ..."
         )
-    _check_parts(label, getattr(aggregate, "parts", None))
+    if issubclass(aggregate, FoldedAggregate):
+        _check_steps(label, aggregate)
+    else:
+        _check_parts(label, getattr(aggregate, "parts", None))
+
+
+def _check_steps(label: str, aggregate: type[FoldedAggregate]) -> None:
+    for step in ("init", "add", "merge"):
+        if getattr(aggregate, step) is getattr(FoldedAggregate, step):
+            raise SeineError(
+                f"aggregate {label} does not say how to {step}",
+                hint="def init(self), add(self, state, value), merge(self, one, other), finish(self, state)",
+            )
 
 
 def _check_parts(label: str, parts: object) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import BOOLEAN, Field, Type
@@ -157,7 +158,8 @@ class AggregateCall:
     @property
     def is_holistic(self) -> bool:
         """Whether it needs all values of a group: of finer groups it says nothing about coarser ones."""
-        return self.distinct or self.function in HOLISTIC
+        folded = isinstance(aggregates.lookup(self.function), aggregates.FoldedAggregate)
+        return self.distinct or folded or self.function in HOLISTIC
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,24 @@ def refuse_history(query: Query, retained: RetainedEntries | None) -> None:
             )
 
 
+def with_history(queries: Mapping[str, Query]) -> dict[str, Query]:
+    """The queries that are to begin with tuples from before their registration."""
+    return {key: query for key, query in queries.items() if history_of(query) is not None}
+
+
+def starts_of(
+    queries: Mapping[str, Query],
+    retained: RetainedEntries | None,
+    since: Mapping[str, int],
+    until: int,
+    last: Entry | None,
+) -> dict[str, HistoryStart]:
+    """What queries with history begin with; they were refused if nothing is retained."""
+    if retained is None:
+        return {}
+    return {key: start_of(query, retained, since, until, last) for key, query in queries.items()}
+
+
 def start_of(
     query: Query, retained: RetainedEntries, since: Mapping[str, int], until: int, last: Entry | None
 ) -> HistoryStart:

@@ -38,7 +38,6 @@ from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sampling import StreamSamples
-from seine.runtime.history_replay import HistoryStart
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
@@ -58,7 +57,7 @@ from seine.service.opened_feeds import OpenedFeeds
 from seine.service.outcome import Computed, Outcome
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
-from seine.service.query_history import history_of, refuse_history, start_of
+from seine.service.query_history import history_of, refuse_history, starts_of, with_history
 from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import NeededRelations, RelationReads
@@ -266,7 +265,7 @@ class Registrar:
             return self._try(edit, reads, opened)
 
     def _try(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
-        with ExitStack() as undo, self._intake.at_rest() if _with_history(edit) else nullcontext():
+        with ExitStack() as undo, self._intake.at_rest() if with_history(edit.come) else nullcontext():
             feeds = opened.of(edit.streams(self.view)[0])
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT or edit.drops_edges(self.view)
             with self._turn if few else nullcontext():
@@ -353,7 +352,7 @@ class Registrar:
         if edit.changes_schema(self.view):
             network.follow_schema(schema)
         for key, query in begin.items():
-            replayed = key in _with_history(edit)
+            replayed = key in edit.come and history_of(query) is not None
             try:
                 refuse_history(query, self._retained)
                 added = network.add(query, 0 if replayed else birth_epoch, replayed=replayed)
@@ -382,11 +381,11 @@ class Registrar:
         view, birth_epoch, computes = self.view, planned.birth_epoch, planned.computes
         begin, cease = edit.begin(view), edit.cease(view)
         positions = StreamPositions.next(self._deployment.journal, self._sink.settled)
-        with_history = _with_history(edit)
+        replayed = with_history(edit.come)
         begun = {
             key: RegisteredQuery(
                 query,
-                0 if key in with_history else birth_epoch,
+                0 if key in replayed else birth_epoch,
                 positions.of(query),
                 nodes=self.network.used_nodes(query.name),
             )
@@ -395,7 +394,8 @@ class Registrar:
         _, leaving = edit.streams(view)
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: positions.entry for feed in feeds})
-        histories = edit.histories(view, self._histories(with_history, since, positions.entry))
+        last = self._deployment.journal.last()
+        histories = edit.histories(view, starts_of(replayed, self._retained, since, positions.entry, last))
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
         after = replace(after, failures=edit.failures(view), histories=histories)
         enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
@@ -415,16 +415,6 @@ class Registrar:
             },
         )
         return Outcome(after.version, positions.entry, tuple(limits), tuple(dropped), computes)
-
-    def _histories(
-        self, queries: Mapping[str, Query], since: Mapping[str, int], until: int
-    ) -> dict[str, HistoryStart]:
-        """What queries with history begin with that are registered before the entry `until`."""
-        last, starts = self._deployment.journal.last(), {}
-        for key, query in queries.items():
-            assert self._retained is not None  # or it was refused
-            starts[key] = start_of(query, self._retained, since, until, last)
-        return starts
 
     def _relations_in_use(
         self, edit: Edit, uses: Counter[str], reads: RelationReads
@@ -468,11 +458,6 @@ def _shown(queries: list[str]) -> str:
     """
     more = len(queries) - _MOST_LOGGED_NAMES
     return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _with_history(edit: Edit) -> dict[str, Query]:
-    """The queries that are to begin with tuples from before their registration."""
-    return {key: query for key, query in edit.come.items() if history_of(query) is not None}
 
 
 class _TooDeep(Exception):

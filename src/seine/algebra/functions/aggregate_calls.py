@@ -86,6 +86,8 @@ def _registered(
     aggregate: aggregates.UserAggregate, args: Sequence[Expression], distinct: bool
 ) -> AggregateCall:
     name, wanted = aggregate.name.lower(), aggregate.arguments
+    if isinstance(aggregate, aggregates.FoldedAggregate):
+        _refuse_distinct(name, distinct)
     check_arity(name, args, len(wanted), len(wanted))
     pairs = enumerate(zip(args, wanted, strict=True), 1)
     cast = tuple(implied_cast(arg, type_, f"argument {i} of {name}") for i, (arg, type_) in pairs)

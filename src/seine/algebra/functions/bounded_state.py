@@ -30,4 +30,6 @@ def keeps_bounded_state(call: AggregateCall, lasting: bool) -> bool:
     registered = aggregates.lookup(call.function)
     if registered is None:
         return call.function in _SUMS or (lasting and call.function in _EXTREMES)
+    if isinstance(registered, aggregates.FoldedAggregate):
+        return lasting and registered.bounded
     return lasting or not any(kind in _EXTREMES for kind, _ in registered.parts.values())

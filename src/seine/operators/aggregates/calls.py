@@ -38,8 +38,15 @@ from seine.operators.aggregates.splits import (
     whole_integers,
 )
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
+from seine.operators.aggregates.user_fold import LastingUserFold, UserFold, UserSteps
 
-_OF_ALL_VALUES = ("mode", "quantile", "discrete_quantile", "levels")  # of how often each value is there
+_OF_ALL_VALUES = (
+    "mode",
+    "quantile",
+    "discrete_quantile",
+    "levels",
+    "folded",
+)  # of how often each value is there
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class FoldKey:
     kind: str  # count | sum | squares | min | max | mode | quantile ..., least | greatest: where no row ends
     argument: Argument
     fraction: float | None = None  # of a quantile
+    steps: UserSteps | None = None  # of a user's aggregate that folds values one by one
+    result: pa.DataType | None = None  # and its result
 
     @property
     def is_extreme(self) -> bool:
@@ -58,7 +67,7 @@ class FoldKey:
     @property
     def takes_repeats(self) -> bool:
         """Whether it is the same over all values as over the distinct ones."""
-        return self.kind in ("min", "max", "least", "greatest", *_OF_ALL_VALUES)
+        return self.kind in ("min", "max", "least", "greatest", "lasting_folded", *_OF_ALL_VALUES)
 
     @property
     def counts_values(self) -> bool:
@@ -71,7 +80,7 @@ class FoldKey:
 
     def lasting(self) -> FoldKey:
         """What takes its place over rows that never end."""
-        kind = {"min": "least", "max": "greatest"}.get(self.kind, self.kind)
+        kind = {"min": "least", "max": "greatest", "folded": "lasting_folded"}.get(self.kind, self.kind)
         return replace(self, kind=kind)
 
     def fold(self) -> Fold:
@@ -89,6 +98,10 @@ class FoldKey:
             case "quantile" | "discrete_quantile":
                 assert self.fraction is not None
                 return Quantile(self.fraction, discrete=self.kind == "discrete_quantile")
+            case "folded" | "lasting_folded":
+                assert self.steps is not None and self.result is not None
+                made = UserFold if self.kind == "folded" else LastingUserFold
+                return made(self.steps, self.result)
             case "levels":
                 return LevelCounts()
             case "least" | "greatest":

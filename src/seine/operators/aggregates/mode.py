@@ -5,6 +5,8 @@
 Law: at every place the most frequent of the values alive there. Along ranges of places a value is there
 equally often; at each place the best of the ranges that cover it wins. As for quantiles, a step costs the
 values of the groups that it touches.
+
+Cites: ARGUS 3 (holistic functions)
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ All places are answered at once: the items of a step (`value_ranks.py`), in the 
 wavelet matrix over the ranks of their values. Bit by bit, from the highest, a query counts the weight of the
 items up to its place whose next bit is 0, and goes there or, with what is left of its target, to the others.
 
-Holistic (ARGUS 3): all values of a group are needed. A step costs the distinct values of the groups that it
-touches, times the logarithm of their number.
+All values of a group are needed. A step costs the distinct values of the groups that it touches, times the
+logarithm of their number.
+
+Cites: ARGUS 3 (holistic functions)
 """
 
 from __future__ import annotations

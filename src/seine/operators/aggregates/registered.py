@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.aggregates import UserAggregate
+from seine.algebra.aggregates import FoldedAggregate, UserAggregate
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, as_numpy
@@ -26,12 +26,15 @@ from seine.operators.aggregates.calls import CompiledAggregate, FoldKey
 from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
 from seine.operators.aggregates.splits import DOUBLE_UNIT
 from seine.operators.aggregates.sum import NarrowSums, WideSums
+from seine.operators.aggregates.user_fold import UserSteps, pack_arguments
 
 Notice = Callable[[str], None]
 
 
 def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: Notice) -> CompiledAggregate:
     """Compile a call: a count of the rows it is over, then for each part its fold and its count."""
+    if isinstance(aggregate, FoldedAggregate):
+        return _compile_folded(call, aggregate, notice)
     base = Argument(call.args, distinct=call.distinct)
     parts = {name: _part(call, name, kind, function) for name, (kind, function) in aggregate.parts.items()}
     keys = [FoldKey("count", base)]
@@ -47,6 +50,16 @@ def compile_registered(call: AggregateCall, aggregate: UserAggregate, notice: No
         return results.take(pa.array(np.maximum(np.cumsum(whole) - 1, 0), mask=~whole))
 
     return CompiledAggregate(tuple(keys), finished)
+
+
+def _compile_folded(call: AggregateCall, aggregate: FoldedAggregate, notice: Notice) -> CompiledAggregate:
+    """A call of an aggregate that folds values one by one; several arguments are packed into one."""
+    argument = Argument(call.args)
+    if len(call.args) > 1:
+        argument = Argument(call.args, pack_arguments, pa.string(), owner=call.function)
+    steps = UserSteps(aggregate, len(call.args), notice)
+    key = FoldKey("folded", argument, steps=steps, result=call.type.arrow())
+    return CompiledAggregate((key,), lambda rows, values: values)
 
 
 def _part(call: AggregateCall, name: str, kind: str, function: Callable[..., AnyArray] | None) -> FoldKey:

@@ -1,4 +1,4 @@
-"""The number of distinct values from a multiresolution bitmap: how far it is from the truth, and of what it depends."""
+"""The number of distinct values from a multiresolution bitmap: how far it is from the truth."""
 
 from __future__ import annotations
 
