@@ -66,8 +66,8 @@ class Intake:
         `components` are the streams that advance together, at this moment; None if all of them do. `lead`
         is how far one may run ahead of the others. With `refuse` a source in which a fault can be seen now
         is an error; without, its stream waits until it is mended. `before_entry` is called when lines are
-        admitted and about to become an entry, and may change the network. `replays` are what queries are to be
-        given of their past, before anything new: the next rows of it if it may `advance`.
+        admitted and about to become an entry, and may change the network. `replays` are what queries are to
+        be given of their past, before anything new: the next rows of it if it may `advance`.
         """
         self.journal = journal
         self._epoch = epoch
