@@ -50,6 +50,7 @@ class Auto(Policy):
         self._now = 0
         self._present: dict[int, list[float]] = {}  # importances of the arrivals of this instant, by token
         self._passed = np.zeros(3)  # decayed: arrivals, the time they took; and when they were counted last
+        self._pace = 1.0  # the arrival rate: arrivals in a unit of time
 
     def observe(self, stream: int, tokens: Tokens, importance: float, now: int) -> None:
         if stream in self._rates:
@@ -73,24 +74,22 @@ class Auto(Policy):
         for token in window.tokens[slot]:
             for other in self._others[token % len(self._others)]:
                 gain += self._rates[other].gain(token, importance)
-        life = window.expiry.item(slot) - self._now
-        left = min(
-            window.leaves.item(slot) - self._now - 1, max(life / _LIFETIME_PER_HORIZON, 1.0 / self._pace)
-        )
+        now, pace = self._now, self._pace
+        horizon = max((window.expiry.item(slot) - now) / _LIFETIME_PER_HORIZON, 1.0 / pace)
+        left = min(window.leaves.item(slot) - now - 1, horizon)
         self._events += 1
-        window.matches[slot], window.priority[slot] = gain, gain * left * self._pace
+        window.matches[slot], window.priority[slot] = gain, gain * left * pace
 
     def victims(self, window: Window, count: int) -> list[int]:
         """The slots of the lowest priorities, after the certain gain of this instant is added."""
         if not self._present:
             return super().victims(window, count)
         priority = window.priority[: window.count]
+        if count * 8 <= window.count:
+            return self._one_by_one(window, priority, count)
         before = priority.copy()
-        if count * 8 > window.count:
-            priority += [self._certain(window, slot) for slot in range(window.count)]
-            slots = super().victims(window, count)
-        else:
-            slots = self._one_by_one(window, priority, count)
+        priority += [self._certain(window, slot) for slot in range(window.count)]
+        slots = super().victims(window, count)
         priority[:] = before
         return slots
 
@@ -101,29 +100,35 @@ class Auto(Policy):
     def _one_by_one(self, window: Window, priority: FloatArray, count: int) -> list[int]:
         """The victims; the certain gain is computed only of slots that come out lowest."""
         slots: list[int] = []
-        evaluated: set[int] = set()
+        before: dict[int, float] = {}  # the priorities of slots that were evaluated
         while len(slots) < count:
             slot = self._lowest(window, priority)
-            certain = 0.0 if slot in evaluated else self._certain(window, slot)
-            evaluated.add(slot)
+            certain = 0.0 if slot in before else self._certain(window, slot)
+            before.setdefault(slot, priority.item(slot))
             if certain:
                 priority[slot] += certain
             else:
                 slots.append(slot)
                 priority[slot] = np.inf
+        for slot, value in before.items():
+            priority[slot] = value
         return slots
 
     def _certain(self, window: Window, slot: int) -> float:
         """The importance of the results that the arrivals of this instant make with a tuple if it stays."""
-        importance, present = min(window.importance.item(slot), MOST_IMPORTANCE), self._present
-        others = (other for token in window.tokens[slot] for other in present.get(token, ()))
-        return sum(self._result(importance, other) for other in others)
+        certain, present = 0.0, self._present
+        for token in window.tokens[slot]:
+            if others := present.get(token):
+                importance = min(window.importance.item(slot), MOST_IMPORTANCE)
+                certain += sum(self._result(importance, other) for other in others)
+        return certain
 
     def _learn(self, now: int) -> None:
         """Update the arrival rate and the rates of tokens by the arrivals since the last time."""
         fade = float(np.exp(-self._pending / _PACE_MEMORY))
         elapsed = now - self._passed[2] if self._passed[0] else 0.0
         self._passed[:] = self._passed[0] * fade + self._pending, self._passed[1] * fade + elapsed, now
+        self._settle_pace()
         self._pending = 0
         for other, coming in self._coming.items():
             if coming:
@@ -165,10 +170,9 @@ class Auto(Policy):
             rates.forget(set(tokens))
         return owners, rates.gains(tokens, importances[owners])
 
-    @property
-    def _pace(self) -> float:
-        """The arrival rate: arrivals in a unit of time."""
-        return float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
+    def _settle_pace(self) -> None:
+        """Derive the arrival rate from what has passed."""
+        self._pace = float(self._passed[0] / self._passed[1]) if self._passed[1] else 1.0
 
     def state(self) -> State:
         columns: State = {"passed": self._passed.copy(), "now": np.array([self._now, self._events], np.int64)}
@@ -182,6 +186,7 @@ class Auto(Policy):
 
     def restore(self, state: State) -> None:
         self._passed = state["passed"].copy()
+        self._settle_pace()
         self._now, self._events = state["now"].tolist()
         self._pending = 0
         for other, rates in self._rates.items():

@@ -63,6 +63,8 @@ class Policy:
     def _lowest(self, window: Window, priority: FloatArray) -> int:
         """The slot with the lowest priority, then by `ties`."""
         slots = (priority == priority[priority.argmin()]).nonzero()[0]
+        if len(slots) == 1:
+            return int(slots[0])
         for name in self.ties:
             if len(slots) > 1:
                 values = getattr(window, name)[slots]

@@ -104,12 +104,14 @@ class Shedder:
             if policy.watches:
                 self._show(stream, policy, now, coming)
         for (stream, row), group in zip(coming, groups, strict=True):
-            slot = self._windows[stream].add(*row, group)
-            self._policies[stream].rank(self._windows[stream], slot, self._groups(stream))
-        for stream in range(len(self._windows)):
+            window = self._windows[stream]
+            slot = window.add(*row, group)
+            self._policies[stream].rank(window, slot, self._groups(stream))
+        for stream, policy in enumerate(self._policies):
             self._matches.fresh[stream].clear()
-            self._evict(stream, now)
-            self._policies[stream].end()
+            if self._windows[stream].count > self.capacity:
+                self._evict(stream, now)
+            policy.end()
 
     def _enter(self, stream: int, tokens: tuple[int, ...]) -> int:
         """The group of a tuple that enters its window; 0 where the policy counts no matches."""

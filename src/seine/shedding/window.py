@@ -82,8 +82,9 @@ class Window:
     def leaving(self, now: int) -> list[int]:
         """The slots of tuples that leave by themselves at this instant or before."""
         slots = []
-        while self._queue and self._queue[0][0] <= now:
-            slot = self._slots.get(heappop(self._queue)[1])
+        queue = self._queue
+        while queue and queue[0][0] <= now:
+            slot = self._slots.get(heappop(queue)[1])
             if slot is not None:
                 slots.append(slot)
         return slots

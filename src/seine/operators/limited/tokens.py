@@ -11,7 +11,9 @@ Law: two tuples of streams on an edge are joined by as many combinations of the 
 has none) as they have tokens of that edge in common, up to collisions of 56-bit hashes. A tuple that has no
 token of an edge, or no match in a relation that must have one, makes no result.
 
-Cites: STAR 2.2 (pre-filtering, formula 6), 3.2 (formula 8)
+Cites: STAR 2.2 (pre-filtering, formula 6), 2.3, 3.2 (formula 8)
+Differs: the paper would look at a part of a relation that is too large; a lookup here is by index, and costs
+what it finds, so nothing is left out.
 """
 
 from __future__ import annotations

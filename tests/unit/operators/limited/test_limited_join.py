@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.operators.limited import shed_sample, window_capacity
+from seine.operators.state.relation_index import RelationIndex
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
 from tests.support.limited_shapes import (
@@ -154,6 +156,41 @@ def test_the_whole_engine_tells_what_the_operator_does(tmp_path: Path, name: str
         )
         assert stats["m"]["importance"] < stats["q"]["importance"] and stats["q"]["shed"] == 0
         assert result.stats["network"]["joins"] == 2  # those that are alike are one
+
+
+def test_a_large_relation_costs_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tuples of a relation that no stream tuple joins with are not looked at, however many there are."""
+    looked_at = []
+    candidates = RelationIndex.candidates
+
+    def counted(index: RelationIndex, key: Any, count: int) -> Iterator[Any]:
+        for rows, tuples in candidates(index, key, count):
+            looked_at[-1] += len(rows)
+            yield rows, tuples
+
+    monkeypatch.setattr(RelationIndex, "candidates", counted)
+    tables = "".join(
+        f"CREATE STREAM {name} (ts BIGINT, {key} BIGINT) TIMESTAMP BY ts WINDOW 30 FROM '{name}.jsonl';"
+        for name, key in (("r", "a"), ("s", "b"))
+    )
+    join = "SELECT r.ts AS x, s.ts AS y FROM r, f, s WHERE r.a = f.a AND f.b = s.b"
+    script = f"{tables} CREATE RELATION f (a BIGINT, b BIGINT) FROM 'f.jsonl';"
+    (tmp_path / "q.sql").write_text(f"{script} CREATE QUERY q WITH (memory = 10) AS {join};")
+    for name, key in (("r", "a"), ("s", "b")):
+        _lines(tmp_path / f"{name}.jsonl", [{"ts": ts, key: ts * 7 % 20} for ts in range(100)])
+    records = []
+    for more in (0, 20_000):
+        looked_at.append(0)
+        facts = [{"a": n, "b": n * 3 % 20} for n in range(20)]
+        _lines(tmp_path / "f.jsonl", facts + [{"a": 100 + n, "b": 100 + n} for n in range(more)])
+        rows = [one["row"] for one in run_local(str(tmp_path / "q.sql")).records]
+        records.append(sorted((row["x"], row["y"]) for row in rows))
+    assert records[0] == records[1] != []
+    assert looked_at[0] == looked_at[1] > 100
+
+
+def _lines(path: Path, rows: list[dict[str, int]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
