@@ -12,6 +12,7 @@ Cites: SKWS 2 (data graph)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -40,14 +41,23 @@ class DataGraph:
         self._degrees = _NUMBERS  # by tuple; -1 if nobody asked
 
     def degrees(self, tuples: IntArray) -> IntArray:
-        """How many partners tuples have, at most."""
+        """How many partners tuples have, at most; where they are few they are found at once, and counted."""
+        self._make_room()
+        unknown = np.flatnonzero(np.bincount(tuples[self._at[tuples] < 0]))
+        if len(unknown) * self._fullest <= MOST_PARTNERS_AT_ONCE:
+            self._find(tuples)
+            return self._end[tuples] - self._at[tuples]
         more = np.full(len(self.tuples) - len(self._degrees), -1, np.int64)
         self._degrees = np.concatenate([self._degrees, more])
-        unknown = np.flatnonzero(np.bincount(tuples[self._degrees[tuples] < 0]))
-        if len(unknown):
-            owners, places = self.tuples.places(unknown)
-            self._degrees[unknown] = np.bincount(owners, self.crowds(opposite(places)), len(unknown))
-        return self._degrees[tuples]
+        unknown = unknown[self._degrees[unknown] < 0]
+        owners, places = self.tuples.places(unknown)
+        self._degrees[unknown] = np.bincount(owners, self.crowds(opposite(places)), len(unknown))
+        return np.where(self._at[tuples] < 0, self._degrees[tuples], self._end[tuples] - self._at[tuples])
+
+    @cached_property
+    def _fullest(self) -> int:
+        """The most partners that a tuple can have at one place."""
+        return sum(run.fullest_slot for run in self._runs)
 
     def crowds(self, places: IntArray) -> IntArray:
         """How many tuples are at places, at most."""
@@ -62,10 +72,13 @@ class DataGraph:
         Nobody's candidates are counted here: who asks knows for whom.
         """
         for part in bounded_slices(self.degrees(rows), MOST_PARTNERS_AT_ONCE):
+            if len(self._partners) > MOST_PARTNERS_KEPT:
+                self._partners = self._edges = self._at = self._end = _NUMBERS
             chosen = rows[part]
             self._find(chosen)
+            partners, edges = self._partners, self._edges  # others may be kept when this goes on
             for owners, at in ranges(self._at[chosen], self._end[chosen], MOST_PARTNERS_AT_ONCE):
-                yield owners + part.start, self._partners[at], self._edges[at]
+                yield owners + part.start, partners[at], edges[at]
 
     def at_places(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
         """The tuples at places: which of the places, and the tuple; in chunks."""
@@ -76,8 +89,6 @@ class DataGraph:
 
     def _find(self, rows: IntArray) -> None:
         """Look for the partners of tuples where nobody has."""
-        if len(self._partners) > MOST_PARTNERS_KEPT:
-            self._partners = self._edges = self._at = self._end = _NUMBERS
         self._make_room()
         unknown = np.unique(rows[self._at[rows] < 0])
         if not len(unknown):

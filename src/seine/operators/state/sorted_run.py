@@ -177,6 +177,14 @@ class SortedRun:
         """Pairs (place of the probed key, row of this run) of equal `_k`, in chunks; `spend` counts them."""
         return self._matching(ProbeKeys(keys), spend)
 
+    @cached_property
+    def fullest_slot(self) -> int:
+        """The most rows that `equal_keys` looks at for one key."""
+        if self.rows < 2:
+            return self.rows
+        slots = 1 << slot_bits(self.rows)
+        return int(np.diff(self.batch[SLOTS].to_numpy()[: slots + 1]).max())
+
     def candidate_counts(self, keys: IntArray) -> IntArray:
         """How many rows `equal_keys` looks at, for each key."""
         likely, low, high = self._slots_of(ProbeKeys(keys))

@@ -63,9 +63,9 @@ def test_very_many_queries_of_the_same_words() -> None:
 
 
 def test_work_in_small_pieces_has_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing_trees, "MOST_ROWS_AT_ONCE", 3)
-    monkeypatch.setattr(data_graph, "MOST_PARTNERS_AT_ONCE", 4)
-    monkeypatch.setattr(data_graph, "MOST_PARTNERS_KEPT", 5)
+    monkeypatch.setattr(growing_trees, "MOST_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(data_graph, "MOST_PARTNERS_AT_ONCE", 1)
+    monkeypatch.setattr(data_graph, "MOST_PARTNERS_KEPT", 3)
     monkeypatch.setattr(seeding, "MOST_LABELS_AT_ONCE", 6)
     assert answers_of_many_queries(5) > 50
 
