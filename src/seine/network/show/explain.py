@@ -95,7 +95,7 @@ def _fold(text: str, indent: str) -> list[str]:
 
 
 def _sharing(line: NodeLine) -> str:
-    names = enumerate_names(line.users)
+    names = enumerate_names(line.users) or "queries to come"
     return f"shared by {names}: {line.reason}" if line.reason else f"for {names}"
 
 

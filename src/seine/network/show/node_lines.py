@@ -38,9 +38,15 @@ def explain_lines(
     """The nodes of the network, or of one query of it, inputs first."""
     labels = Labels(network, streams, relations or {})
     return [
-        NodeLine(node, labels.describe(node), tuple(labels.details(node)), tuple(network.users(node.id)))
+        NodeLine(node, labels.describe(node), tuple(labels.details(node)), tuple(_users(network, node)))
         for node in _shown(network, query)
     ]
+
+
+def _users(network: Network, node: Node) -> list[str]:
+    """The queries of a node; of a stream that searches read together, those of the nodes that read it."""
+    readers = [] if network.users(node.id) else [one for one in network if node.id in one.inputs]
+    return [*dict.fromkeys([*network.users(node.id), *(u for one in readers for u in _users(network, one))])]
 
 
 def _shown(network: Network, query: str | None) -> list[Node]:

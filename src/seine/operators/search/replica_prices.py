@@ -24,6 +24,9 @@ def prices(schema: WatchedSchema) -> Iterator[str]:
     standing = [edge for edge in schema.edges if edge.stands]
     for table in schema.members:
         places = len(sides_of(standing, table))
+        if not places and not schema.may_change:
+            yield f"nothing of {column_name(table.name)}: no join leads to it"
+            continue
         joined = "no join" if not places else f"{places} {'join' if places == 1 else 'joins'}"
         taken = f"about {tuple_bytes(places)} bytes a tuple"
         yield f"{column_name(table.name)}: its JSON text and {taken} ({joined})"

@@ -17,13 +17,14 @@ Differs: one operator for all networks of all queries; what the paper's operator
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.replica_prices import prices
-from seine.operators.search.searches import DIVIDED_QUERIES
+from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
@@ -75,6 +76,11 @@ class SearchNode(StatefulNode):
             f"query, of the first {DIVIDED_QUERIES} by the tuple that comes last",
             *(f"a copy holds {price}" for price in prices(watch.schema)),
         ]
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        for row, _ in query.rows_of(self.searches, 1):
+            yield f"it looks for {SearchRow.of(row).words}"
+        yield from self.details(query.words)
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         return (RowPart("tree", RECORD_NAMES, tagged=True),)

@@ -18,6 +18,7 @@ import numpy as np
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Literal
+from seine.algebra.plan_text import column_name
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.query_index import NO_TERM, QueryIndex
@@ -57,6 +58,13 @@ class SearchRow:
         assert isinstance(tag, int) and isinstance(max_tuples, int) and isinstance(born, int)
         numbers = tuple(map(int, str(terms).split()))
         return SearchRow(tag, numbers, str(texts), max_tuples, str(scope), born)
+
+    @property
+    def words(self) -> str:
+        """What it asks for, in words."""
+        tables = ", ".join(column_name(name) for name in names_in(self.scope)) or "all tables"
+        size = "one tuple" if self.max_tuples == 1 else f"at most {self.max_tuples} tuples"
+        return f"{', '.join(json.loads(self.texts))} in {size} of {tables}"
 
 
 def scope_of(names: Sequence[str]) -> str:

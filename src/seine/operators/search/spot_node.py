@@ -9,11 +9,13 @@ state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.search_node import RECORD_NAMES
+from seine.operators.search.searches import SearchRow
 from seine.operators.search.spot_step import SpotStep
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
@@ -46,6 +48,10 @@ class SpotNode(StatelessNode):
     def describe(self, words: NodeWords) -> str:
         count = len(words.tables[self.searches])
         return f"single tuples for {count:,} {'search' if count == 1 else 'different searches'}"
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        for row, _ in query.rows_of(self.searches, 1):
+            yield f"it looks for {replace(SearchRow.of(row), max_tuples=1).words}"
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         return (RowPart("tree", RECORD_NAMES, tagged=True),)

@@ -17,10 +17,11 @@ Cites: SKWS 2 (schema graph), SKWS 3.1 (tuples that contain a keyword)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seine.algebra.plan_text import column_name
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.watch_step import WatchStep
 from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
@@ -76,6 +77,9 @@ class WatchNode(StatelessNode):
             f"it looks for {terms:,} {'term' if terms == 1 else 'terms'}",
             *(f"joined by {e}" for e in edges),
         ]
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        return iter(self.details(query.words))
 
     def edge_text(self, edge: WatchedEdge) -> str:
         """An edge as it was declared; of a table that is gone, no more than its name."""
